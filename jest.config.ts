@@ -5,7 +5,8 @@ const config: Config = {
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tests', '<rootDir>/tools'],
   // What takes long runs by `npm run test:long`.
   testMatch: ['**/*.spec.ts', '!**/*.long.spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  // Parts are imported by the spec of their feature, which starts one control plane for all of them.
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', '\\.part\\.spec\\.ts$'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

@@ -155,6 +155,15 @@ export function ledgerOf(plane: ControlPlane) {
   };
 }
 
+/** An account with a subscription of so many tokens, and what its events need. */
+export async function subscribedAccount(plane: ControlPlane, tokens: number): Promise<EventParts> {
+  const ledger = ledgerOf(plane);
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
+  const body = { model_id: model.id, tokens };
+  await plane.call('POST', '/models/subscribe', { token: account.token, body });
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
+}
+
 export interface EventParts {
   account: TestAccount;
   model: { id: number; name: string; priceId: number };

@@ -5,7 +5,12 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-under-test.ts';
+import {
+  ledgerOf,
+  usageEvent,
+  type EventParts,
+  subscribedAccount,
+} from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { readEvents, type EventReader } from '../../testing/event-stream-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -47,14 +52,7 @@ async function read(
 const otherReplica = () =>
   `http://127.0.0.1:${(replica.getHttpServer().address() as AddressInfo).port}`;
 
-async function subscribed(): Promise<EventParts> {
-  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
-  await plane.call('POST', '/models/subscribe', {
-    token: account.token,
-    body: { model_id: model.id, tokens: 100_000 },
-  });
-  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
-}
+const subscribed = (): Promise<EventParts> => subscribedAccount(plane, 100_000);
 const book = (parts: EventParts, tokens = 10, rid = uuidv7(Date.now())) =>
   plane.app
     .get(UsageWorker)

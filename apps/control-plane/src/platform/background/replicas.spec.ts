@@ -14,7 +14,12 @@ import { TrustWatch } from '../../features/proxy-nodes/trust-watch.ts';
 import { UpstreamWatch } from '../../features/proxy-nodes/upstream-watch.ts';
 import { Reconciler } from '../../features/reconciliation/reconciler.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
-import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-under-test.ts';
+import {
+  ledgerOf,
+  usageEvent,
+  type EventParts,
+  subscribedAccount,
+} from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -36,14 +41,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-async function subscribed(tokens: number): Promise<EventParts> {
-  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
-  await plane.call('POST', '/models/subscribe', {
-    token: account.token,
-    body: { model_id: model.id, tokens },
-  });
-  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
-}
+const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
 
 interface SingletonJob {
   /** Of its advisory lock. */

@@ -6,6 +6,7 @@ import {
   usageEvent,
   withdrawEvent,
   type EventParts,
+  subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { DataSource } from 'typeorm';
@@ -23,14 +24,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-async function subscribed(): Promise<EventParts> {
-  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
-  await plane.call('POST', '/models/subscribe', {
-    token: account.token,
-    body: { model_id: model.id, tokens: 1_000 },
-  });
-  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
-}
+const subscribed = (): Promise<EventParts> => subscribedAccount(plane, 1_000);
 const balanceOf = async ({ subscriptionId }: EventParts): Promise<number> => {
   const [row] = await ledger.query('SELECT balance FROM subscriptions WHERE id = $1', [
     subscriptionId,

@@ -12,6 +12,7 @@ import {
   reapEvent,
   usageEvent,
   type EventParts,
+  subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { eventually } from '../../../testing/eventually.ts';
@@ -30,14 +31,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-async function subscribed(tokens: number): Promise<EventParts> {
-  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
-  await plane.call('POST', '/models/subscribe', {
-    token: account.token,
-    body: { model_id: model.id, tokens },
-  });
-  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
-}
+const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
 
 async function handOver(
   events: readonly RelayedEvent[],

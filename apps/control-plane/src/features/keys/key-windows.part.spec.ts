@@ -1,19 +1,19 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { MeteringStore } from '@tollgate/keyspace';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { isModelAllowed } from './allowed-models.ts';
 
 let plane: ControlPlane;
 let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   await ledger.initialiseShards();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 test('windows show what admission has counted, and when the whole limit is back', async () => {
   const [account, model] = [await ledger.account('10'), await ledger.model('1')];

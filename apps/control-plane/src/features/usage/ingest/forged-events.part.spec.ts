@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashCredential, signFinal, splitFinal, type RelayedEvent } from '@tollgate/contracts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
@@ -9,7 +9,8 @@ import {
   withdrawEvent,
   type EventParts,
 } from '../../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;
@@ -19,7 +20,7 @@ let parts: EventParts;
 let bought = 0;
 
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   worker = plane.app.get(UsageWorker, { strict: false });
   await ledger.initialiseShards();
@@ -31,7 +32,6 @@ beforeAll(async () => {
   });
   parts = { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }, 60_000);
-afterAll(() => plane?.stop());
 
 const balance = async (): Promise<number> =>
   Number((await ledger.subscription(parts.account, parts.model)).balance);

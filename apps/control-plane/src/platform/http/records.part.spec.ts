@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { OpenApiDocument } from '../openapi/openapi-document.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
 let plane: ControlPlane;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 const go = (method: string, path: string, body?: unknown, headers = {}) =>
   plane.call(method, path, {

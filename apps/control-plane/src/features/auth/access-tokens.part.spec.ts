@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  PASSWORD,
-  startControlPlane,
-  type ControlPlane,
-} from '../../testing/control-plane-under-test.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
 let plane: ControlPlane;
 let sequence = 0;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 type Scope = 'read' | 'write' | 'admin';
 const make = async (token: string, scope: Scope = 'write', body: object = {}) =>

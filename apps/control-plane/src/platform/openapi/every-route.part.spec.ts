@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { UsageIngest } from '../../features/usage/ingest/usage-ingest.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
-import {
-  PASSWORD,
-  startControlPlane,
-  type ControlPlane,
-} from '../../testing/control-plane-under-test.ts';
+import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { readEvents } from '../../testing/event-stream-under-test.ts';
 import { uuidv7 } from '../http/visitor.ts';
 import { OpenApiDocument } from './openapi-document.ts';
 
 let plane: ControlPlane;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 /** As the administrator; throws unless the answer is 2xx and as documented. */
 async function go(route: string, body?: unknown, token = plane.adminToken) {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { eraseAccount } from './erase-account.ts';
 
@@ -11,7 +12,7 @@ let ledger: ReturnType<typeof ledgerOf>;
 let activity: ActivityService;
 let userId: number;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   activity = plane.app.get(ActivityService, { strict: false });
   await ledger.initialiseShards();
@@ -32,7 +33,6 @@ beforeAll(async () => {
     body: { name: `laptop of ${NAME}`, allowed_models: '*', rpm: 0, rph: 0, rpd: 0 },
   });
 }, 60_000);
-afterAll(() => plane?.stop());
 
 const erase = (isDryRun = false) =>
   plane.app.get(Transactions).run((tx) => eraseAccount(tx, activity, { userId, isDryRun }));

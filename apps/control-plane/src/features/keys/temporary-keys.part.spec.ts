@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords } from '@tollgate/keyspace';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import {
-  PASSWORD,
-  startControlPlane,
-  type ControlPlane,
-} from '../../testing/control-plane-under-test.ts';
+import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 let plane: ControlPlane;
 let sequence = 0;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   await ledgerOf(plane).initialiseShards();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 const user = () => plane.createUser(`player${(sequence += 1)}`);
 const make = (token: string, body?: object) =>

@@ -7,7 +7,8 @@ import { createApp } from '../../create-app.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
@@ -18,7 +19,7 @@ let replica: NestExpressApplication;
 let ledger: ReturnType<typeof ledgerOf>;
 let services: AutoRechargeService[];
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   await ledger.initialiseShards();
   replica = await createApp(loadConfig(plane.environment), createPino('silent'));
@@ -27,7 +28,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await replica?.close();
-  await plane?.stop();
 });
 
 const post = (path: string, token: string, body: object) =>

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { promisify } from 'node:util';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
 let plane: ControlPlane;
 let provider: Server;
@@ -10,7 +12,7 @@ let providerUrl: string;
 const seen: { path: string; headers: Record<string, unknown>; body: Record<string, unknown> }[] =
   [];
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   provider = createServer((request, response) => {
     let text = '';
     request.on('data', (piece) => (text += String(piece)));
@@ -35,7 +37,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   provider?.close();
-  await plane?.stop();
 });
 
 let sequence = 0;
@@ -98,7 +99,11 @@ test('a refusal is shown without our key (S14); a redirect is not followed (S4);
 });
 
 test('an address that nothing listens on and a private one get different results', async () => {
-  expect(await run(await upstream('openai', 'http://127.0.0.1:8999/v1'))).toMatchObject({
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  await promisify(closed.close.bind(closed))();
+  expect(await run(await upstream('openai', `http://127.0.0.1:${port}/v1`))).toMatchObject({
     ok: false,
     status: null,
     error: { kind: 'unreachable' },

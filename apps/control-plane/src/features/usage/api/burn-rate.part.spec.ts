@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { ledgerOf, usageEvent } from '../../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { UsageWorker } from '../ingest/usage-worker.ts';
 
 let plane: ControlPlane;
 let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   await ledger.initialiseShards();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 test('tokens last as long as the use of the last day and week lets them', async () => {
   const [account, used, unused] = [

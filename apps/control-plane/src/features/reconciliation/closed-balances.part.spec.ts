@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { MeteringStore, primariesOf } from '@tollgate/keyspace';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
@@ -14,12 +15,11 @@ let plane: ControlPlane;
 let ledger: ReturnType<typeof ledgerOf>;
 let closed: ClosedBalances;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   closed = plane.app.get(ClosedBalances, { strict: false });
   await ledger.initialiseShards();
 }, 60_000);
-afterAll(() => plane?.stop());
 
 /** 1,000 tokens bought for 1,000 micro-units, 400 of them held by a running request when the account unsubscribes. */
 async function closedWhileRunning({ usedTokens = 0, leaseMs = 60_000 } = {}) {

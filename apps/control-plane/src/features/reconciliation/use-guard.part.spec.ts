@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { shardOf, type RedisConnection } from '@tollgate/keyspace';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import {
@@ -7,7 +7,8 @@ import {
   type EventParts,
   type TestAccount,
 } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
@@ -24,7 +25,7 @@ let parts: EventParts;
 let apiKey: { id: number; hash: string };
 
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await sharedControlPlane();
   ledger = ledgerOf(plane);
   redis = plane.app.get(REDIS);
   await ledger.initialiseShards();
@@ -45,7 +46,6 @@ beforeAll(async () => {
   apiKey = row;
   parts = { account, model, subscriptionId, keyId: apiKey.id };
 }, 60_000);
-afterAll(() => plane?.stop());
 
 const tag = (): string => `{${shardOf(account.id, Number(plane.environment['SHARDS']))}}`;
 const keyRecord = (hash = apiKey.hash): string => `${tag()}:key:${hash}`;

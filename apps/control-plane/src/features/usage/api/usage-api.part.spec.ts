@@ -1,0 +1,382 @@
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
+import {
+  ledgerOf,
+  reapEvent,
+  usageEvent,
+  type EventParts,
+  subscribedAccount,
+} from '../../../testing/ledger-under-test.ts';
+import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
+import { emptyHistogram } from '../histogram.ts';
+import { UsageWorker } from '../ingest/usage-worker.ts';
+
+let plane: ControlPlane;
+let ledger: ReturnType<typeof ledgerOf>;
+let worker: UsageWorker;
+beforeAll(async () => {
+  plane = await sharedControlPlane();
+  ledger = ledgerOf(plane);
+  worker = plane.app.get(UsageWorker);
+  await ledger.initialiseShards();
+}, 60_000);
+
+const subscribed = (): Promise<EventParts> => subscribedAccount(plane, 1_000_000);
+const get = (path: string, token: string) => plane.call('GET', path, { token });
+
+describe('usage/logs', () => {
+  test('shows one row a request, a corrected one as its correction says, newest first', async () => {
+    const parts = await subscribed();
+    const [first, second, third] = [
+      uuidv7(Date.now() - 3_000),
+      uuidv7(Date.now() - 2_000),
+      uuidv7(Date.now() - 1_000),
+    ];
+    await worker.process([
+      usageEvent(10, { ...parts, rid: first }),
+      reapEvent(80, { ...parts, rid: second }),
+      usageEvent(50, { ...parts, rid: second, seq: 1, delta: -30 }),
+      reapEvent(5, { ...parts, rid: third }),
+    ]);
+    const { body } = await get('/usage/logs', parts.account.token);
+    expect(body.next_cursor).toBeNull();
+    expect(body.data).toMatchObject([
+      { rid: third, outcome: 'node_lost', charge: 5, input_tokens: null, is_corrected: false },
+      {
+        rid: second,
+        outcome: 'completed',
+        charge: 50,
+        input_tokens: 50,
+        is_corrected: true,
+        model: parts.model.name,
+        route: [{ upstream_id: 1, status: 200 }],
+      },
+      {
+        rid: first,
+        outcome: 'completed',
+        charge: 10,
+        status: 200,
+        first_token_ms: 80,
+        duration_ms: 130,
+        basis: 'reported',
+      },
+    ]);
+  });
+
+  test('pages by cursor without gaps or repeats, for one account and for all', async () => {
+    const parts = await subscribed();
+    const rids = Array.from({ length: 23 }, (_, index) => uuidv7(Date.now() - index * 3_000_000));
+    await worker.process(rids.map((rid) => usageEvent(1, { ...parts, rid })));
+    for (const [token, filter] of [
+      [parts.account.token, ''],
+      [plane.adminToken, `&model_id=${parts.model.id}`],
+    ] as const) {
+      const seen: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const { body } = await get(
+          `/usage/logs?page_size=5${filter}${cursor ? `&cursor=${cursor}` : ''}`,
+          token,
+        );
+        seen.push(...body.data.map((row: { rid: string }) => row.rid));
+        cursor = body.next_cursor;
+      }
+      expect(seen).toEqual(rids);
+    }
+  });
+
+  test('filters by key, model, upstream, node, outcome, status and time', async () => {
+    const parts = await subscribed();
+    const at = (ago: number) => uuidv7(Date.now() - ago);
+    await worker.process([
+      usageEvent(1, { ...parts, rid: at(10_000), keyId: 7 }),
+      usageEvent(2, { ...parts, rid: at(9_000), final: { upstream_id: 5, node: 'node-x:1' } }),
+      usageEvent(3, { ...parts, rid: at(8_000), final: { outcome: 'client_closed', status: 499 } }),
+      usageEvent(4, { ...parts, rid: at(7_200_000) }),
+    ]);
+    const charges = async (filter: string) =>
+      (await get(`/usage/logs?${filter}`, parts.account.token)).body.data.map(
+        (row: { charge: number }) => row.charge,
+      );
+    expect(await charges('key_id=7')).toEqual([1]);
+    expect(await charges('upstream_id=5')).toEqual([2]);
+    expect(await charges('node=node-x')).toEqual([2]);
+    expect(await charges('outcome=client_closed')).toEqual([3]);
+    expect(await charges('status=499')).toEqual([3]);
+    expect(await charges(`to=${new Date(Date.now() - 3_600_000).toISOString()}`)).toEqual([4]);
+    expect(await charges(`from=${new Date(Date.now() - 3_600_000).toISOString()}`)).toEqual([
+      3, 2, 1,
+    ]);
+    expect(await charges('model_id=999999')).toEqual([]);
+    for (const bad of [
+      'status=abc',
+      'from=yesterday',
+      'outcome=unknown',
+      'surprise=1',
+      'cursor=zzz',
+      'page_size=0',
+    ])
+      expect((await get(`/usage/logs?${bad}`, parts.account.token)).status).toBe(400);
+  });
+
+  test('an administrator finds the requests of a key of any owner, page by page', async () => {
+    const parts = await subscribed();
+    const { body: key } = await plane.call('POST', '/keys', {
+      token: parts.account.token,
+      body: { name: 'searched' },
+    });
+    const rids = Array.from({ length: 7 }, (_, index) => uuidv7(Date.now() - index * 30_000_000));
+    await worker.process([
+      ...rids.map((rid) => usageEvent(1, { ...parts, rid, keyId: key.id })),
+      usageEvent(1, { ...parts, keyId: key.id + 1 }),
+    ]);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body } = await get(
+        `/usage/logs?page_size=3&key_id=${key.id}${cursor ? `&cursor=${cursor}` : ''}`,
+        plane.adminToken,
+      );
+      seen.push(...body.data.map((row: { rid: string }) => row.rid));
+      cursor = body.next_cursor;
+    }
+    expect(seen).toEqual(rids);
+    expect((await get('/usage/logs?key_id=999999', plane.adminToken)).body.data).toEqual([]);
+  });
+
+  test('exports all matching requests as CSV', async () => {
+    const parts = await subscribed();
+    await worker.process(
+      Array.from({ length: 1_203 }, (_, index) =>
+        usageEvent(1, { ...parts, rid: uuidv7(Date.now() - index) }),
+      ),
+    );
+    const answer = await get('/usage/logs?format=csv', parts.account.token);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/csv/);
+    const lines = String(answer.body).trimEnd().split('\r\n');
+    expect(lines).toHaveLength(1_204);
+    expect(new Set(lines).size).toBe(1_204);
+  });
+
+  test("another account's usage is unreachable by id and by filter", async () => {
+    const [mine, theirs] = [await subscribed(), await subscribed()];
+    const event = usageEvent(1, theirs);
+    await worker.process([event]);
+    expect((await get('/usage/logs', mine.account.token)).body.data).toEqual([]);
+    expect((await get(`/usage/logs?key_id=1`, mine.account.token)).body.data).toEqual([]);
+    expect((await get(`/usage/logs?user_id=${theirs.account.id}`, mine.account.token)).status).toBe(
+      404,
+    );
+    expect(
+      (await get(`/usage/statistics?user_id=${theirs.account.id}`, mine.account.token)).status,
+    ).toBe(404);
+    expect((await get(`/usage/logs/${event.rid}/receipt`, mine.account.token)).status).toBe(404);
+    expect((await get(`/usage/logs/${event.rid}/receipt`, plane.adminToken)).status).toBe(200);
+  });
+});
+
+describe('a receipt', () => {
+  test('explains the charge to the last decimal', async () => {
+    const parts = await subscribed();
+    const price = (
+      await ledger.asAdmin('POST', '/models/pricing', {
+        model_id: parts.model.id,
+        price_per_million: 2,
+        weight_output: '3.5',
+        weight_cache_read: '0.1',
+      })
+    ).body;
+    const final = {
+      price_version_id: price.id,
+      input_tokens: 10,
+      output_tokens: 3,
+      cache_read_tokens: 7,
+      charge: 22,
+    };
+    const event = usageEvent(22, { ...parts, final });
+    await worker.process([event]);
+    expect((await get(`/usage/logs/${event.rid}/receipt`, parts.account.token)).body).toMatchObject(
+      {
+        charge: 22,
+        sum: '21.2',
+        lines: [
+          { class: 'input', tokens: 10, weight: '1', charged: '10' },
+          { class: 'cache_read', tokens: 7, weight: '0.1', charged: '0.7' },
+          { class: 'cache_write', tokens: 0, weight: '1', charged: '0' },
+          { class: 'output', tokens: 3, weight: '3.5', charged: '10.5' },
+        ],
+        price: { id: price.id },
+        events: [{ seq: 0, kind: 'usage', charged_tokens: 22 }],
+      },
+    );
+  });
+
+  test('shows dearer services in the weights and names their multipliers', async () => {
+    const parts = await subscribed();
+    const price = (
+      await ledger.asAdmin('POST', '/models/pricing', {
+        model_id: parts.model.id,
+        price_per_million: 2,
+        weight_output: '3.5',
+        multipliers: { 'service_tier=priority': '1.75', 'speed=fast': 2 },
+      })
+    ).body;
+    const final = {
+      price_version_id: price.id,
+      input_tokens: 10,
+      output_tokens: 3,
+      charge: 36,
+      premiums: ['service_tier=priority'],
+    };
+    const event = usageEvent(36, { ...parts, final });
+    await worker.process([event]);
+    const { body } = await get(`/usage/logs/${event.rid}/receipt`, parts.account.token);
+    expect(body).toMatchObject({ charge: 36, sum: '35.875', premiums: ['service_tier=priority'] });
+    expect(body.lines[0]).toEqual({ class: 'input', tokens: 10, weight: '1.75', charged: '17.5' });
+    expect(body.explanation).toContain('multiplied for service_tier=priority (x 1.75)');
+  });
+
+  test.each([
+    'abc',
+    '00000000-0000-4000-8000-000000000000',
+    'ffffffff-ffff-7fff-bfff-ffffffffffff',
+    uuidv7(Date.now()),
+  ])('of %s is 404', async (rid) => {
+    expect(await get(`/usage/logs/${rid}/receipt`, plane.adminToken)).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    });
+  });
+});
+
+describe('usage/statistics', () => {
+  test('sums requests, errors, tokens and charge by day and group, with percentiles', async () => {
+    const parts = await subscribed();
+    const durations = Array.from({ length: 100 }, (_, index) => index + 1);
+    await worker.process(
+      durations.map((duration) =>
+        usageEvent(2, {
+          ...parts,
+          final: { duration_ms: duration * 10, first_token_ms: duration },
+        }),
+      ),
+    );
+    await worker.process([
+      usageEvent(0, {
+        ...parts,
+        final: {
+          outcome: 'upstream_failed',
+          status: 502,
+          upstream_id: null,
+          first_token_ms: null,
+          duration_ms: 5,
+        },
+      }),
+    ]);
+    const { body } = await get(
+      '/usage/statistics?interval=day&group_by=upstream',
+      parts.account.token,
+    );
+    expect(body.data).toMatchObject([
+      { upstream_id: null, requests: 1, errors: 1, charge: 0, first_token_ms: { p50: null } },
+      { upstream_id: 1, requests: 100, errors: 0, charge: 200, input_tokens: 200 },
+    ]);
+    const { p50, p99 } = body.data[1].duration_ms;
+    expect(Math.abs(p50 - 500)).toBeLessThanOrEqual(60);
+    expect(Math.abs(p99 - 990)).toBeLessThanOrEqual(60);
+    const byModel = (
+      await get('/usage/statistics?interval=hour&group_by=model', parts.account.token)
+    ).body.data;
+    expect(byModel.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0)).toBe(
+      101,
+    );
+    expect(byModel[0]).toMatchObject({ model: parts.model.name });
+  });
+
+  test('as CSV it has the rows of the JSON, a column for each field and percentile, and no cell a spreadsheet would run', async () => {
+    const parts = await subscribed();
+    const { body: key } = await plane.call('POST', '/keys', {
+      token: parts.account.token,
+      body: { name: '=1+1' },
+    });
+    await worker.process([
+      usageEvent(3, { ...parts, keyId: key.id, final: { duration_ms: 20, first_token_ms: 10 } }),
+    ]);
+    const query = '/usage/statistics?interval=day&group_by=key';
+    const [row] = (await get(query, parts.account.token)).body.data;
+    const answer = await get(`${query}&format=csv`, parts.account.token);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/csv/);
+    expect(answer.headers.get('content-disposition')).toContain('usage-statistics.csv');
+    const percentilesOf = (name: string) =>
+      Object.entries(row[name]).map(([share, value]) => [`${name}_${share}`, value]);
+    const { duration_ms: _, first_token_ms: __, ...plain } = row;
+    const flattened = [
+      ...Object.entries({ ...plain, key: `"'=1+1"` }),
+      ...percentilesOf('duration_ms'),
+      ...percentilesOf('first_token_ms'),
+    ];
+    expect(String(answer.body)).toBe(
+      `${flattened.map(([name]) => name).join(',')}\r\n${flattened.map(([, value]) => String(value)).join(',')}\r\n`,
+    );
+  });
+
+  test('a question about one account or key takes one connection, however it is grouped; one about all is shared out', async () => {
+    const { account } = await subscribed();
+    const query = jest.spyOn(plane.dataSource, 'query');
+    const sumsFor = async (token: string, filter: string) => {
+      query.mockClear();
+      expect((await get(`/usage/statistics?${filter}`, token)).status).toBe(200);
+      return query.mock.calls.filter(([sql]) => sql.includes('FROM usage_rollups')).length;
+    };
+    expect(await sumsFor(account.token, 'group_by=key')).toBe(1);
+    expect(await sumsFor(plane.adminToken, `group_by=user&user_id=${account.id}`)).toBe(1);
+    expect(await sumsFor(plane.adminToken, 'group_by=user&key_id=1')).toBe(1);
+    expect(await sumsFor(plane.adminToken, 'group_by=user')).toBe(3);
+    query.mockRestore();
+  });
+
+  test('answers 20,000 rows though nearly all lie in one day, and refuses more without reading many more', async () => {
+    const buckets = emptyHistogram();
+    const used = (day: string, users: number) =>
+      ledger.query(
+        `INSERT INTO usage_rollups_daily (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, duration_histogram, first_token_histogram)
+         SELECT $1::date, n, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, $3, $3 FROM generate_series(1, $2::int) n`,
+        [day, users, buckets],
+      );
+    const ask = () =>
+      get(
+        '/usage/statistics?interval=day&group_by=user&from=2020-01-01T00:00:00Z&to=2020-01-31T00:00:00Z',
+        plane.adminToken,
+      );
+    await used('2020-01-02', 2);
+    await used('2020-01-30', 19_998);
+    const { body } = await ask();
+    expect(
+      new Set(body.data.map((row: { at: string; user_id: number }) => `${row.at} ${row.user_id}`))
+        .size,
+    ).toBe(20_000);
+    expect(body.data).toHaveLength(20_000);
+    for (const day of ['2020-01-03', '2020-01-15']) await used(day, 10_000);
+    const query = jest.spyOn(plane.dataSource, 'query');
+    expect(await ask()).toMatchObject({ status: 400, body: { code: 'statistics_range' } });
+    const read = await Promise.all(
+      query.mock.calls.flatMap(([sql], index) =>
+        sql.includes('FROM usage_rollups')
+          ? [query.mock.results[index]?.value as Promise<unknown[]>]
+          : [],
+      ),
+    );
+    expect(read.flat().length).toBeLessThanOrEqual(20_003);
+    query.mockRestore();
+    await ledger.query("DELETE FROM usage_rollups_daily WHERE day < '2020-02-01'");
+  });
+
+  test.each([
+    'interval=minute',
+    'group_by=colour',
+    'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+    'interval=hour&from=2020-01-01T00:00:00Z',
+    'surprise=1',
+  ])('refuses %s', async (query) => {
+    expect((await get(`/usage/statistics?${query}`, plane.adminToken)).status).toBe(400);
+  });
+});

@@ -1,0 +1,209 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { RelayedEvent } from '@tollgate/contracts';
+import fc from 'fast-check';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
+import {
+  ledgerOf,
+  reapEvent,
+  usageEvent,
+  type EventParts,
+  subscribedAccount,
+} from '../../../testing/ledger-under-test.ts';
+import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
+import { rebuildTotals } from '../rebuild-totals.ts';
+import { UsageWorker } from './usage-worker.ts';
+
+let plane: ControlPlane;
+let ledger: ReturnType<typeof ledgerOf>;
+let worker: UsageWorker;
+beforeAll(async () => {
+  plane = await sharedControlPlane();
+  ledger = ledgerOf(plane);
+  worker = plane.app.get(UsageWorker);
+  await ledger.initialiseShards();
+}, 60_000);
+
+const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
+const stateOf = async ({ subscriptionId }: EventParts) => {
+  const [row] = await ledger.query('SELECT balance, overdraft FROM subscriptions WHERE id = $1', [
+    subscriptionId,
+  ]);
+  return { balance: Number(row.balance), overdraft: Number(row.overdraft) };
+};
+
+test('roll-ups equal the raw rows whatever the order, batches and repetitions of the events', async () => {
+  const request = fc.record({
+    tokens: fc.integer({ min: 0, max: 500 }),
+    agoMs: fc.integer({ min: 0, max: 3 * 3_600_000 }),
+    isReaped: fc.boolean(),
+    reaped: fc.integer({ min: 0, max: 500 }),
+    isCorrected: fc.boolean(),
+    outcome: fc.constantFrom(
+      'completed' as const,
+      'client_closed' as const,
+      'upstream_failed' as const,
+      'node_lost' as const,
+    ),
+    upstream: fc.constantFrom(1, 2, null),
+    durationMs: fc.integer({ min: 0, max: 400_000 }),
+    keyId: fc.integer({ min: 1, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(request, { minLength: 1, maxLength: 25 }),
+      fc.infiniteStream(fc.nat({ max: 1_000 })),
+      async (requests, random) => {
+        const parts = await subscribed(5_000);
+        const events = requests.flatMap((one): RelayedEvent[] => {
+          const rid = uuidv7(Date.now() - one.agoMs);
+          const final = {
+            outcome: one.outcome,
+            upstream_id: one.upstream,
+            duration_ms: one.durationMs,
+          };
+          const common = { ...parts, rid, keyId: one.keyId };
+          if (!one.isReaped) return [usageEvent(one.tokens, { ...common, final })];
+          const reap = reapEvent(one.reaped, common);
+          return one.isCorrected
+            ? [
+                reap,
+                usageEvent(one.tokens, {
+                  ...common,
+                  seq: 1,
+                  delta: one.tokens - one.reaped,
+                  final,
+                }),
+              ]
+            : [reap];
+        });
+        const next = () => random.next().value as number;
+        const shuffled = [...events, ...events.slice(0, 5)]
+          .map((event) => ({ event, at: next() }))
+          .toSorted((a, b) => a.at - b.at)
+          .map(({ event }) => event);
+        const batches = [
+          shuffled.slice(0, shuffled.length / 3),
+          shuffled.slice(shuffled.length / 3, shuffled.length / 2),
+          shuffled.slice(shuffled.length / 2),
+        ];
+        await Promise.all(batches.map((batch) => worker.process(batch)));
+        await expectRollupsToEqualRawRows(parts);
+        const used = events.reduce((sum, event) => sum + Number(event.delta), 0);
+        const state = await stateOf(parts);
+        expect(state.balance - state.overdraft).toBe(5_000 - used);
+      },
+    ),
+    { numRuns: 25 },
+  );
+  expect(await ledger.violations()).toEqual({});
+}, 120_000);
+
+describe('totals over all accounts', () => {
+  test('are kept while several workers add to the same hour, in whatever order their batches name the models', async () => {
+    const [one, other] = [await subscribed(100_000), await subscribed(100_000)];
+    const batches = Array.from({ length: 12 }, (_, turn) =>
+      Array.from({ length: 10 }, (__, index) =>
+        usageEvent(1, (turn + index) % 2 === 0 ? one : other),
+      ),
+    );
+    await Promise.all(batches.map((batch) => worker.process(batch)));
+    const totals = await ledger.query(
+      'SELECT model_id, sum(requests)::int AS requests, sum(charge)::int AS charge, sum(duration_histogram[8])::int AS timed FROM usage_totals_daily WHERE model_id = ANY($1) GROUP BY 1 ORDER BY 1',
+      [[one.model.id, other.model.id]],
+    );
+    expect(totals).toEqual(
+      [one, other].map(({ model }) => ({
+        model_id: model.id,
+        requests: 60,
+        charge: 60,
+        timed: 60,
+      })),
+    );
+    expect(await ledger.violations()).toEqual({});
+  });
+
+  test('that lack what an older release booked without them are rebuilt while usage goes on', async () => {
+    const parts = await subscribed(1_000);
+    await worker.process([usageEvent(5, parts), reapEvent(7, parts)]);
+    await ledger.query(
+      'UPDATE usage_totals SET requests = requests - 1, duration_histogram[9] = duration_histogram[9] + 1; DELETE FROM usage_totals_daily',
+    );
+    expect(Object.keys(await ledger.violations())).toEqual([
+      'the totals are not the sums of the roll-ups',
+      'the totals of days are not the sums of the roll-ups',
+    ]);
+    await Promise.all([
+      rebuildTotals(plane.dataSource),
+      ...Array.from({ length: 8 }, () => worker.process([usageEvent(3, parts)])),
+    ]);
+    expect(await ledger.violations()).toEqual({});
+  });
+
+  test('of an older installation are filled from its roll-ups', async () => {
+    await worker.process([
+      usageEvent(5, await subscribed(100)),
+      reapEvent(7, await subscribed(100)),
+    ]);
+    const read = () =>
+      Promise.all(
+        ['usage_totals ORDER BY hour', 'usage_totals_daily ORDER BY day'].map((table) =>
+          ledger.query(`SELECT * FROM ${table}, model_id, upstream_id`),
+        ),
+      );
+    const kept = await read();
+    const exists = async () =>
+      (await ledger.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
+    while (await exists()) await plane.dataSource.undoLastMigration();
+    await plane.dataSource.runMigrations();
+    expect(await read()).toEqual(kept);
+    expect(kept.flat().length).toBeGreaterThan(2);
+  });
+});
+
+/** One row a request: the correction's own figures where there is one, else the reap's. */
+async function expectRollupsToEqualRawRows({ account, model }: EventParts): Promise<void> {
+  const raw = await ledger.query(
+    `WITH requests AS (
+       SELECT DISTINCT ON (rid) rid, date_trunc('hour', started_at) AS hour, key_id, coalesce(upstream_id, 0) AS upstream_id,
+         CASE WHEN kind = 'reap' THEN delta ELSE charge END AS charge, coalesce(input_tokens, 0) AS input, duration_ms,
+         (outcome IN ('upstream_failed', 'upstream_interrupted', 'node_lost') OR coalesce(status, 0) >= 400)::int AS error
+       FROM usage_events WHERE user_id = $1 AND kind <> 'withdraw' ORDER BY rid, seq DESC)
+     SELECT hour, key_id, upstream_id, count(*)::int AS requests, sum(error)::int AS errors, sum(charge)::int AS charge, sum(input)::int AS input, count(duration_ms)::int AS timed
+     FROM requests GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    [account.id],
+  );
+  const rollups = await ledger.query(
+    `SELECT hour, key_id, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input, (SELECT sum(n) FROM unnest(duration_histogram) AS n)::int AS timed
+     FROM usage_rollups WHERE user_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2, 3`,
+    [account.id],
+  );
+  expect(rollups).toEqual(raw);
+  const totals = await ledger.query(
+    'SELECT hour, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2',
+    [model.id],
+  );
+  const overKeys = Map.groupBy(
+    raw as { hour: Date; upstream_id: number }[],
+    (row) => `${row.hour.toISOString()} ${row.upstream_id}`,
+  );
+  expect(
+    totals.map(
+      (row: { hour: Date; upstream_id: number }) => `${row.hour.toISOString()} ${row.upstream_id}`,
+    ),
+  ).toEqual([...overKeys.keys()].toSorted(byHourAndUpstream));
+  expect(sumOf(totals)).toEqual(sumOf(raw));
+}
+
+function byHourAndUpstream(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+function sumOf(rows: readonly Record<string, number>[]): Record<string, number> {
+  return Object.fromEntries(
+    ['requests', 'errors', 'charge', 'input'].map((name) => [
+      name,
+      rows.reduce((sum, row) => sum + (row[name] ?? 0), 0),
+    ]),
+  );
+}

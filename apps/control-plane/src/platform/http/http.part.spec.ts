@@ -1,0 +1,328 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { connect } from 'node:net';
+import { send, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
+import { csvLine } from './csv.ts';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await sharedControlPlane();
+}, 60_000);
+
+describe('refusals', () => {
+  test.each([
+    ['an unknown path', 'GET', '/nowhere', {}, 404, 'not_found'],
+    ['a path outside the prefix', 'GET', '/../nowhere', {}, 404, 'not_found'],
+    ['broken JSON', 'POST', '/auth/login', { rawBody: '{"username":' }, 400, 'malformed_json'],
+    ['JSON that is no object', 'POST', '/auth/login', { rawBody: '[]' }, 400, 'invalid_request'],
+    ['no body', 'POST', '/auth/login', {}, 400, 'invalid_request'],
+    [
+      'a form',
+      'POST',
+      '/auth/login',
+      {
+        rawBody: 'username=root',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      },
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'a body beyond the limit',
+      'POST',
+      '/auth/login',
+      { rawBody: JSON.stringify({ username: 'x'.repeat(300_000) }) },
+      413,
+      'body_too_large',
+    ],
+    [
+      'a compressed body (S36)',
+      'POST',
+      '/auth/login',
+      { rawBody: 'x', headers: { 'content-encoding': 'gzip' } },
+      415,
+      'unsupported_media_type',
+    ],
+    ['an undecodable path', 'GET', '/users/%E0%A4%A', {}, 400, 'invalid_request'],
+  ])('%s is problem+json', async (_, method, path, options, status, code) => {
+    const answer = await plane.call(method, path, options);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    expect(answer.body).toMatchObject({
+      type: `urn:tollgate:problem:${code}`,
+      title: expect.any(String),
+      status,
+      detail: expect.any(String),
+      code,
+      errors: expect.any(Array),
+      request_id: answer.headers.get('x-request-id'),
+    });
+  });
+
+  test('an internal error discloses no detail (S8)', async () => {
+    await plane.dataSource.query('ALTER TABLE users RENAME COLUMN username TO hidden');
+    try {
+      const answer = await plane.call('POST', '/auth/login', {
+        body: { username: 'root', password: 'secret-word' },
+      });
+      expect(answer.body).toMatchObject({
+        status: 500,
+        code: 'internal_error',
+        detail: 'The server failed to handle the request',
+      });
+      expect(JSON.stringify(answer.body)).not.toMatch(/column|select|username|secret-word/i);
+    } finally {
+      await plane.dataSource.query('ALTER TABLE users RENAME COLUMN hidden TO username');
+    }
+  });
+
+  test('a request id from outside is not taken over', async () => {
+    const answer = await plane.call('GET', '/auth/me', { headers: { 'x-request-id': 'forged' } });
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  });
+
+  test('an answer may not be cached, framed or sniffed', async () => {
+    const { headers } = await plane.call('GET', '/auth/me');
+    expect(
+      Object.fromEntries(
+        [
+          'cache-control',
+          'x-frame-options',
+          'x-content-type-options',
+          'access-control-allow-origin',
+          'x-powered-by',
+        ].map((name) => [name, headers.get(name)]),
+      ),
+    ).toEqual({
+      'cache-control': 'no-store',
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'access-control-allow-origin': null,
+      'x-powered-by': null,
+    });
+  });
+
+  test('__proto__ in a body changes no prototype (S34)', async () => {
+    await plane.call('POST', '/auth/login', {
+      rawBody:
+        '{"username":"x","password":"y","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+    });
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  test.each([
+    [
+      'both lengths (S30)',
+      'POST /admin-api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'HTTP/1.0 and Transfer-Encoding',
+      'POST /admin-api/auth/login HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'a chunk extension',
+      'POST /admin-api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n\r\n',
+    ],
+    [
+      'two lengths (S30)',
+      'POST /admin-api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nxxxxx',
+    ],
+    [
+      'a folded header (S30)',
+      'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\nBad Header: 1\r\n\r\n',
+    ],
+  ])('a request with %s is 400 and the connection ends', async (_, text) => {
+    const { hostname, port } = new URL(plane.url);
+    const socket = connect(Number(port), hostname);
+    socket.end(text);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400/);
+  });
+});
+
+describe('a known path with another method', () => {
+  test.each([
+    ['PATCH', '/users/1', 'GET, HEAD, DELETE, PUT'],
+    ['GET', '/users/1/freeze', 'POST'],
+    ['DELETE', '/usage/logs', 'GET, HEAD'],
+    ['POST', '/wallet', 'GET, HEAD'],
+    ['PUT', '/models/market', 'GET, HEAD'],
+    ['GET', '/models/subscribe', 'POST'],
+    ['OPTIONS', '/proxy-nodes/sync-all', 'POST'],
+    ['DELETE', '/keys/', 'GET, HEAD, POST'],
+    ['GET', '/Users', null],
+    ['GET', '/../Admin-API/users', null],
+    ['GET', '/proxy-nodes/sync-all/x', null],
+    ['POST', '/admin-api/users', null],
+  ])('%s %s: Allow is %s', async (method, path, allow) => {
+    const answer = await plane.call(method, path, { token: plane.adminToken });
+    expect({
+      status: answer.status,
+      code: answer.body.code,
+      allow: answer.headers.get('allow'),
+    }).toEqual({
+      status: allow ? 405 : 404,
+      code: allow ? 'method_not_allowed' : 'not_found',
+      allow,
+    });
+  });
+});
+
+describe('an id that a body or a query names', () => {
+  test.each([
+    ['POST', '/routing', { model_id: 99_999, upstream_id: 1 }, 'model_id'],
+    ['POST', '/models/pricing', { model_id: 99_999, price_per_million: '1' }, 'model_id'],
+    ['POST', '/models/subscribe', { model_id: 99_999, tokens: 1 }, 'model_id'],
+    ['POST', '/models/unsubscribe', { model_id: 99_999 }, 'model_id'],
+    ['POST', '/models/renew', { model_id: 99_999, tokens: 1 }, 'model_id'],
+    [
+      'POST',
+      '/models/set-auto-recharge',
+      { model_id: 9, threshold: null, amount: null },
+      'model_id',
+    ],
+    ['POST', '/keys', { name: 'x', user_id: 99_999 }, 'user_id'],
+    ['POST', '/wallet/adjust', { user_id: 99_999, amount: '1', note: 'x' }, 'user_id'],
+    ['POST', '/playground/key', { key_id: 99_999 }, 'key_id'],
+    ['POST', '/proxy/stop?node_id=99999', undefined, 'node_id'],
+    ['GET', '/proxy/status?node_id=99999', undefined, 'node_id'],
+    ['GET', '/wallet?user_id=99999', undefined, 'user_id'],
+    ['GET', '/previews/refund?model_id=99999', undefined, 'model_id'],
+    ['GET', '/previews/charge?model_id=99999&input_tokens=1', undefined, 'model_id'],
+    ['GET', '/routing/simulation?model_id=99999', undefined, 'model_id'],
+  ])('%s %s is 404 and names the field when it is unknown', async (method, path, body, field) => {
+    const answer = await plane.call(method, path, {
+      token: plane.adminToken,
+      ...(body && { body }),
+    });
+    expect(answer.status).toBe(404);
+    expect(answer.body.errors).toEqual([{ field, message: expect.stringMatching(/./) }]);
+  });
+
+  test('a table that no node has is refused', async () => {
+    const { status, body } = await plane.call('GET', '/proxy/stats/dict?table=passwords', {
+      token: plane.adminToken,
+    });
+    expect({ status, errors: body.errors }).toMatchObject({
+      status: 400,
+      errors: [{ field: 'table' }],
+    });
+  });
+});
+
+describe('a toggle', () => {
+  test('flips without a body, obeys `enabled`, and refuses a body that does not say it', async () => {
+    const token = plane.adminToken;
+    const { body: node } = await plane.call('POST', '/proxy-nodes', {
+      token,
+      body: { name: 'flipped' },
+    });
+    const toggle = async (options: object) =>
+      (await plane.call('POST', `/proxy-nodes/${node.id}/toggle`, { token, ...options })).body;
+    expect(await toggle({})).toMatchObject({ enabled: false });
+    for (const body of [{}, { enabled: null }])
+      expect(await toggle({ body })).toMatchObject({
+        code: 'invalid_request',
+        errors: [{ field: 'enabled' }],
+      });
+    expect(await toggle({ body: { enabled: false } })).toMatchObject({ enabled: false });
+    expect(await toggle({})).toMatchObject({ enabled: true });
+  });
+});
+
+describe('what is wrong with a field', () => {
+  const errorsOf = async (method: string, path: string, body?: object) =>
+    (await plane.call(method, path, { token: plane.adminToken, ...(body && { body }) })).body
+      .errors;
+
+  test('a missing field is required, whatever its type; a rule of several fields keeps its own words', async () => {
+    expect(await errorsOf('POST', '/upstreams', {})).toEqual(
+      expect.arrayContaining(
+        ['name', 'protocol', 'base_url'].map((field) => ({ field, message: 'is required' })),
+      ),
+    );
+    expect(
+      await errorsOf('POST', '/models/set-auto-recharge', {
+        model_id: 1,
+        threshold: 1,
+        amount: null,
+      }),
+    ).toEqual([{ field: 'amount', message: 'threshold and amount go together' }]);
+    expect(await errorsOf('POST', '/upstreams', { name: 7 })).toEqual(
+      expect.arrayContaining([
+        { field: 'name', message: expect.stringContaining('expected string') },
+      ]),
+    );
+  });
+
+  test('what a query does not know is called a query parameter, what a body does not know a field', async () => {
+    for (const path of ['/users?surprise=1', '/users/1?surprise=1'])
+      expect(await errorsOf('GET', path)).toEqual([
+        { field: 'surprise', message: 'is not a known query parameter' },
+      ]);
+    expect(await errorsOf('POST', '/keys', { name: 'x', surprise: 1 })).toEqual([
+      { field: 'surprise', message: 'is not a known field' },
+    ]);
+  });
+
+  test('a date alone is its begin in UTC; the refusal of any other text gives an example', async () => {
+    const { body: key } = await plane.call('POST', '/keys', {
+      token: plane.adminToken,
+      body: { name: 'dated', expires_at: '2099-02-01' },
+    });
+    expect(key.expires_at).toBe('2099-02-01T00:00:00.000Z');
+    const today = new Date().toISOString().slice(0, 10);
+    for (const path of ['/activity/logs', '/usage/logs', '/usage/statistics', '/wallet/logs']) {
+      expect(
+        (await plane.call('GET', `${path}?from=${today}`, { token: plane.adminToken })).status,
+      ).toBe(200);
+      for (const bad of ['yesterday', '2026-02-30', '20260101'])
+        expect(await errorsOf('GET', `${path}?from=${bad}`)).toEqual([
+          { field: 'from', message: expect.stringContaining('e.g. 2026-01-31') },
+        ]);
+    }
+    const ids = async (filter: string) =>
+      (
+        await plane.call('GET', `/activity/logs?target_kind=key&target_id=${key.id}&${filter}`, {
+          token: plane.adminToken,
+        })
+      ).body.data.length;
+    expect([await ids(`from=${today}`), await ids(`to=${today}`)]).toEqual([1, 0]);
+  });
+});
+
+describe('health', () => {
+  test('alive and ready outside the prefix', async () => {
+    expect(await send(`${plane.url}/healthz`, 'GET', {})).toMatchObject({
+      status: 200,
+      body: { status: 'ok' },
+    });
+    expect(await send(`${plane.url}/readyz`, 'GET', {})).toMatchObject({
+      status: 200,
+      body: { status: 'ready' },
+    });
+  });
+});
+
+describe('CSV cells (S42, RFC 4180)', () => {
+  test.each([
+    ['=1+1', `"'=1+1"`],
+    ['+1-1', `"'+1-1"`],
+    ['-x', `"'-x"`],
+    ['@a', `"'@a"`],
+    ['\tx', `"'\tx"`],
+    ['\rx', `"'\rx"`],
+    ['-12.5', '-12.5'],
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    ['plain', 'plain'],
+    [null, ''],
+    [5, '5'],
+    [-5, '-5'],
+    [true, 'true'],
+  ])('%j is written as %j', (cell, text) => {
+    expect(csvLine([cell])).toBe(`${text}\r\n`);
+  });
+});

@@ -1,0 +1,25 @@
+import { afterAll } from '@jest/globals';
+import {
+  startControlPlane,
+  type ControlPlane,
+  type PlaneOptions,
+} from './control-plane-under-test.ts';
+
+let start: (() => Promise<ControlPlane>) | undefined;
+let shared: Promise<ControlPlane> | undefined;
+
+/** Called by a spec behind the imports of its parts (`*.part.spec.ts`): one control plane serves them all, and ends after whatever they clean up. */
+export function shareControlPlane(
+  overrides: Record<string, string> = {},
+  options: PlaneOptions = {},
+): void {
+  start = () => startControlPlane(overrides, options);
+  afterAll(async () => (await shared)?.stop());
+}
+
+/** The first part to ask starts it. */
+export function sharedControlPlane(): Promise<ControlPlane> {
+  if (!start) throw new Error('the spec that imports this part does not call shareControlPlane');
+  shared ??= start();
+  return shared;
+}
