@@ -14,7 +14,7 @@ done
 (cd "$target" && pnpm install --frozen-lockfile --prod --store-dir "${STORE:?}" --filter-prod "@tollgate/$app...")
 
 # The root's own dependencies, which pnpm always brings: the Node the image already has, and what compiles a checkout.
-rm -rf "$target"/node_modules/node-linux-* "$target"/node_modules/typescript "$target"/node_modules/@types "$target"/node_modules/.bin
+rm -rf "$target"/node_modules/node-linux-* "$target"/node_modules/typescript "$target"/node_modules/@types "$target"/node_modules/@tollgate "$target"/node_modules/.bin
 rm -rf "$target"/node_modules/.pnpm/node-linux-* "$target"/node_modules/.pnpm/typescript@7* "$target"/node_modules/.pnpm/@typescript+*
 
 for folder in "apps/$app" libs/*; do

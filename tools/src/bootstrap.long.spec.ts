@@ -49,6 +49,8 @@ function bootstrap(...args: readonly string[]): string {
 test('a command that runs the product installs what runs it; one that tests installs the rest, which then stays', () => {
   expect(bootstrap('size')).toContain('Installing dependencies');
   expect(has('node_modules/jest')).toBe(false);
+  // `npx tollgate` of the guides means the checkout's own.
+  expect(has('node_modules/.bin/tollgate')).toBe(true);
   expect(has('tests/console/node_modules')).toBe(false);
   expect(bootstrap('size')).not.toContain('Installing');
 

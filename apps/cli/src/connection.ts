@@ -15,12 +15,16 @@ export function outputOf({ json, output }: Shared): OutputFormat {
   return output ?? (json ? 'json' : 'table');
 }
 
-/** The server to talk to: `--url`, TOLLGATE_URL, or the one signed in to. */
+/** The server to talk to: `--url`, TOLLGATE_URL, the one signed in to, or the one of this checkout. */
 export function serverUrl({ url }: Shared): string {
-  const found = url ?? (process.env['TOLLGATE_URL'] || readSession(process.env)?.url);
-  if (found === undefined)
+  const found =
+    url ??
+    (process.env['TOLLGATE_URL'] ||
+      readSession(process.env)?.url ||
+      process.env['TOLLGATE_URL_OF_CHECKOUT']);
+  if (!found)
     throw new UsageError(
-      'Which server?\n  Fix: tollgate login --url https://gateway.example.com, or set TOLLGATE_URL and TOLLGATE_TOKEN. npm start runs a server here.',
+      'Which server?\n  Fix: tollgate login --url https://gateway.example.com USERNAME, or set TOLLGATE_URL and TOLLGATE_TOKEN. npm start runs a server here.',
     );
   if (!URL.canParse(found)) throw new UsageError(`${found} is no URL.`);
   return found;
@@ -37,7 +41,14 @@ export function connect(shared: Shared): AdminClient {
       : undefined);
   if (token === undefined)
     throw new UsageError(
-      `You are not signed in to ${baseUrl}.\n  Fix: tollgate login --url ${baseUrl}, or set TOLLGATE_TOKEN.`,
+      `You are not signed in to ${baseUrl}.\n  Fix: tollgate login --url ${baseUrl} USERNAME, or set TOLLGATE_TOKEN.${hint(baseUrl)}`,
     );
   return createAdminClient({ baseUrl, token });
+}
+
+/** The passwords of an installation of `npm start` are in a file, which a newcomer has not opened yet. */
+function hint(baseUrl: string): string {
+  return baseUrl === process.env['TOLLGATE_URL_OF_CHECKOUT']
+    ? ' The users of npm start, and their passwords, are in .tollgate/start.json.'
+    : '';
 }

@@ -20,6 +20,7 @@ const program = new Command('tollgate')
   .addOption(new Option('--output <format>', 'of answers').choices(['json', 'table', 'csv']))
   .option('--json', 'same as --output json')
   .addHelpText('after', AFTER_HELP)
+  .showHelpAfterError('  Fix: add --help to see what there is.')
   .exitOverride();
 
 addSessionCommands(program);

@@ -68,6 +68,16 @@ describe('before a login', () => {
     });
   });
 
+  test('in a checkout its installation is meant, and where its passwords are is said', async () => {
+    const env = { TOLLGATE_URL_OF_CHECKOUT: tollgate.adminUrl };
+    const { status, stderr } = await run(['users', 'list'], { env });
+    expect(status).toBe(2);
+    expect(stderr).toContain(`tollgate login --url ${tollgate.adminUrl} USERNAME`);
+    expect(stderr).toContain('.tollgate/start.json');
+    const elsewhere = await run(['users', 'list', '--url', 'http://127.0.0.1:9'], { env });
+    expect(elsewhere.stderr).not.toContain('start.json');
+  });
+
   test('a wrong password is reported, and nothing is kept', async () => {
     const ended = await run(['login', 'admin', '--url', tollgate.adminUrl, '--password-stdin'], {
       stdin: 'wrong password\n',
@@ -81,7 +91,11 @@ describe('before a login', () => {
   });
 
   test('a command that does not exist is status 2, help is status 0', async () => {
-    expect(await run(['frobnicate'])).toMatchObject({ status: 2 });
+    for (const words of [['frobnicate'], ['users', 'frobnicate']])
+      expect(await run(words)).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining('--help'),
+      });
     expect(await run(['--help'])).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('sync-all'),

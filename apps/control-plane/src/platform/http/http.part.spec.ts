@@ -59,6 +59,17 @@ describe('refusals', () => {
     });
   });
 
+  test.each(['/chat/completions', '/messages', '/responses', '/embeddings', '/models'])(
+    'a client whose base URL lacks /v1 (%s) learns it',
+    async (path) => {
+      const answer = await fetch(`${plane.url}${path}`, { method: 'POST' });
+      expect(answer.status).toBe(404);
+      expect(await answer.json()).toMatchObject({
+        detail: expect.stringContaining(`/v1${path}`),
+      });
+    },
+  );
+
   test('an internal error discloses no detail (S8)', async () => {
     await plane.dataSource.query('ALTER TABLE users RENAME COLUMN username TO hidden');
     try {

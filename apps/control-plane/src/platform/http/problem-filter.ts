@@ -46,7 +46,16 @@ export class ProblemFilter implements ExceptionFilter {
 
 /** Last in line: paths no route and no prefix knows. */
 export function answerUnknownPath(request: Request, response: Response): void {
-  sendProblem(request, response, new Refusal('not_found'));
+  sendProblem(request, response, new Refusal('not_found', hintFor(request.path)));
+}
+
+/** What a client of models asks for when its base URL lacks `/v1`. */
+const WITHOUT_VERSION =
+  /^\/(chat\/completions|completions|embeddings|messages(\/count_tokens)?|models|responses)\/?$/;
+
+function hintFor(path: string): { detail: string } | undefined {
+  if (!WITHOUT_VERSION.test(path)) return undefined;
+  return { detail: `The interface of models is below /v1: ask for /v1${path}` };
 }
 
 /** The body parser's own errors, before the framework blurs them into its general 400. Express knows error handlers by their four parameters. */
