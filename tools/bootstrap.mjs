@@ -61,7 +61,7 @@ async function main() {
   if (!isInstalled(extent)) {
     await withLock(
       path.join(root, '.tollgate', 'install.lock'),
-      async () => install(extent),
+      () => install(extent),
       () => console.log('Waiting for another install in this checkout ...'),
     );
   }
@@ -113,25 +113,23 @@ function manifests() {
 }
 
 /** @param {string} wanted */
-function install(wanted) {
+async function install(wanted) {
   if (isInstalled(wanted)) return;
   // A checkout that has everything keeps everything, whatever its next command is.
   const extent = readStamp().extent === EVERYTHING ? EVERYTHING : wanted;
   // Nothing counts as installed while it is replaced: an interrupted install is done again.
   rmSync(stampFile, { force: true });
-  console.log('Installing dependencies ...');
-  const result = spawnSync(
-    'npx',
-    ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', ...INSTALL_OPTIONS[extent]],
-    {
-      cwd: root,
-      env: installEnvironment(),
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-    },
+  const result = await withClock('Installing dependencies', () =>
+    run('npx', [
+      '--yes',
+      `pnpm@${PNPM_VERSION}`,
+      'install',
+      '--frozen-lockfile',
+      ...INSTALL_OPTIONS[extent],
+    ]),
   );
-  if (result.error || result.status !== 0) {
-    console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`);
+  if (result.code !== 0) {
+    console.error(result.output);
     throw new Unusable(
       'Installing dependencies failed (output above).',
       'Check that npm can reach its registry, and that package.json and pnpm-lock.yaml belong together; then run the command again.',
@@ -139,6 +137,45 @@ function install(wanted) {
   }
   checkNode();
   writeFileSync(stampFile, `${fingerprint()} ${extent}`);
+}
+
+/**
+ * Says what is under way and how long it took; in a terminal also how long so far, in place.
+ * @param {string} name
+ * @param {() => Promise<{ code: number | null, output: string }>} work
+ */
+async function withClock(name, work) {
+  const startedAtMs = Date.now();
+  const seconds = () => ((Date.now() - startedAtMs) / 1000).toFixed(1);
+  const isTerminal = process.stdout.isTTY;
+  console.log(isTerminal ? '' : `...   ${name}`);
+  const draw = () => process.stdout.write(`\u001b[1A\r\u001b[2K...   ${name} ${seconds()} s\n`);
+  const clock = isTerminal ? setInterval(draw, 250) : undefined;
+  const result = await work();
+  clearInterval(clock);
+  if (isTerminal) process.stdout.write('\u001b[1A\r\u001b[2K');
+  console.log(`${result.code === 0 ? 'ok  ' : 'FAIL'}  ${name}  (${seconds()} s)`);
+  return result;
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {Promise<{ code: number | null, output: string }>}
+ */
+function run(command, args) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      env: installEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (bytes) => (output += bytes));
+    child.on('error', (error) => resolve({ code: null, output: output + error.message }));
+    child.on('close', (code) => resolve({ code, output }));
+  });
 }
 
 function installEnvironment() {

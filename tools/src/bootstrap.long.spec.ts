@@ -47,26 +47,26 @@ function bootstrap(...args: readonly string[]): string {
 }
 
 test('a command that runs the product installs what runs it; one that tests installs the rest, which then stays', () => {
-  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(false);
   // `npx tollgate` of the guides means the checkout's own.
   expect(has('node_modules/.bin/tollgate')).toBe(true);
   expect(has('tests/console/node_modules')).toBe(false);
   expect(bootstrap('size')).not.toContain('Installing');
 
-  expect(bootstrap('check', 'dead code')).toContain('Installing dependencies');
+  expect(bootstrap('check', 'dead code')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);
   expect(has('tests/console/node_modules/playwright-core')).toBe(true);
   expect(bootstrap('size')).not.toContain('Installing');
 
   // Another branch, whose lockfile differs: what was there is installed again, not less.
   writeFileSync(stamp(), 'of-another-lockfile everything');
-  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);
 
   // Installed by hand, or interrupted: nothing is taken away either.
   rmSync(stamp());
-  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);
 }, 300_000);
 
@@ -77,6 +77,6 @@ test('an install that fails leaves nothing behind that counts as installed', () 
   expect(() => bootstrap('size')).toThrow();
   expect(existsSync(stamp())).toBe(false);
   writeFileSync(manifest, before);
-  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(bootstrap('size')).not.toContain('Installing');
 }, 300_000);
