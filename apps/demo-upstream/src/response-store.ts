@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { EventLog } from './event-log.ts';
 import type { DemoRequest } from './plan.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
@@ -7,6 +8,8 @@ export interface StoredResponse {
   response: Item;
   /** What it was asked with, what came before it included. */
   input: readonly Item[];
+  /** Of one that is made in the background. */
+  events?: EventLog;
 }
 
 /** What the provider keeps of responses and conversations. In memory: a restart forgets it. */

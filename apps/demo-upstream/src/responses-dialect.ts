@@ -7,7 +7,7 @@ const CREATED = 1_767_225_600;
 
 /** /v1/responses, as OpenAI streams it: every event has its number, and the last one carries the whole response. It serves one request. */
 export class ResponsesDialect implements Dialect {
-  readonly #id = newId('resp');
+  readonly id = newId('resp');
   readonly #message = newId('msg');
   readonly #output: Item[] = [];
   readonly #onEnded: (response: Item) => void;
@@ -26,7 +26,7 @@ export class ResponsesDialect implements Dialect {
   }
 
   start(exchange: Exchange): string {
-    const response = responseOf(exchange, this.#id);
+    const response = responseOf(exchange, this.id);
     return (
       this.#event('response.created', { response }) +
       this.#event('response.in_progress', { response }) +
@@ -119,7 +119,7 @@ export class ResponsesDialect implements Dialect {
 
   #ended(exchange: Exchange): Item {
     const response = {
-      ...responseOf(exchange, this.#id),
+      ...responseOf(exchange, this.id),
       output: [...this.#output],
       ...endOf(exchange),
     };

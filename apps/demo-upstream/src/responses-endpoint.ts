@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, type Exchange } from './answer.ts';
+import { answer, usageOf, type Exchange } from './answer.ts';
+import { EventLog } from './event-log.ts';
 import { planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import type { ProviderRecord } from './record.ts';
@@ -13,7 +14,7 @@ import {
   type ResponseStore,
 } from './response-store.ts';
 import { ResponsesDialect, responseOf, responsesUsage } from './responses-dialect.ts';
-import { wordsUpTo } from './words.ts';
+import { wordAt } from './words.ts';
 
 export interface ResponsesCall {
   response: ServerResponse;
@@ -59,29 +60,54 @@ function keep(
   if (asked.store !== false) store.keep({ response: ended, input: items });
 }
 
-/** The answer is made whether or not its caller asks for it again. */
+/** The answer is made whether or not its caller asks for it again, and whether or not its stream is read. */
 async function inBackground(
   exchange: Exchange,
   { items, call: { store } }: { items: readonly Item[]; call: ResponsesCall },
 ): Promise<void> {
   const { plan, entry, record, request, response } = exchange;
-  const id = newId('resp');
-  store.keep({ response: { ...responseOf({ request }, id), status: 'queued' }, input: items });
-  sendJson(response, 200, store.get(id)?.response);
-  await delay(plan.delayMs * plan.tokens);
-  if (store.get(id)?.response['status'] !== 'queued') return record.close(entry, 'aborted');
-  entry.emitted = plan.tokens;
-  entry.reported = { prompt: entry.promptTokens, output: entry.emitted };
-  const content = [{ type: 'output_text', text: wordsUpTo(plan.tokens), annotations: [] }];
-  const message = { id: newId('msg'), type: 'message', role: 'assistant', content };
-  const ended = {
-    ...responseOf({ request }, id),
-    status: 'completed',
-    output: [message],
-    usage: responsesUsage(entry.reported),
-  };
-  store.keep({ response: ended, input: items });
+  const events = new EventLog();
+  const dialect = new ResponsesDialect((ended) =>
+    store.keep({ response: ended, input: items, events }),
+  );
+  const queued = { ...responseOf({ request }, dialect.id), status: 'queued' };
+  store.keep({ response: queued, input: items, events });
+  if (request.stream) events.follow(response);
+  else sendJson(response, 200, queued);
+  events.add(dialect.start(exchange));
+  for (let index = 0; index < plan.tokens || plan.mode === 'stalls'; index += 1) {
+    if (index === Math.floor(plan.tokens / 2)) {
+      if (plan.mode === 'dies') response.destroy();
+      if (plan.mode === 'error-mid') return failed(exchange, { items, store, queued, events });
+    }
+    await delay(plan.delayMs);
+    if (store.get(dialect.id)?.response['status'] !== 'queued') {
+      events.end();
+      return record.close(entry, 'aborted');
+    }
+    if (index >= plan.tokens) continue;
+    entry.emitted += 1;
+    events.add(dialect.token(exchange, wordAt(index)));
+  }
+  if (plan.mode !== 'no-usage') entry.reported = usageOf(exchange);
+  events.add(dialect.finish(exchange));
+  events.end();
   record.close(entry, 'finished');
+}
+
+function failed(
+  { record, entry }: Exchange,
+  {
+    items,
+    store,
+    queued,
+    events,
+  }: { items: readonly Item[]; store: ResponseStore; queued: Item; events: EventLog },
+): void {
+  const error = { code: 'server_error', message: 'the model fell over' };
+  store.keep({ response: { ...queued, status: 'failed', error }, input: items, events });
+  events.end();
+  record.close(entry, 'aborted');
 }
 
 /** What a compaction is said to generate. */
@@ -125,10 +151,21 @@ export function compact(
 export function serveStored(
   { method = '' }: IncomingMessage,
   path: string,
-  { response, store, body }: { response: ServerResponse; store: ResponseStore; body: unknown },
+  {
+    response,
+    store,
+    body,
+    query,
+  }: {
+    response: ServerResponse;
+    store: ResponseStore;
+    body: unknown;
+    query: URLSearchParams;
+  },
 ): boolean {
   const [, kind, id = '', action = '', item = ''] = path.split('/');
-  if (kind === 'responses') return serveResponse(`${method} ${action}`, id, { response, store });
+  if (kind === 'responses')
+    return serveResponse(`${method} ${action}`, id, { response, store, query });
   if (kind !== 'conversations') return false;
   return serveConversation(`${method} ${action}`, { id, item }, { response, store, body });
 }
@@ -136,12 +173,20 @@ export function serveStored(
 function serveResponse(
   asked: string,
   id: string,
-  { response, store }: { response: ServerResponse; store: ResponseStore },
+  {
+    response,
+    store,
+    query,
+  }: { response: ServerResponse; store: ResponseStore; query: URLSearchParams },
 ): boolean {
   const stored = store.get(id);
   if (!stored) return notFound(response, id);
   switch (asked) {
     case 'GET ':
+      if (query.get('stream') === 'true' && stored.events) {
+        stored.events.follow(response, Number(query.get('starting_after') ?? -1));
+        return true;
+      }
       return sendJson(response, 200, stored.response);
     case 'DELETE ':
       store.delete(id);
@@ -151,6 +196,8 @@ function serveResponse(
     case 'POST cancel':
       if (stored.response['background'] !== true)
         return sendError(response, 400, 'Cannot cancel a synchronous response.');
+      if (stored.response['status'] !== 'queued')
+        return sendError(response, 400, 'Cannot cancel a completed response.');
       store.keep({ ...stored, response: { ...stored.response, status: 'cancelled' } });
       return sendJson(response, 200, store.get(id)?.response);
     default:

@@ -76,7 +76,8 @@ async function handle(
       return sendJson(response, 200, { status: 'ok' });
     default: {
       const body = request.method === 'POST' ? parseJson(await readText(request)) : undefined;
-      if (serveStored(request, path, { response, store, body })) return;
+      const query = url.searchParams;
+      if (serveStored(request, path, { response, store, body, query })) return;
       return sendJson(response, 404, {
         error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null },
       });

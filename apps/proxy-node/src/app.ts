@@ -8,6 +8,7 @@ import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import type { CountRelay } from './endpoints/count-relay.ts';
 import type { CountingLane } from './endpoints/counting-lane.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
+import type { BackgroundGuard } from './endpoints/background-guard.ts';
 import { STORED_PATHS, storedEndpoint } from './endpoints/stored.ts';
 import type { StoredRelay } from './endpoints/stored-relay.ts';
 import type { BodyQuota } from './http/body-quota.ts';
@@ -34,9 +35,11 @@ export interface AppParts {
   clientStallMs: number;
   bodies: BodyQuota;
   bodyBytesMax: number;
+  passesFiles: boolean;
   counting: CountingLane;
   counts: CountRelay;
   stored: StoredRelay;
+  guard: BackgroundGuard;
   sealer: IdSealer;
   cors: Cors;
   /** Null while neither traces nor the access log are on. */
@@ -145,12 +148,13 @@ function serveCount(
       lane: parts.counting,
       relay: parts.counts,
       sealer: parts.sealer,
+      passesFiles: parts.passesFiles,
     }).finally(() => quota.leave());
   });
 }
 
 function serveStored(app: Hono<Env>, parts: AppParts): void {
-  const { operations, admitter, bodies, bodyBytesMax: bytesMax, sealer, stored: relay } = parts;
+  const { operations, admitter, bodies, sealer, stored: relay, guard } = parts;
   for (const [path, methods] of Object.entries(STORED_PATHS))
     answer(app, parts, methods, path, async (edge, context) => {
       const quota = bodies.enter();
@@ -163,9 +167,10 @@ function serveStored(app: Hono<Env>, parts: AppParts): void {
         id,
         item,
         quota,
-        bytesMax,
+        bytesMax: parts.bodyBytesMax,
         sealer,
         relay,
+        guard,
       }).finally(() => quota.leave());
     });
 }

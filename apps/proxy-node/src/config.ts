@@ -153,6 +153,12 @@ export const configSchema = z.object({
   CONCURRENCY_PER_SUBSCRIPTION_MAX: count(1_000).describe(
     'Open requests of one subscription across the fleet.',
   ),
+  FILES_BY_ID: z
+    .enum(['refuse', 'pass'])
+    .default('refuse')
+    .describe(
+      "Requests that name files or vector stores of a provider's account by their ids, which all customers share: refuse, or pass where all of them may read every file.",
+    ),
   FAIL_OPEN_TOKENS: z.coerce
     .number()
     .int()
@@ -188,6 +194,18 @@ export const configSchema = z.object({
     'Largest upstream answer after decoding; caps compression bombs.',
   ),
   ERROR_BYTES_MAX: count(64 * 1024).describe('Bytes read of an upstream error body.'),
+  BACKGROUND_MS_MAX: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(86_400_000)
+    .default(7_200_000)
+    .describe(
+      'A response in the background that is not over after this is cancelled at its upstream; its tokens are held until then.',
+    ),
+  BACKGROUND_POLL_MS: count(10_000).describe(
+    'Longest pause between two looks at a response in the background.',
+  ),
   RECHARGE_WAIT_MS: z.coerce
     .number()
     .int()

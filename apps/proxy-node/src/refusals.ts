@@ -44,6 +44,11 @@ export const REFUSALS = {
     message: 'Nothing of this id is stored for this account.',
     vendorCode: 'stored_not_found',
   },
+  background_running: {
+    error: 'background_running',
+    message:
+      'This response is being cancelled, and deleted once what it used is known; repeat the request.',
+  },
   no_conversations: {
     error: 'not_found',
     message: 'No upstream of the models of this account stores conversations.',

@@ -14,6 +14,7 @@ import {
 } from '@tollgate/contracts';
 import {
   Acknowledgements,
+  BackgroundMarks,
   EpochCache,
   Epochs,
   FleetStore,
@@ -31,9 +32,11 @@ import {
 import { openTracing, type Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
 import { monotonicMs } from './monotonic-ms.ts';
+import { BackgroundGuard } from './endpoints/background-guard.ts';
 import { CountRelay } from './endpoints/count-relay.ts';
 import { CountingLane } from './endpoints/counting-lane.ts';
 import { StoredRelay } from './endpoints/stored-relay.ts';
+import { BackgroundRuns } from './background/background-runs.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
 import { BodyQuota } from './http/body-quota.ts';
@@ -63,6 +66,7 @@ import { SnapshotFile } from './snapshot/snapshot-file.ts';
 import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
 import { RestNews } from './upstream/rest-news.ts';
 import { openerFor } from './upstream/stored-ids.ts';
+import { SideCalls } from './upstream/side-calls.ts';
 import { Ticker } from './upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun } from './upstream/upstream-health.ts';
 import { UpstreamTrust } from './upstream/upstream-trust.ts';
@@ -124,6 +128,7 @@ export async function startNode(
   const serving = createServing({
     config,
     store,
+    marks: new BackgroundMarks({ redis: redis.plain, shards: config.SHARDS }),
     recorder,
     follower,
     primary,
@@ -147,6 +152,7 @@ export async function startNode(
   // At the first start and after each outage: what was missed meanwhile is caught up with at once.
   onRedisReturn(redis.plain, () => void follower.pull().then(() => reporter.report()));
   await follower.start();
+  for (const run of recorder.adopted) serving.background.take(run);
   reporter.start();
   const server = createHttpServer(serving.app, {
     headerBytesMax: config.HEADER_BYTES_MAX,
@@ -155,7 +161,7 @@ export async function startNode(
   });
   if (primary) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
-  const { gate, pipeline, pools } = serving;
+  const { gate, pipeline, pools, background } = serving;
   const disconnect = async (): Promise<void> => {
     Object.values(redis).forEach((connection) => connection.disconnect());
     await tracing?.close();
@@ -169,6 +175,7 @@ export async function startNode(
         pipeline,
         reporter,
         follower,
+        background,
         recorder,
         pools,
         disconnect,
@@ -258,6 +265,7 @@ type Serving = ReturnType<typeof createServing>;
 function createServing({
   config,
   store,
+  marks,
   recorder,
   follower,
   primary,
@@ -268,6 +276,7 @@ function createServing({
 }: {
   config: Config;
   store: MeteringStore;
+  marks: BackgroundMarks;
   recorder: RequestRecorder;
   follower: SnapshotFollower;
   primary: PrimaryPort | null;
@@ -311,6 +320,7 @@ function createServing({
       gate,
       isReady: () => gate.isReady && recorder.unreadiness === null,
       recorder: () => recorder.state,
+      background: () => background.size,
       failOpen: () => recorder.failOpen.state,
       snapshotVersion: () => follower.current?.snapshot.version ?? 0,
       upstreams: () => health.dump(monotonicMs()),
@@ -327,6 +337,19 @@ function createServing({
       sliceOutputTokens: config.STREAM_SLICE_OUTPUT_TOKENS,
     },
     node,
+    log,
+  });
+  const calls = new SideCalls({ pools, ticker, answerBytesMax: config.ANSWER_BYTES_MAX });
+  const background = new BackgroundRuns({
+    calls,
+    marks,
+    trust,
+    upstreamById: (id) => follower.current?.upstreamById(id),
+    onFinal: (rid, final) =>
+      metrics.ended(rid, final, follower.current?.modelById(final.model_id)?.name ?? ''),
+    node,
+    lifeMs: config.BACKGROUND_MS_MAX,
+    pollMs: config.BACKGROUND_POLL_MS,
     log,
   });
   const bodies = new BodyQuota(config.BODY_BYTES_MAX);
@@ -349,6 +372,7 @@ function createServing({
     node,
     limits: {
       bodyBytesMax: config.BODY_BYTES_MAX,
+      passesFiles: config.FILES_BY_ID === 'pass',
       keepAliveMs: config.KEEP_ALIVE_MS,
       drain: {
         jsonMs: config.JSON_DRAIN_MS,
@@ -358,6 +382,7 @@ function createServing({
     },
     newRid: randomUUIDv7,
     openerOf: (keys) => openerFor(ids, keys),
+    background,
     onFinal: (rid, final, { model }) => metrics.ended(rid, final, model.name),
     refusals: new RefusalLog({
       log,
@@ -378,7 +403,8 @@ function createServing({
     bodies,
     counting: new CountingLane(),
     counts: new CountRelay({ pools, ticker, ids }),
-    stored: new StoredRelay({ pools, ticker, answerBytesMax: config.ANSWER_BYTES_MAX }),
+    stored: new StoredRelay({ calls, ticker, keepAliveMs: config.KEEP_ALIVE_MS }),
+    guard: new BackgroundGuard({ marks, runs: background }),
     sealer: ids,
     admitter,
     operations,
@@ -386,6 +412,7 @@ function createServing({
     trustedProxies: parseRanges(config.TRUSTED_PROXIES),
     clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
     bodyBytesMax: config.BODY_BYTES_MAX,
+    passesFiles: config.FILES_BY_ID === 'pass',
     cors: new Cors({ origins: config.CORS_ORIGINS, exposed: config.CORS_EXPOSED_HEADERS }),
     observer: Observer.of(tracing, config.ACCESS_LOG === 'on' ? log : null),
   });
@@ -394,6 +421,7 @@ function createServing({
     operations,
     gate,
     pipeline,
+    background,
     pools,
     health,
     restNews,

@@ -1,5 +1,6 @@
 export * from './acknowledgements.ts';
 export * from './address-allowlist.ts';
+export * from './background-marks.ts';
 export { isModelAllowed } from './allowed-models.ts';
 export * from './admission.ts';
 export * from './epochs.ts';

@@ -42,6 +42,8 @@ export const keys = {
   holds: (shard: string): string => `${tag(shard)}:holds`,
   windows: (shard: string, hash: string): string => `${tag(shard)}:rl:${keyHash(hash)}`,
   inquiries: (shard: string, hash: string): string => `${tag(shard)}:rlq:${keyHash(hash)}`,
+  background: (shard: string, responseHash: string): string =>
+    `${tag(shard)}:bg:${keyHash(responseHash)}`,
   latestTime: (shard: string): string => `${tag(shard)}:time`,
   outbox: (shard: string): string => `${tag(shard)}:outbox`,
   relay: (shard: string): string => `${tag(shard)}:relay`,

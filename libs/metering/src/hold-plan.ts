@@ -16,6 +16,8 @@ export const SLICE_OUTPUT_TOKENS = 4_096;
 /** What sizes a hold; an `Ask` of libs/protocols fits. */
 export interface HoldFacts {
   isStream: boolean;
+  /** The answer goes on without its caller: nothing can end it when a hold is used up. */
+  isBackground?: boolean;
   /** The client's own limit; null when it gave none. */
   outputLimit: number | null;
   /** `n`. */
@@ -97,10 +99,10 @@ export function planHold(request: HoldRequest): HoldPlan {
   const firstTokens = smaller(BigInt(ask.choices), outputTokens);
   const boundTokens = chargedCeil(promptMicros + outputMicros(outputTokens));
   return {
-    wantTokens: ask.isStream ? chargedCeil(promptMicros + outputMicros(slice)) : boundTokens,
+    wantTokens: isHeldWhole(ask) ? boundTokens : chargedCeil(promptMicros + outputMicros(slice)),
     // An upstream that overruns its limits ignores a lowered one too: its JSON answers are held for in full or not asked for.
     minTokens:
-      overrun && !ask.isStream
+      overrun && isHeldWhole(ask)
         ? boundTokens
         : chargedCeil(promptMicros + outputMicros(firstTokens)),
     outputLimit,
@@ -122,6 +124,14 @@ export function planHold(request: HoldRequest): HoldPlan {
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
     },
   };
+}
+
+/** A stream grows its hold as it goes on; any other answer is held for to its end before it is asked for. */
+export function isHeldWhole({
+  isStream,
+  isBackground = false,
+}: Pick<HoldFacts, 'isStream' | 'isBackground'>): boolean {
+  return !isStream || isBackground;
 }
 
 /**

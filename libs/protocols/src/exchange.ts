@@ -19,6 +19,8 @@ export interface Ask {
   fields: readonly FoundField[];
   serverTools: readonly ServerTool[];
   isStream: boolean;
+  /** The answer is made whether or not its caller waits for it. */
+  isBackground: boolean;
   /** The client's own output limit (the larger of all such fields); null when it gave none. */
   outputLimit: number | null;
   /** `n`, 1 by default. */
@@ -145,6 +147,8 @@ export type JsonReading =
       outputText: string;
       /** Calls of tools in the output. */
       calls: number;
+      /** Native id of an answer that its upstream goes on making; absent for one that is over. */
+      unfinished?: string | null;
     }
   /** 200 that carries an error, HTML, or nothing readable: nothing was delivered. */
   | { kind: 'error'; error: UpstreamError };
@@ -179,6 +183,8 @@ export interface StreamReader {
   readonly usage: TokenUsage | null;
   /** True once `usage` is final (not only message_start's). */
   readonly isUsageFinal: boolean;
+  /** Native id of an answer that its upstream goes on making when this stream ends before it; null or absent for any other. */
+  readonly backgroundId?: string | null;
 }
 
 /** An upstream's failure in neutral words; `upstreamClientError` gives it the client's shape. */

@@ -224,9 +224,6 @@ describe('what an upstream has stored', () => {
         body: { error: { code: 'stored_not_found' } },
       });
     expect((await call('GET', `/v1/responses/${body.id}`)).status).toBe(200);
-    expect((await call('GET', `/v1/responses/${body.id}?stream=true`)).body.error.param).toBe(
-      'stream',
-    );
   });
 
   test('holds the context window of its model, as nothing in the request bounds it', async () => {
@@ -314,15 +311,25 @@ test('a compaction is charged as a response, without a limit of its own', async 
 });
 
 describe('what is refused by name', () => {
-  test('background, and templates of the account of the provider', async () => {
-    for (const [field, value] of [
-      ['background', true],
-      ['prompt', { id: 'pmpt_1' }],
-    ] as const)
-      expect(await ask({ [field]: value })).toMatchObject({
-        status: 400,
-        body: { error: { code: 'unsupported_parameter', param: field } },
-      });
+  test('templates of the account of the provider', async () => {
+    expect(await ask({ prompt: { id: 'pmpt_1' } })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'unsupported_parameter', param: 'prompt' } },
+    });
+  });
+
+  test('files and vector stores of the account of the provider, also where tokens are counted', async () => {
+    const input = [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }];
+    const refusal = {
+      status: 400,
+      body: { error: { code: 'unsupported_parameter', param: 'input[0].content[0].file_id' } },
+    };
+    expect(await ask({ input })).toMatchObject(refusal);
+    expect(
+      await call('POST', '/v1/responses/input_tokens', { body: { model: model.name, input } }),
+    ).toMatchObject(refusal);
+    const tools = [{ type: 'file_search', vector_store_ids: ['vs_1'] }];
+    expect((await ask({ tools })).body.error.param).toBe('tools[0].vector_store_ids');
   });
 
   test('tools of the provider without a price; with one they pass and are charged', async () => {

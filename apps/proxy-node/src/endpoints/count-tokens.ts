@@ -5,6 +5,7 @@ import { countTokensGently } from '@tollgate/metering/token-counter';
 import {
   parseCountTokensInTurns,
   promptParts,
+  refuseFiles,
   type CountAsk,
   type CountingProtocol,
 } from '@tollgate/protocols';
@@ -33,6 +34,7 @@ export interface CountRequest {
   lane: CountingLane;
   relay: CountRelay;
   sealer: IdSealer;
+  passesFiles: boolean;
 }
 
 /**
@@ -52,6 +54,7 @@ export async function countTokensEndpoint(
     lane,
     relay,
     sealer,
+    passesFiles,
   }: CountRequest,
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
@@ -64,6 +67,7 @@ export async function countTokensEndpoint(
     await pause();
     return parseCountTokensInTurns(protocol, body, pause);
   });
+  if (!passesFiles) refuseFiles(protocol, ask.body);
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);
   const open = openerFor(sealer, [{ accountId }]);

@@ -1,93 +1,52 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { readUpstreamError, withSealedIds, type StoredIds } from '@tollgate/protocols';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
-import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
+import { openStoredStream, withSealedIds, type StoredIds } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
+import type { SideCall, SideCalls } from '../upstream/side-calls.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { UpstreamCall, wholeBody } from '../upstream/upstream-call.ts';
-import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { UpstreamPools } from '../upstream/upstream-pools.ts';
+import { gatewayFailure } from '../upstream/upstream-failure.ts';
+import { StoredStream, storedStreamDeadlines } from './stored-stream.ts';
 
-/** What is stored is there at once or not at all. */
-const ANSWER_MS = 30_000;
-
-export interface StoredCall {
-  readonly upstream: SnapshotUpstream;
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With native ids, below the upstream's base_url. */
-  readonly path: string;
-  readonly body: Uint8Array | null;
-  readonly rid: string;
-  readonly clientHeaders: IncomingHttpHeaders;
+export interface StoredCall extends SideCall {
   readonly ids: StoredIds;
   /** The client's name of the model; null where the answer names none. */
   readonly model: string | null;
 }
 
-/** Passes calls about what an upstream has stored on to it: they generate nothing and are free. No part of routing's health. */
+/** Passes calls about what an upstream has stored on to it: they generate nothing and are free. */
 export class StoredRelay {
-  readonly #pools: UpstreamPools;
+  readonly #calls: SideCalls;
   readonly #ticker: Ticker;
-  readonly #answerBytesMax: number;
+  readonly #keepAliveMs: number;
 
   constructor({
-    pools,
+    calls,
     ticker,
-    answerBytesMax,
+    keepAliveMs,
   }: {
-    pools: UpstreamPools;
+    calls: SideCalls;
     ticker: Ticker;
-    answerBytesMax: number;
+    keepAliveMs: number;
   }) {
-    this.#pools = pools;
+    this.#calls = calls;
     this.#ticker = ticker;
-    this.#answerBytesMax = answerBytesMax;
+    this.#keepAliveMs = keepAliveMs;
   }
 
   /** The upstream's answer with its ids sealed. Null where nothing is stored; throws UpstreamFailure. */
-  async call(asked: StoredCall): Promise<Uint8Array | null> {
-    const { upstream, method, path, body, rid, clientHeaders, ids, model } = asked;
-    const target = this.#pools.open(upstream);
-    const call = new UpstreamCall({
-      deadlines: {
-        firstByteMs: ANSWER_MS,
-        firstTokenMs: null,
-        isKeptByKeepAlives: false,
-        idleMs: ANSWER_MS,
-        totalMs: ANSWER_MS,
-      },
-      ticker: this.#ticker,
-      bytesMax: this.#answerBytesMax,
-    });
-    const headers = requestHeaders(target, upstream.protocol, {
-      protocolHeaders: {},
-      isStream: false,
-      clientHeaders,
-      rid,
-    });
-    target.pool.dispatch(
-      {
-        method,
-        path: `${target.pathPrefix}${path}`,
-        headers,
-        body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-      },
-      call,
-    );
-    const head = await call.answered;
-    const answer = await wholeBody(call);
-    if (head.status === 404) return null;
-    if (head.status < 200 || head.status >= 300)
-      throw new UpstreamFailure(
-        readUpstreamError({
-          status: head.status,
-          headers: singleHeaders(head.headers),
-          body: answer,
-          secrets: target.apiKey === null ? [] : [target.apiKey],
-        }),
-        { evidence: 'stated' },
-      );
+  async call({ ids, model, ...asked }: StoredCall): Promise<Uint8Array | null> {
+    const answer = await this.#calls.whole(asked);
+    if (!answer) return null;
     const shown = withSealedIds(answer, { ids, model });
     if (!shown) throw gatewayFailure('unreadable', 'The upstream sent an answer that is no JSON.');
     return shown;
+  }
+
+  /** As `call`, of an answer that comes in events; false where nothing is stored. */
+  async stream({ ids, model, ...asked }: StoredCall, reply: ClientReply): Promise<boolean> {
+    const call = await this.#calls.stream(asked, storedStreamDeadlines(asked.upstream));
+    if (!call) return false;
+    const reader = openStoredStream({ ids, model: model ?? '', idSeed: asked.rid });
+    const parts = { call, reader, reply, ticker: this.#ticker, keepAliveMs: this.#keepAliveMs };
+    await new StoredStream(parts).pass();
+    return true;
   }
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { IdSealer } from '@tollgate/contracts';
-import { InvalidRequest, isNative, type StoredIds } from '@tollgate/protocols';
+import { isNative, type StoredIds } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { ClientReply } from '../http/client-reply.ts';
 import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
@@ -10,14 +11,18 @@ import { storedNotFound } from '../pipeline/stored-routes.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import { storedIdsOf } from '../upstream/stored-ids.ts';
+import type { BackgroundGuard } from './background-guard.ts';
 import type { StoredCall, StoredRelay } from './stored-relay.ts';
 
 type Method = StoredCall['method'];
 
+const RESPONSE = '/v1/responses/:id';
+const CANCEL = '/v1/responses/:id/cancel';
+
 /** What can be done with what an upstream has stored. https://platform.openai.com/docs/api-reference/responses, .../conversations */
 export const STORED_PATHS: Readonly<Record<string, readonly Method[]>> = {
-  '/v1/responses/:id': ['GET', 'DELETE'],
-  '/v1/responses/:id/cancel': ['POST'],
+  [RESPONSE]: ['GET', 'DELETE'],
+  [CANCEL]: ['POST'],
   '/v1/responses/:id/input_items': ['GET'],
   '/v1/conversations': ['POST'],
   '/v1/conversations/:id': ['GET', 'POST', 'DELETE'],
@@ -39,9 +44,14 @@ export interface StoredRequest {
   bytesMax: number;
   sealer: IdSealer;
   relay: StoredRelay;
+  guard: BackgroundGuard;
+  reply: ClientReply;
 }
 
-/** Passes a call about stored responses and conversations to the upstream that has them. Free, and counted in the window of inquiries. Throws Refusal. */
+/**
+ * Passes a call about stored responses and conversations to the upstream that has them. Free, and counted in the window of inquiries. Answers bytes, or an empty
+ * object where the answer has been streamed. Throws Refusal.
+ */
 export async function storedEndpoint(
   admitter: Admitter,
   {
@@ -56,8 +66,10 @@ export async function storedEndpoint(
     bytesMax,
     sealer,
     relay,
+    guard,
+    reply,
   }: StoredRequest,
-): Promise<Uint8Array> {
+): Promise<object> {
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
   const { accountId } = access;
   const take = quota.takeFor(accountId);
@@ -74,7 +86,7 @@ export async function storedEndpoint(
     .replace(':id', encodeURIComponent(place?.id ?? ''))
     .replace(':item', encodeURIComponent(item === undefined ? '' : opened(ids, item)));
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
-  const answer = await relay.call({
+  const call: StoredCall = {
     upstream,
     method,
     path: native + queryOf(incoming, ids),
@@ -83,9 +95,17 @@ export async function storedEndpoint(
     clientHeaders: incoming.headers,
     ids,
     model: modelId === 0 ? null : (index.modelById(modelId)?.name ?? ''),
-  });
+  };
+  const running = place && { accountId, upstreamId: upstream.id, responseId: place.id };
+  if (path === RESPONSE && method === 'DELETE' && running)
+    await guard.beforeDelete(running, () =>
+      relay.call({ ...call, method: 'POST', path: `${native}/cancel` }),
+    );
+  const isStream = path === RESPONSE && method === 'GET' && asksForStream(incoming);
+  const answer = isStream ? await relay.stream(call, reply) : await relay.call(call);
   if (!answer) throw storedNotFound(id ?? '');
-  return answer;
+  if (path === CANCEL && running) guard.cancelled(running);
+  return answer === true ? {} : answer;
 }
 
 /** A new conversation belongs to no model: it is stored by the first upstream that can, of the models that the caller is subscribed to. */
@@ -99,16 +119,27 @@ function conversationsOf(
     .find(({ upstream }) => isNative('responses', upstream))?.upstream;
 }
 
-const PASSED = new Set(['after', 'include', 'include[]', 'limit', 'order']);
+const PASSED = new Set([
+  'after',
+  'include',
+  'include[]',
+  'include_obfuscation',
+  'limit',
+  'order',
+  'starting_after',
+  'stream',
+]);
 
-function queryOf({ url }: IncomingMessage, ids: StoredIds): string {
-  const asked = new URL(url ?? '/', 'http://node').searchParams;
-  if (asked.get('stream') === 'true')
-    throw new InvalidRequest('stream is not supported here: what is stored is answered whole.', {
-      param: 'stream',
-      code: 'unsupported_parameter',
-    });
-  const passed = [...asked]
+function asksForStream(incoming: IncomingMessage): boolean {
+  return askedIn(incoming).get('stream') === 'true';
+}
+
+function askedIn({ url }: IncomingMessage): URLSearchParams {
+  return new URL(url ?? '/', 'http://node').searchParams;
+}
+
+function queryOf(incoming: IncomingMessage, ids: StoredIds): string {
+  const passed = [...askedIn(incoming)]
     .filter(([name]) => PASSED.has(name))
     .map(([name, value]): [string, string] => [
       name,

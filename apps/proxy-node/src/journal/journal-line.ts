@@ -1,4 +1,5 @@
 import {
+  routeAttemptSchema,
   USAGE_ROWS,
   usageFinalSchema,
   usageOf,
@@ -9,11 +10,26 @@ import {
 import { priceVersionSchema } from '@tollgate/snapshot';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
-import type { OpenHold } from './open-hold.ts';
+import type { BackgroundRun, OpenHold } from './open-hold.ts';
 
 const count = z.number().int().nonnegative();
 const milliseconds = z.number().int().nonnegative();
 const rid = z.string().min(1).max(64);
+
+const backgroundSchema = z.object({
+  upstreamId: count,
+  responseId: z.string().min(1),
+  bounds: z.object({
+    promptTokens: count.nullable(),
+    contextTokens: count.nullable(),
+    readsMore: z.boolean(),
+    promptTextBytes: count,
+    outputTokens: count,
+  }),
+  attempts: z.array(routeAttemptSchema),
+  traceparent: z.string().optional(),
+  untilMs: milliseconds,
+}) satisfies z.ZodType<BackgroundRun>;
 
 const openHoldSchema = z.object({
   rid,
@@ -34,6 +50,7 @@ const openHoldSchema = z.object({
   isStream: z.boolean(),
   startedAtMs: milliseconds,
   protocol: usageFinalSchema.shape.protocol,
+  background: backgroundSchema.optional(),
 });
 /** By class; a class that is absent is 0. */
 export type JournalledCounts = Readonly<Partial<Record<TokenClass, number>>>;

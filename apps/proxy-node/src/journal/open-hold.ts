@@ -1,10 +1,25 @@
 import type { UsageFinal } from '@tollgate/contracts';
+import type { UsageBounds } from '@tollgate/metering';
 import type { PriceVersion } from '@tollgate/snapshot';
 
 /** A price version with its weights as this request is charged by them. */
 export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
   /** The dearer services that are in the weights. */
   premiums?: string[] | undefined;
+}
+
+/** An answer that its upstream makes in the background: what settles it without its request. */
+export interface BackgroundRun {
+  upstreamId: number;
+  /** Native. */
+  responseId: string;
+  /** By which the upstream's report is judged. */
+  bounds: UsageBounds;
+  /** Of the request, until its answer had begun. */
+  attempts: UsageFinal['attempts'];
+  traceparent?: string | undefined;
+  /** Unix ms; the answer is cancelled then. */
+  untilMs: number;
 }
 
 /** A request as the journal opens it: who pays, what is held for it, at which price. */
@@ -29,4 +44,6 @@ export interface OpenHold {
   isStream: boolean;
   startedAtMs: number;
   protocol: UsageFinal['protocol'];
+  /** Set once the answer is made in the background: it outlives the request, and this process. */
+  background?: BackgroundRun | undefined;
 }

@@ -40,6 +40,7 @@ const metricsOf = (upstreams = 1): Metrics =>
     readings: {
       gate: new Gate(() => null),
       isReady: () => true,
+      background: () => 0,
       recorder: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
       failOpen: () => ({ admissions: 0, tokens: 0 }),
       snapshotVersion: () => 1,

@@ -19,6 +19,7 @@ export interface Readings {
   gate: Gate;
   isReady: () => boolean;
   recorder: () => { unacknowledged: number; journalsSetAside: number };
+  background: () => number;
   failOpen: () => { admissions: number; tokens: number };
   snapshotVersion: () => number;
   upstreams: () => readonly UpstreamFigures[];
@@ -81,12 +82,17 @@ export class Metrics {
     return new Response(text, { headers: { 'content-type': contentType } });
   }
 
-  #process({ gate, isReady, recorder, failOpen, snapshotVersion }: Readings): void {
+  #process({ gate, isReady, recorder, background, failOpen, snapshotVersion }: Readings): void {
     this.#gauge('tollgate_requests_in_flight', 'Requests being served.', () => gate.inFlight);
     this.#gauge(
       'tollgate_unacknowledged_finals',
       'Finals PostgreSQL has not acknowledged.',
       () => recorder().unacknowledged,
+    );
+    this.#gauge(
+      'tollgate_background_responses',
+      'Responses in the background that are still to be settled.',
+      background,
     );
     this.#gauge(
       'tollgate_journals_set_aside',

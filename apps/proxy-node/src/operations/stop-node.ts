@@ -13,6 +13,8 @@ export interface StopParts {
   pipeline: { cut(): void };
   reporter: NodeReporter;
   follower: SnapshotFollower;
+  /** Leaves what is made in the background to the next process on the journal; `BackgroundRuns`. */
+  background: { close(): void };
   recorder: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
   /** Lets go of everything else. */
@@ -40,6 +42,7 @@ export async function stopNode({
   pipeline,
   reporter,
   follower,
+  background,
   recorder,
   pools,
   disconnect,
@@ -68,6 +71,7 @@ export async function stopNode({
   await closed;
   reporter.stop();
   follower.stop();
+  background.close();
   await recorder.close(handOverMs);
   await pools.close();
   await disconnect();

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import type { AccessReply, AdmitReply } from '@tollgate/keyspace';
 import { parseAsk, type Ask } from '@tollgate/protocols';
@@ -181,6 +182,10 @@ describe('what Redis said of a key last stands for it alone', () => {
       room: () => 0,
       grow: () => undefined,
       onStop: () => undefined,
+      counted: () => NO_USAGE,
+      detach: () => {
+        throw new Error('nothing is made in the background here');
+      },
       settle: () => Promise.resolve(),
     };
     const recorder: UsageRecorder = {

@@ -1,6 +1,12 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
 import type { AdmitReply, WindowState } from '@tollgate/keyspace';
-import { affordableText, planHold, type HoldPlan, type HoldRequest } from '@tollgate/metering';
+import {
+  affordableText,
+  isHeldWhole,
+  planHold,
+  type HoldPlan,
+  type HoldRequest,
+} from '@tollgate/metering';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal } from '../refusals.ts';
@@ -193,7 +199,7 @@ export class Admitter {
           leaseMs: this.#limits.leaseMs,
           node: this.#node,
           isCounted,
-          isWhole: !ask.isStream,
+          isWhole: isHeldWhole(ask),
           leavesHalf: leavesHalf(admission),
         })
         .catch((error: unknown) => unanswered(error, this.#log));

@@ -35,6 +35,14 @@ export interface MeterContext {
   readonly keepAliveMs: number;
   readonly drain: DrainLimits;
   readonly reasoning: ReasoningRate;
+  /** Called once the upstream has named an answer that it makes in the background, before the client knows of it; null for any other request. */
+  readonly onBackground: ((seen: BackgroundSeen) => void) | null;
+}
+
+export interface BackgroundSeen {
+  readonly upstreamId: number;
+  /** Native. */
+  readonly responseId: string;
 }
 
 /** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */

@@ -143,7 +143,9 @@ export class Failover {
     passing.watch(first.flight);
     const { hedge } = asked.model.failover ?? {};
     const delayMs =
-      hedge && asked.ask.isStream ? this.#hedges.delayMs(asked.model.id, monotonicMs()) : null;
+      hedge && asked.ask.isStream && !asked.ask.isBackground
+        ? this.#hedges.delayMs(asked.model.id, monotonicMs())
+        : null;
     const won =
       delayMs === null
         ? { runner: first, answer: await first.flight.answer }

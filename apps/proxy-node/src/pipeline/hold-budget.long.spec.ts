@@ -274,7 +274,7 @@ describe.each(['openai', 'anthropic'] as const)(
     let upstream: LocalUpstream;
 
     beforeAll(async () => {
-      node = await startNodeUnderTest();
+      node = await startNodeUnderTest({ FILES_BY_ID: 'pass' });
       const { start, text, end } = ANSWERS[protocol];
       upstream = await startLocalUpstream(async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start);

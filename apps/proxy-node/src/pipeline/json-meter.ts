@@ -6,7 +6,7 @@ import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import { Drain } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
-import type { Tally } from './tally.ts';
+import { NOT_COUNTED_YET, type Counted, type Tally } from './tally.ts';
 
 /**
  * A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. A client that leaves does
@@ -39,7 +39,7 @@ export class JsonMeter implements AnswerMeter {
   }
 
   async read(answer: Answer): Promise<Metered> {
-    const { reply, receivedMonotonicMs, reasoning } = this.#context;
+    const { receivedMonotonicMs, reasoning } = this.#context;
     const firstTokenMs = monotonicMs() - receivedMonotonicMs;
     const reading = answer.exchange.readJson(await this.#body(answer));
     if (reading.kind === 'error') {
@@ -48,6 +48,12 @@ export class JsonMeter implements AnswerMeter {
       throw failure;
     }
     answer.close(null);
+    const { onBackground, hold } = this.#context;
+    if (onBackground && reading.unfinished != null) {
+      onBackground({ responseId: reading.unfinished, upstreamId: answer.upstreamId });
+      hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
+      return this.#metered(reading.body, NOT_COUNTED_YET, firstTokenMs);
+    }
     this.#tally.output(reading.outputText);
     this.#tally.called(reading.calls);
     const counted = await this.#tally.atEnd(
@@ -60,12 +66,17 @@ export class JsonMeter implements AnswerMeter {
         tokens: counted.usage.output - reading.outputText.length,
         silentMs: this.#silentMs,
       });
+    return this.#metered(reading.body, counted, firstTokenMs);
+  }
+
+  #metered(body: Uint8Array, counted: Counted, firstTokenMs: number): Metered {
+    const { reply } = this.#context;
     return {
       outcome: reply.isGone ? 'client_closed' : 'completed',
       counted,
       firstTokenMs,
       status: reply.isGone ? reply.status : 200,
-      sendEnd: () => reply.send(200, reading.body),
+      sendEnd: () => reply.send(200, body),
     };
   }
 

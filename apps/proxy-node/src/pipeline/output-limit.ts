@@ -1,4 +1,4 @@
-import { affordableOutput, type HoldPlan, type HoldRequest } from '@tollgate/metering';
+import { affordableOutput, isHeldWhole, type HoldPlan, type HoldRequest } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
 import { countPrompt } from './count-prompt.ts';
 
@@ -11,7 +11,7 @@ export async function outputLimitFor(
   { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
 ): Promise<number | null> {
   if (request.model.kind === 'embedding') return null;
-  if (!ask.isStream && grantedTokens < plan.wantTokens) {
+  if (isHeldWhole(ask) && grantedTokens < plan.wantTokens) {
     const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
     return Math.min(
       plan.outputLimit,
@@ -23,7 +23,7 @@ export async function outputLimitFor(
 
 /** A JSON request without a limit would hold its model's default in full: on a small balance nothing could run beside it. */
 export function leavesHalf({ ask, model }: Pick<HoldRequest, 'model'> & { ask: Ask }): boolean {
-  return !ask.isStream && ask.outputLimit === null && model.kind !== 'embedding';
+  return isHeldWhole(ask) && ask.outputLimit === null && model.kind !== 'embedding';
 }
 
 /** A report is judged by the limit that goes upstream, not by the one that was asked for. */

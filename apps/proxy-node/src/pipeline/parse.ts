@@ -5,6 +5,7 @@ import {
   findUnsupported,
   parseAsk,
   parseAskInTurns,
+  refuseFiles,
   type Ask,
   type ClientProtocol,
 } from '@tollgate/protocols';
@@ -37,6 +38,7 @@ export async function parse({
   index,
   receivedAtMs,
   open,
+  passesFiles,
   ...limits
 }: {
   incoming: IncomingMessage;
@@ -45,11 +47,14 @@ export async function parse({
   index: RoutingIndex;
   receivedAtMs: number;
   open: OpenStored;
+  /** Ids of files in the provider's account may be named by every customer. */
+  passesFiles: boolean;
   bytesMax: number;
   take: TakeQuota;
 }): Promise<Asked> {
   const raw = await readBody(incoming, limits);
   const ask = await askOf(protocol, raw, isCompaction);
+  if (!passesFiles) refuseFiles(protocol, ask.body);
   return routesFor(ask, { index, receivedAtMs, open });
 }
 

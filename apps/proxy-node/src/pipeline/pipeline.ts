@@ -1,59 +1,26 @@
 import { deliveredOf } from '@tollgate/protocols';
-import { wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
-import type { Logger } from 'pino';
+import { wasTried, type Outcome } from '@tollgate/contracts';
 import { monotonicMs } from '../monotonic-ms.ts';
-import type { BodyQuota, QuotaOfRequest } from '../http/body-quota.ts';
+import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
-import type { Gate } from './gate.ts';
 import { requestIds, traceIds } from '../observe/observer.ts';
-import type { RefusalLog } from '../operations/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
-import type { OpenStored } from '../upstream/stored-ids.ts';
-import type { Ticker } from '../upstream/ticker.ts';
-import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
-import type { Admitter } from './admit.ts';
-import type { AnswerMeter, Metered } from './answer-meter.ts';
+import type { AnswerMeter, BackgroundSeen, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
 import type { ClientRequest } from './client-request.ts';
-import type { DrainLimits } from './drain.ts';
-import type { Failover } from './failover.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
 import { meter } from './meter.ts';
 import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
-import { parse, routesFor, type Asked } from './parse.ts';
-import type { ReasoningRates } from './reasoning-rates.ts';
+import { parse, routesFor } from './parse.ts';
 import { CloserEstimate } from './closer-estimate.ts';
 import { droppedHeaders } from './premiums.ts';
 import { upstreamHeaders } from './upstream-headers.ts';
-import { settle } from './settle.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
+import { ATTEMPTS_SHOWN_MAX, settle } from './settle.ts';
 import { keysOf } from './stored-routes.ts';
 import { tallyOf } from './tally.ts';
 import type { Caller, Turn } from './turn.ts';
-
-export interface PipelineLimits {
-  bodyBytesMax: number;
-  keepAliveMs: number;
-  drain: DrainLimits;
-}
-
-export interface PipelineParts {
-  gate: Gate;
-  bodies: BodyQuota;
-  admitter: Admitter;
-  failover: Failover;
-  trust: UpstreamTrust;
-  ticker: Ticker;
-  reasoning: ReasoningRates;
-  log: Logger;
-  node: string;
-  limits: PipelineLimits;
-  /** Called for every request that was admitted and has ended. */
-  onFinal: (rid: string, final: UsageFinal, asked: Asked) => void;
-  refusals: RefusalLog;
-  newRid: () => string;
-  openerOf: (keys: Credentials) => OpenStored;
-}
 
 /** One request, start to finish. The only file that knows the order. */
 export class Pipeline {
@@ -102,6 +69,7 @@ export class Pipeline {
       index,
       open: openerOf(presented),
       bytesMax: limits.bodyBytesMax,
+      passesFiles: limits.passesFiles,
       take,
     }).catch((error: unknown) => this.#afterAccess(presented, addressHex, error));
     const credentials = keysOf(asked, presented);
@@ -117,7 +85,7 @@ export class Pipeline {
       overrun: trust.overrunOf(asked.candidates, monotonicMs()),
     });
     observed?.leave();
-    const turn = { request, asked, admitted, attempts: [], undelivered: null };
+    const turn = { request, asked, admitted, attempts: [], undelivered: null, run: null };
     await this.#answer(turn, { credentials, index });
   }
 
@@ -166,6 +134,7 @@ export class Pipeline {
         admitted,
         attempts: comingFrom(attempts),
         undelivered: null,
+        run: null,
       };
     }
     return null;
@@ -214,6 +183,7 @@ export class Pipeline {
       keepAliveMs: limits.keepAliveMs,
       drain: limits.drain,
       reasoning: reasoning.of(asked.model.id),
+      onBackground: asked.ask.isBackground ? (seen) => this.#begin(turn, seen) : null,
     });
     this.#running.add(passing);
     try {
@@ -246,9 +216,24 @@ export class Pipeline {
     return error instanceof AccessEnded ? 'access_revoked' : 'upstream_failed';
   }
 
+  #begin(turn: Turn, seen: BackgroundSeen): void {
+    const { request, admitted, attempts } = turn;
+    turn.run = this.#parts.background.begin(admitted.hold, {
+      ...seen,
+      bounds: admitted.plan.bounds,
+      attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
+      traceparent: request.observed?.traceparentFor('completed'),
+    });
+  }
+
   /** Resolves once the final is in the journal: the client must not know more than that. */
-  #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): Promise<void> {
-    const { log, node, trust, onFinal } = this.#parts;
+  async #settle(turn: Turn, metered: Metered): Promise<void> {
+    const { request, asked, admitted, attempts, run } = turn;
+    const { log, node, trust, onFinal, background } = this.#parts;
+    // What its stream has not reported to its end, the upstream is asked for.
+    if (run && (metered.outcome !== 'completed' || metered.counted.basis !== 'reported'))
+      return background.take({ hold: run, handle: admitted.hold });
+    if (run) background.over(run);
     const { rid, receivedAtMs, receivedMonotonicMs, observed } = request;
     observed?.enter('journal');
     const { final, journalled } = settle({

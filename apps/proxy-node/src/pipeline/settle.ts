@@ -58,4 +58,4 @@ export function settle({
 }
 
 /** The wire shape's own limit. */
-const ATTEMPTS_SHOWN_MAX = 16;
+export const ATTEMPTS_SHOWN_MAX = 16;

@@ -50,7 +50,8 @@ export class StreamCount {
 
   /** What of a chunk reaches the client, and what must wait until the hold has grown. */
   readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
-    let taken = this.#budget.take(chunk.length);
+    // What is made in the background is held for to its end, and ends with no hold.
+    let taken = this.#context.onBackground ? chunk.length : this.#budget.take(chunk.length);
     if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
     const parts: Uint8Array[] = [];
     let rest = chunk;

@@ -1,5 +1,6 @@
-import type { Outcome } from '@tollgate/contracts';
+import type { Outcome, TokenUsage } from '@tollgate/contracts';
 import { upstreamError, type StreamReader, type UpstreamError } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { MeterContext, Metered } from './answer-meter.ts';
 import { REVOKED, stopping } from './no-answer.ts';
@@ -7,6 +8,10 @@ import type { Counted } from './tally.ts';
 
 /** What ends a stream from the gateway's side. */
 export type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
+
+export function causeOf(error: unknown): UpstreamError {
+  return error instanceof UpstreamFailure ? error.error : upstreamError('server');
+}
 
 /** What the client reads of it; null where there is no error to report. */
 export function stopError(reason: StopReason | null): UpstreamError | null {
@@ -25,6 +30,36 @@ export function failureOf(outcome: Outcome, reader: StreamReader | null): Upstre
   if (isUpstreams) return new UpstreamFailure(reader?.error ?? upstreamError('server'));
   if (outcome === 'completed' || reader?.hasContent) return null;
   return gatewayFailure('unreachable', outcome, { evidence: 'given_up' });
+}
+
+export interface Ending {
+  /** What the client gets once its usage is counted and journalled; it gets the charge and may report it to the client. */
+  readonly last?: (charged: TokenUsage) => Uint8Array;
+  /** The client's connection breaks instead: the answer itself has not ended. */
+  readonly isSevered?: boolean;
+  /** What it says of its upstream, where the outcome does not. */
+  readonly failure?: UpstreamFailure | null;
+}
+
+export function meteredEnd(
+  reply: ClientReply,
+  {
+    outcome,
+    counted,
+    firstTokenMs,
+    last = () => new Uint8Array(),
+    isSevered = false,
+  }: Pick<Metered, 'outcome' | 'counted' | 'firstTokenMs'> & Omit<Ending, 'failure'>,
+): Metered {
+  // A client that has left saw nothing of what came of its answer then.
+  const isLeft = reply.isGone && outcome !== 'upstream_failed';
+  return {
+    outcome: isLeft ? 'client_closed' : outcome,
+    counted,
+    firstTokenMs,
+    status: reply.status,
+    sendEnd: () => (isSevered ? reply.cut() : reply.endWith(last(counted.usage))),
+  };
 }
 
 /** Of a stream that is being read. */

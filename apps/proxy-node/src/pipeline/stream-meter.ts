@@ -1,4 +1,4 @@
-import type { AttemptCost, Outcome, TokenUsage } from '@tollgate/contracts';
+import type { AttemptCost, Outcome } from '@tollgate/contracts';
 import { ContinuedReader, upstreamError } from '@tollgate/protocols';
 import type { Delivered, StreamReader, StreamSink, UpstreamError } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
@@ -12,10 +12,17 @@ import { REVOKED } from './no-answer.ts';
 import type { Splice } from './splice.ts';
 import { StreamCount } from './stream-count.ts';
 import { StreamOutlet } from './stream-outlet.ts';
-import { endOfCut, failedOutcome, failureOf, stopError, type StopReason } from './stream-ending.ts';
-import type { Counted } from './tally.ts';
-
-type LastBytes = (charged: TokenUsage) => Uint8Array;
+import {
+  causeOf,
+  endOfCut,
+  failedOutcome,
+  failureOf,
+  meteredEnd,
+  stopError,
+  type Ending,
+  type Standing,
+  type StopReason,
+} from './stream-ending.ts';
 
 /**
  * Upstream bytes in, client bytes out, counted in between. Nothing is collected but the preamble: a slow client pauses the upstream's parser, and so
@@ -42,6 +49,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #firstTokenMs: number | null = null;
   /** Of this attempt. */
   #isContentSeen = false;
+  /** Its upstream has named an answer that it makes in the background. */
+  #hasBegun = false;
   /** Set while an attempt continues a cut answer. */
   #splice: Splice | null = null;
 
@@ -100,9 +109,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   fail(error: unknown): void {
-    const cause = error instanceof UpstreamFailure ? error.error : upstreamError('server');
     // A reader that has read an error itself does not report it twice: its version of the error is sent now.
-    const last = this.#reader?.fail(cause);
+    const last = this.#reader?.fail(causeOf(error));
     this.#context.reply.endWith(last?.byteLength ? last : this.#untold);
   }
 
@@ -121,12 +129,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   tick(now: number): void {
-    const { reply, keepAliveMs } = this.#context;
-    if (reply.isGone) return;
-    if (reply.isStalled(now)) return reply.cut();
-    const isQuiet = now - this.#outlet.lastWriteAt >= keepAliveMs;
-    if (!this.#isOver && this.#reader && !reply.isBlocked && isQuiet)
-      this.#outlet.keepAlive(this.#reader.keepAlive());
+    this.#outlet.tick(now, this.#isOver ? null : this.#reader);
   }
 
   #data(chunk: Buffer): void {
@@ -144,14 +147,20 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (rest.length > 0 && this.#answer && !this.#isOver) this.#waitForRoom(this.#answer, rest);
   }
 
+  /** Its answer goes on without this stream, and without this client: no other upstream is asked for it. */
+  #noteBackground({ backgroundId }: StreamReader): void {
+    const { onBackground } = this.#context;
+    if (!onBackground || backgroundId == null || this.#hasBegun || !this.#answer) return;
+    this.#hasBegun = true;
+    onBackground({ responseId: backgroundId, upstreamId: this.#answer.upstreamId });
+    this.#outlet.commitPreamble();
+  }
+
   #waitForRoom({ call }: Answer, rest: Buffer): void {
     this.#isWaiting = true;
     call.giveBack(rest);
     call.pause();
-    this.#context.hold.grow(() => {
-      this.#isWaiting = false;
-      this.#readOn();
-    });
+    this.#context.hold.grow(() => ((this.#isWaiting = false), this.#readOn()));
   }
 
   #readOn(): void {
@@ -161,20 +170,21 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #upstreamEnded(): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
-    this.#pass(reader, reader.end());
+    if (!this.#hasBegun || reader.hasFinish) this.#pass(reader, reader.end());
     if (!this.#isOver && this.#answer)
       this.#broke(gatewayFailure('server', 'The upstream ended its answer early.'));
   }
 
   /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while the client has received nothing. */
   #pass(reader: StreamReader, bytes: Uint8Array): void {
+    this.#noteBackground(reader);
     const error = reader.state === 'failed' ? (reader.error ?? upstreamError('server')) : null;
-    if (error && !reader.hasContent && !this.#outlet.isCommitted) {
+    if (error && !this.#isSpokenFor(reader)) {
       this.#untold = bytes;
       return this.#reject(new UpstreamFailure(error, { evidence: 'stated' }));
     }
     if (error && this.#cutShort(bytes, error)) return;
-    const isPreamble = !reader.hasContent && reader.state === 'running';
+    const isPreamble = !this.#hasBegun && !reader.hasContent && reader.state === 'running';
     if (isPreamble && this.#outlet.keepBack(bytes)) return;
     this.#outlet.commitPreamble();
     if (reader.state === 'running') return this.#outlet.write(bytes);
@@ -186,12 +196,18 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
     if (reader.hasFinish && reader.state === 'running') return this.#pass(reader, reader.end());
-    if (!this.#outlet.isCommitted && !reader.hasContent)
+    if (!this.#isSpokenFor(reader))
       return this.#reject(new UpstreamFailure(failure.error, { evidence: 'contentless' }));
     if (this.#cutShort(NO_BYTES, failure.error)) return;
+    if (this.#hasBegun) return this.#over(failedOutcome(reader), { isSevered: true, failure });
     this.#outlet.commitPreamble();
     const last = reader.fail(failure.error);
     this.#over(failedOutcome(reader), { last: () => last, failure });
+  }
+
+  /** The client has something of an answer, or its upstream goes on making it: no other upstream is asked. */
+  #isSpokenFor({ hasContent }: StreamReader): boolean {
+    return this.#hasBegun || hasContent || this.#outlet.isCommitted;
   }
 
   #reject(failure: UpstreamFailure): void {
@@ -209,16 +225,17 @@ export class StreamMeter implements AnswerMeter, Ticking {
         delivered: this.#context.delivered as Delivered,
         counted: this.#count.atEnd('upstream_interrupted'),
         resume: (splice) => (this.#splice = splice),
-        end: (counted, last) => this.#endCut({ counted, error: last }),
+        end: (counted, last) => (
+          this.close(),
+          endOfCut(this.#context, this.#standing, { counted, error: last })
+        ),
       }),
     );
     return true;
   }
 
-  #endCut(last: { counted: Counted; error: UpstreamError }): Metered {
-    this.close();
-    const standing = { reader: this.#reader, stopReason: this.#stopReason };
-    return endOfCut(this.#context, { ...standing, firstTokenMs: this.#firstTokenMs }, last);
+  get #standing(): Standing {
+    return { reader: this.#reader, stopReason: this.#stopReason, firstTokenMs: this.#firstTokenMs };
   }
 
   #stop(reason: StopReason): void {
@@ -229,6 +246,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#outlet.commitPreamble();
     if (reason === 'balance_exhausted')
       return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
+    if (this.#hasBegun && reason === 'node_stopped') return this.#over(reason, { isSevered: true });
     const last = reader.fail(stopError(reason) ?? REVOKED);
     this.#over(reason, { last: () => last });
   }
@@ -236,7 +254,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   /** Closed at once where that ends the bill, and where nothing was sent; else read on, for what the provider bills is what the client pays. */
   #clientLeft(): void {
     if (this.#isOver || !this.#flight || this.#drain.isOn) return;
-    if (!this.#flight.isSent() || this.#flight.stopsBillingOnClose()) return this.#leave();
+    const isLeft = this.#context.onBackground ? this.#hasBegun : this.#flight.stopsBillingOnClose();
+    if (!this.#flight.isSent() || isLeft) return this.#leave();
     this.#startCounting();
     this.#count.beginDrain();
     this.#drain.begin(this.#context.drain.streamMs, () => this.#leave());
@@ -253,42 +272,25 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#flight?.abort('the client left');
   }
 
-  /** What follows a finish is no more output, but the usage. */
+  /** What follows a finish is no more output, but the usage. What is made in the background needs no reader. */
   #isDrained({ hasFinish }: StreamReader): boolean {
-    return this.#drain.isOn && !this.#isOver && !hasFinish && this.#count.isDrained;
+    if (!this.#drain.isOn || this.#isOver) return false;
+    return this.#hasBegun || (!hasFinish && this.#count.isDrained);
   }
 
-  /** `last`: what the client gets once its usage is counted and journalled; it gets the charge and may report it to the client. */
-  #over(
-    outcome: Outcome,
-    {
-      last = () => NO_BYTES,
-      failure = null,
-    }: { last?: LastBytes; failure?: UpstreamFailure | null } = {},
-  ): void {
+  #over(outcome: Outcome, { failure = null, ...ending }: Ending = {}): void {
     if (this.#isOver) return;
     this.close();
     if (outcome === 'completed') this.#answer?.call.finish();
     else this.#answer?.call.abort(outcome);
     this.#answer?.close(failure ?? failureOf(outcome, this.#reader));
-    this.#settled(outcome, last).then(
-      (metered) => this.#metered.resolve(metered),
-      this.#metered.reject,
-    );
-  }
-
-  async #settled(outcome: Outcome, last: LastBytes): Promise<Metered> {
-    const { reply } = this.#context;
-    // A client that has left saw nothing of what came of its answer then.
-    const isLeft = reply.isGone && outcome !== 'upstream_failed';
-    const counted = await this.#count.atEnd(outcome);
-    return {
-      outcome: isLeft ? 'client_closed' : outcome,
-      counted,
-      firstTokenMs: this.#firstTokenMs,
-      status: reply.status,
-      sendEnd: () => reply.endWith(last(counted.usage)),
-    };
+    const firstTokenMs = this.#firstTokenMs;
+    this.#count
+      .atEnd(outcome)
+      .then((counted) =>
+        meteredEnd(this.#context.reply, { outcome, counted, firstTokenMs, ...ending }),
+      )
+      .then(this.#metered.resolve, this.#metered.reject);
   }
 }
 

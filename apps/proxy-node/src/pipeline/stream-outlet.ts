@@ -1,6 +1,7 @@
-import type { Delivered } from '@tollgate/protocols';
+import type { Delivered, StreamReader } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
+import type { MeterContext } from './answer-meter.ts';
 import { Preamble } from './preamble.ts';
 
 /** The client's end of a stream: the preamble that waits for content, and a client that reads slower than bytes come. */
@@ -12,6 +13,7 @@ export class StreamOutlet {
   readonly #preamble = new Preamble();
   #isCommitted = false;
   #isBlocked = false;
+  readonly #keepAliveMs: number;
   #lastWriteAt: number;
 
   constructor(
@@ -19,12 +21,14 @@ export class StreamOutlet {
       reply,
       delivered,
       receivedMonotonicMs,
-    }: { reply: ClientReply; delivered: Delivered | null; receivedMonotonicMs: number },
+      keepAliveMs,
+    }: Pick<MeterContext, 'reply' | 'delivered' | 'receivedMonotonicMs' | 'keepAliveMs'>,
     { onBlocked, onFree }: { onBlocked: () => void; onFree: () => void },
   ) {
     this.#reply = reply;
     this.#delivered = delivered;
     this.#lastWriteAt = receivedMonotonicMs;
+    this.#keepAliveMs = keepAliveMs;
     this.#onBlocked = onBlocked;
     this.#onFree = onFree;
   }
@@ -37,10 +41,6 @@ export class StreamOutlet {
   /** The client takes nothing for now. */
   get isBlocked(): boolean {
     return this.#isBlocked;
-  }
-
-  get lastWriteAt(): number {
-    return this.#lastWriteAt;
   }
 
   /** A new attempt has a preamble of its own. */
@@ -75,8 +75,16 @@ export class StreamOutlet {
     return true;
   }
 
+  /** Cuts a client that takes nothing, and keeps the connection of one that waits alive; `reader`: of a stream that goes on. */
+  tick(now: number, reader: Pick<StreamReader, 'keepAlive'> | null): void {
+    if (this.#reply.isGone) return;
+    if (this.#reply.isStalled(now)) return this.#reply.cut();
+    const isQuiet = now - this.#lastWriteAt >= this.#keepAliveMs;
+    if (reader && !this.#reply.isBlocked && isQuiet) this.#keepAlive(reader.keepAlive());
+  }
+
   /** Means nothing: the preamble waits on, and the upstream may still be replaced unseen. */
-  keepAlive(bytes: Uint8Array): void {
+  #keepAlive(bytes: Uint8Array): void {
     this.#reply.startStream();
     this.#send(bytes);
   }

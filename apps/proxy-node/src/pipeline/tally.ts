@@ -55,6 +55,9 @@ export const NOTHING_COUNTED: Counted = {
   overrun: null,
 };
 
+/** Of an answer that goes on without its request. */
+export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
+
 /**
  * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised on demand: a request whose
  * usage is reported never pays for it.

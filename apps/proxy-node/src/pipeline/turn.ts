@@ -1,4 +1,5 @@
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { OpenHold } from '../journal/open-hold.ts';
 import type { Admitted } from './admission.ts';
 import type { AnswerMeter } from './answer-meter.ts';
 import type { Credentials } from './authenticate.ts';
@@ -14,6 +15,8 @@ export interface Turn {
   readonly attempts: RouteAttempt[];
   /** Set when no upstream answered. */
   undelivered: AnswerMeter | null;
+  /** Set once its answer is made in the background. */
+  run: OpenHold | null;
 }
 
 /** What a fallback needs to be admitted. `isLast`: it is one itself. */

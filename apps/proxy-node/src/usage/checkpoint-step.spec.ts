@@ -48,6 +48,25 @@ const stop = (reason: 'access_revoked' | 'balance_exhausted'): HoldAction => ({
   reason,
 });
 
+describe('an answer that is made in the background', () => {
+  const DETACHED: HoldEvent = { kind: 'detached' };
+  const gone = replied({ kind: 'gone', state: 'reaped' });
+
+  test('is ended by its key, account or subscription alone: neither by the end of its lease nor by the reaper', () => {
+    expect(actionsOf([100, DETACHED], [2_500, TURN], [2_510, gone])).toEqual([]);
+    expect(actionsOf([100, DETACHED], [2_500, TURN], [60_000, TURN])).toEqual([]);
+    expect(actionsOf([2_500, TURN], [60_000, TURN])).toEqual([stop('access_revoked')]);
+    const revoked = replied({ kind: 'stop', heldTokens: 1_000 });
+    expect(actionsOf([100, DETACHED], [2_500, TURN], [2_510, revoked])).toEqual([
+      stop('access_revoked'),
+    ]);
+  });
+
+  test('is asked about no more once it was reaped', () => {
+    expect(actionsOf([100, DETACHED], [2_500, TURN], [2_510, gone], [9_000, TURN])).toEqual([]);
+  });
+});
+
 describe('a lease', () => {
   test('is renewed every five seconds, by one call at a time', () => {
     expect(actionsOf([2_499, TURN])).toEqual([]);

@@ -32,6 +32,10 @@ export interface HoldState {
   readonly nextExtensionAtMs: number;
   /** Last time Redis renewed the lease. */
   readonly renewedAtMs: number;
+  /** Its upstream makes the answer in the background: only its key, account or subscription end it. */
+  readonly isDetached: boolean;
+  /** Nothing is held for it any more, and it goes on. */
+  readonly isReaped: boolean;
   readonly stopped: StopReason | null;
 }
 
@@ -47,6 +51,8 @@ export type HoldEvent =
   | { kind: 'unanswered' }
   /** Redis was away and may have lost holds. */
   | { kind: 'look_again' }
+  /** Its answer is made in the background from now on. */
+  | { kind: 'detached' }
   | { kind: 'released' };
 
 export type HoldAction =
@@ -75,6 +81,8 @@ export function startCheckpoints(
     nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS * (0.5 + spread / 2),
     nextExtensionAtMs: Number.NEGATIVE_INFINITY,
     renewedAtMs: now,
+    isDetached: false,
+    isReaped: false,
     stopped: null,
   };
 }
@@ -102,6 +110,8 @@ export function checkpointStep(state: HoldState, event: HoldEvent, now: number):
       ];
     case 'look_again':
       return [{ ...state, nextCheckpointAtMs: now }, []];
+    case 'detached':
+      return [{ ...state, isDetached: true }, []];
     case 'released':
       return [{ ...state, waitsSinceMs: null }, []];
     default:
@@ -120,10 +130,9 @@ function turn(
   now: number,
 ): Step {
   const counted = charge > before.charged ? { ...before, charged: charge } : before;
-  const [state, ended] = isLeaseOver(counted, now)
-    ? stop(counted, 'access_revoked')
-    : idle(counted);
-  if (state.isAsking) return [state, ended];
+  const isFenced = isLeaseOver(counted, now) && !counted.isDetached;
+  const [state, ended] = isFenced ? stop(counted, 'access_revoked') : idle(counted);
+  if (state.isAsking || state.isReaped) return [state, ended];
   if (isEpochLost) {
     if (now - state.askedAtMs < RESTORE_RETRY_MS) return [state, ended];
     return [{ ...state, isAsking: true, askedAtMs: now }, [...ended, { kind: 'restore' }]];
@@ -189,7 +198,7 @@ function checkpointed(
       return stop({ ...state, renewedAtMs: askedAtMs }, 'access_revoked');
     case 'gone':
       // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
-      if (reply.state === 'reaped') return stop(state, 'access_revoked');
+      if (reply.state === 'reaped') return reaped(state);
       return reply.state === 'none' ? restore(state) : idle(state);
     case 'fenced': {
       const [restoring, actions] = restore(state);
@@ -221,7 +230,7 @@ function restored(state: HoldState, reply: RestoreReply | null, now: number): St
   }
   if (reply?.kind === 'fenced') return [state, [{ kind: 'epoch_lost' }]];
   if (reply?.kind === 'gone' && (reply.state === 'reaped' || state.waitsSinceMs !== null))
-    return stop(state, 'access_revoked');
+    return reaped(state);
   return idle(state);
 }
 
@@ -245,6 +254,11 @@ function extended(
   if (extendedTokens === 0 && isGivenTime) return idle(state);
   const going = { ...state, waitsSinceMs: null };
   return extendedTokens > 0 ? [going, [{ kind: 'grown' }]] : stop(going, 'balance_exhausted');
+}
+
+/** What is made in the background costs what it costs, held for or not. */
+function reaped(state: HoldState): Step {
+  return state.isDetached ? [{ ...state, isReaped: true }, []] : stop(state, 'access_revoked');
 }
 
 /** Once; the first reason stands. */

@@ -41,7 +41,12 @@ export interface CheckpointerOptions {
 }
 
 /** A hold that is kept; `release` ends it. */
-export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'> & {
+export type KeptHold = Pick<
+  HoldHandle,
+  'count' | 'counted' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'
+> & {
+  /** Its answer is made in the background from now on. */
+  detached: () => void;
   release: () => void;
 };
 
@@ -72,12 +77,15 @@ export class Checkpointer {
       { heldTokens: grantedTokens, now: now(), spread: random() },
     );
     const watched = watchedHold(hold, state);
+    if (hold.background) this.#step(watched, { kind: 'detached' });
     const turn = this.#turns[this.#opened++ % TURNS];
     turn?.set(hold.rid, watched);
     return {
       count: (source) => void (watched.source = source),
       room: (usage) =>
         outputPaidBy(watched.state.heldTokens - chargeOf(usage, hold.price), hold.price),
+      counted: () => (countAgain(watched, this.#options.log), watched.usage),
+      detached: () => this.#step(watched, { kind: 'detached' }),
       isBoundHeld: () => watched.state.heldTokens >= hold.boundTokens,
       grow: (listener) => {
         watched.onGrown = listener;

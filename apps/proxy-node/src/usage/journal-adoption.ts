@@ -4,7 +4,7 @@ import { otherJournalFolders, retireJournalFiles } from '../journal/journal-file
 import { readJournals } from '../journal/journal-reading.ts';
 import type { JournalDisk } from '../journal/journal-disk.ts';
 import type { JournalLock, TryLock } from '../journal/journal-lock.ts';
-import type { Replay } from '../journal/journal-replay.ts';
+import type { LostHold, Replay } from '../journal/journal-replay.ts';
 import { lostFinal } from '../journal/lost-final.ts';
 import { KEEP_ACKNOWLEDGED_MS } from './settler.ts';
 
@@ -18,6 +18,8 @@ export interface AdoptedFinal {
 
 export interface AdoptedRequests {
   finals: AdoptedFinal[];
+  /** Answers that their upstreams go on making in the background. */
+  runs: LostHold[];
   /** Deletes what was adopted; to be called once it is in the own journal and on disk. */
   retire: () => void;
   /** Leaves to their next owner what was not retired. */
@@ -54,12 +56,14 @@ export async function adoptJournals({
   tryLock,
 }: AdoptionOptions): Promise<AdoptedRequests> {
   const finals = finalsOf(own, { address, now: now(), log });
+  const runs = [...own.lost.values()].filter(isRun);
   const held: { lock: JournalLock; retire: () => void }[] = [];
   for (const other of worker === 0 ? otherJournalFolders(dataDir, folder, disk) : []) {
     const lock = lockOf(other, { tryLock, log });
     if (!lock) continue;
     const { replay, ...files } = readJournals(other, disk);
     finals.push(...finalsOf(replay, { address, now: now(), log }));
+    runs.push(...[...replay.lost.values()].filter(isRun));
     held.push({
       lock,
       retire: () => {
@@ -70,6 +74,7 @@ export async function adoptJournals({
   }
   return {
     finals,
+    runs: withoutFinals(runs, finals),
     retire: () => {
       for (let next = held[0]; next; next = held[0]) {
         next.retire();
@@ -108,12 +113,25 @@ function finalsOf(
         acknowledgedAtMs === null || now - acknowledgedAtMs < KEEP_ACKNOWLEDGED_MS,
     )
     .map((journalled) => ({ ...journalled, final: { ...journalled.final, node: address } }));
-  const lost = [...replay.lost.values()].map((hold) => ({
-    rid: hold.hold.rid,
-    epoch: hold.hold.epoch,
-    final: lostFinal(hold, address),
-    atMs: now,
-    acknowledgedAtMs: null,
-  }));
+  const lost = [...replay.lost.values()]
+    .filter((lost) => !isRun(lost))
+    .map((hold) => ({
+      rid: hold.hold.rid,
+      epoch: hold.hold.epoch,
+      final: lostFinal(hold, address),
+      atMs: now,
+      acknowledgedAtMs: null,
+    }));
   return [...finals, ...lost];
+}
+
+function isRun({ hold }: LostHold): boolean {
+  return hold.background !== undefined;
+}
+
+/** Of journals that could not be retired, one may know more than another: what has ended there goes on nowhere. */
+function withoutFinals(runs: readonly LostHold[], finals: readonly AdoptedFinal[]): LostHold[] {
+  const ended = new Set(finals.map(({ rid }) => rid));
+  const byRid = new Map(runs.map((run) => [run.hold.rid, run]));
+  return [...byRid.values()].filter(({ hold }) => !ended.has(hold.rid));
 }

@@ -133,6 +133,33 @@ export class JournalUplink {
   }
 }
 
+/** With the options of a recorder; `address`: of its worker. */
+export function openUplink(
+  {
+    credential = '',
+    postJournal,
+    ...given
+  }: Pick<JournalUplinkOptions, 'log'> & {
+    controlPlaneUrl?: string | undefined;
+    credential?: string;
+    postJournal?: PostJournal;
+  },
+  {
+    address,
+    ...own
+  }: Pick<JournalUplinkOptions, 'now' | 'onBooked'> & { timers: Timers; address: string },
+): JournalUplink {
+  const { controlPlaneUrl, log } = given;
+  return new JournalUplink({
+    controlPlaneUrl,
+    log,
+    credential,
+    node: address,
+    ...own,
+    ...(postJournal && { post: postJournal }),
+  });
+}
+
 /** To the operator's own address, not one that a customer or an administrator can choose: no policy stands between. */
 async function postOverHttp({
   url,

@@ -1,4 +1,4 @@
-import type { OpenHold } from '../journal/open-hold.ts';
+import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import { admittedLine, countsLine, type JournalledCounts } from '../journal/journal-line.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalPlace } from '../journal/live-places.ts';
@@ -65,6 +65,15 @@ export class OpenRequests {
       this.#journal.flush();
     }
     return this.#journal.isWritable;
+  }
+
+  /** In the journal when this returns. */
+  noteRun(hold: OpenHold, run: BackgroundRun): void {
+    hold.background = run;
+    const request = this.#open.get(hold.rid);
+    if (!request) return;
+    this.#admitAgain(request);
+    this.#journal.flush();
   }
 
   #admitAgain(request: OpenRequest): void {

@@ -94,6 +94,7 @@ test('a class planted in the table is held for, charged, journalled, settled and
     readings: {
       gate: new Gate(() => null),
       isReady: () => true,
+      background: () => 0,
       recorder: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
       failOpen: () => ({ admissions: 0, tokens: 0 }),
       snapshotVersion: () => 1,

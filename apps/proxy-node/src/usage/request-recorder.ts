@@ -3,16 +3,16 @@ import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
-import type { UsageRecorder, HoldHandle } from './usage-recorder.ts';
+import type { AdoptedRun, UsageRecorder, HoldHandle } from './usage-recorder.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints } from './funds-hints.ts';
-import { acknowledgedLine, finalLine } from '../journal/journal-line.ts';
+import { acknowledgedLine, finalLine, toUsage } from '../journal/journal-line.ts';
 import type { AdoptedRequests } from './journal-adoption.ts';
 import { LOCAL_DISK } from '../journal/journal-disk.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalPlace } from '../journal/live-places.ts';
-import { JournalUplink } from './journal-uplink.ts';
+import { openUplink, type JournalUplink } from './journal-uplink.ts';
 import { openJournals } from './open-journals.ts';
 import type { FencedBy } from './metering-port.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -36,6 +36,8 @@ const CLOSE_CONNECTIONS_MS = 1_000;
  */
 export class RequestRecorder implements UsageRecorder {
   readonly failOpen: FailOpen;
+  /** What an earlier process left in the background; each must be settled. */
+  readonly adopted: AdoptedRun[] = [];
   readonly #options: RecorderOptions;
   readonly #now: () => number;
   readonly #monotonicNow: () => number;
@@ -87,7 +89,12 @@ export class RequestRecorder implements UsageRecorder {
     this.#hints = new FundsHints({ queue, log, ...clock });
     this.#setAside = new SetAsideJournals({ disk: LOCAL_DISK, ...options, timers });
     this.#memory = new MemoryGauge({ memoryUse: () => Promise.resolve(0), ...options, timers });
-    this.#uplink = this.#openUplink(address);
+    this.#uplink = openUplink(options, {
+      address,
+      now: this.#now,
+      timers,
+      onBooked: (rids) => this.#settler.booked(rids),
+    });
     this.#settler = this.#openSettler(clock);
     this.#checkpointer = new Checkpointer({
       metering,
@@ -110,20 +117,6 @@ export class RequestRecorder implements UsageRecorder {
         onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements),
       })
       .catch((error: unknown) => log.error({ error }, 'acknowledgements are no longer read'));
-  }
-
-  #openUplink(address: string): JournalUplink {
-    const { controlPlaneUrl, credential = '', log, postJournal } = this.#options;
-    return new JournalUplink({
-      controlPlaneUrl,
-      credential,
-      node: address,
-      log,
-      now: this.#now,
-      onBooked: (rids) => this.#settler.booked(rids),
-      timers: this.#timers,
-      ...(postJournal && { post: postJournal }),
-    });
   }
 
   #openSettler(clock: { now: () => number; random: () => number; timers: Timers }): Settler {
@@ -191,11 +184,8 @@ export class RequestRecorder implements UsageRecorder {
     this.#open.admit(hold);
     const kept = this.#checkpointer.keep(hold);
     return {
-      count: kept.count,
-      room: kept.room,
-      isBoundHeld: kept.isBoundHeld,
-      grow: kept.grow,
-      onStop: kept.onStop,
+      ...kept,
+      detach: (run) => (this.#open.noteRun(hold, run), kept.detached(), hold),
       settle: (final) => {
         const place = this.#open.end(hold.rid);
         if (place === undefined) return Promise.resolve();
@@ -247,7 +237,15 @@ export class RequestRecorder implements UsageRecorder {
     }
   }
 
-  #takeOver({ finals }: AdoptedRequests): void {
+  #takeOver({ finals, runs }: AdoptedRequests): void {
+    for (const { hold, counts } of runs) {
+      const handle = this.open(hold);
+      handle.count(() => toUsage(counts));
+      this.#open.noteCounts({ [hold.rid]: counts });
+      this.adopted.push({ hold, handle });
+    }
+    // Their leases may be nearly over.
+    this.#checkpointer.lookAgain();
     for (const { acknowledgedAtMs, ...final } of finals) {
       const atMs = acknowledgedAtMs === null ? null : this.#toMonotonic(acknowledgedAtMs);
       this.#journalFinal(final, undefined, { isReplayed: true, acknowledgedAtMs: atMs });

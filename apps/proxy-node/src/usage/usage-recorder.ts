@@ -1,5 +1,5 @@
 import type { FundsHint, TokenUsage, UsageFinal } from '@tollgate/contracts';
-import type { OpenHold } from '../journal/open-hold.ts';
+import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import type { FailOpen } from './fail-open.ts';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
@@ -16,12 +16,25 @@ export interface UsageRecorder {
   refusedForFunds(hint: FundsHint): void;
 }
 
+/** An answer in the background, with the hold that pays it. */
+export interface AdoptedRun {
+  readonly hold: OpenHold;
+  readonly handle: HoldHandle;
+}
+
 export interface HoldHandle {
   /**
    * Says where the usage so far can be read. Call it once, when there is something to count. `source` is asked every 100 ms for the
    * journal and before a checkpoint; never after `settle`. So a chunk costs nothing here, and tokenising is done in batches.
    */
   count(source: () => TokenUsage): void;
+  /** What is counted by now. */
+  counted(): TokenUsage;
+  /**
+   * The answer is made in the background from here on: the journal knows when this returns, so that the next process goes on with it. Answers the hold as it
+   * is kept.
+   */
+  detach(run: BackgroundRun): OpenHold;
   /** Output tokens the hold still pays for beside this usage: below zero when it is overdrawn, Infinity where output is free. */
   room(usage: TokenUsage): number;
   /** It covers all that the request can cost while the upstream keeps to the limits it was given. */

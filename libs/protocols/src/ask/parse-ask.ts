@@ -77,6 +77,7 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
     isCompaction,
     fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
+    isBackground: protocol === 'responses' && body['background'] === true,
     // A compaction takes no limit: it may generate what the model can.
     outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : limitOf(protocol, fields, body),
     choices: (largest(fields, 'count') ?? 1) * (protocol === 'completions' ? promptsOf(body) : 1),
@@ -88,7 +89,7 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
 
 /** Of a response's fields those that a compaction cannot have. */
 function refuseOfCompaction(body: JsonRecord): void {
-  for (const param of ['stream', 'max_output_tokens', 'conversation'])
+  for (const param of ['stream', 'background', 'max_output_tokens', 'conversation'])
     if (body[param] !== undefined && body[param] !== null && body[param] !== false)
       throw new InvalidRequest(`${param} is not supported by a compaction.`, {
         param,

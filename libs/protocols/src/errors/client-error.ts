@@ -46,6 +46,7 @@ export const CLIENT_ERRORS = {
   method_not_allowed: entry([405, INVALID, 'method_not_allowed'], [405, INVALID]),
   // The one answer after which Codex goes on with plain requests at once; after any other it tries the socket again and again.
   websocket_not_served: entry([426, INVALID, 'websocket_not_supported'], [426, INVALID]),
+  background_running: entry([409, INVALID, 'background_running'], [409, INVALID], true),
   request_too_large: entry([413, INVALID, 'request_too_large'], [413, 'request_too_large']),
   unsupported_media_type: entry([415, INVALID, 'unsupported_media_type'], [415, INVALID]),
   // Codex takes 429 insufficient_quota as final but repeats a 402; the messages clients stop on 402.

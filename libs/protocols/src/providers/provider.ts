@@ -63,4 +63,6 @@ export interface WholeAnswer {
   readonly outputText: string;
   /** Calls of tools in the output. */
   readonly calls: number;
+  /** Native id of an answer that its upstream goes on making. */
+  readonly unfinished?: string | null;
 }

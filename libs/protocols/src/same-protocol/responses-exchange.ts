@@ -7,7 +7,7 @@ import type {
   StoredIds,
 } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { isRecord, parseJson, records } from '../json/json-guard.ts';
+import { isRecord, nonEmpty, parseJson } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { layoutObject } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
@@ -15,9 +15,8 @@ import type { WholeAnswer } from '../providers/provider.ts';
 import { readJson } from '../providers/read-json.ts';
 import { openedIds, sealedIds } from '../responses/stored-ids.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { isToolCall, itemText } from '../providers/openai/response-text.ts';
+import { storedResponse } from '../responses/stored-response.ts';
 import { unsupportedHere } from '../translation/unsupported.ts';
-import { readResponsesUsage } from '../providers/openai/responses-usage.ts';
 import { fieldEdits } from './field-edits.ts';
 import { ResponsesStream } from './responses-stream.ts';
 
@@ -56,8 +55,6 @@ export function responsesCount(
 
 /** Throws `InvalidRequest` naming what no upstream may be asked for. */
 export function refuseUnserved(body: Ask['body']): void {
-  if (body['background'] === true)
-    throw unsupportedHere('background', 'background', 'an answer is given while its caller waits');
   if (isRecord(body['prompt']))
     throw unsupportedHere(
       'prompt',
@@ -88,11 +85,6 @@ function requestBytes(request: ExchangeRequest, ids: StoredIds): Uint8Array {
 }
 
 function wholeResponse(answer: JsonRecord): WholeAnswer | null {
-  if (!Array.isArray(answer['output'])) return null;
-  const items = records(answer['output']);
-  return {
-    usage: readResponsesUsage(answer['usage']),
-    outputText: items.map(itemText).join(''),
-    calls: items.filter(isToolCall).length,
-  };
+  const stored = storedResponse(answer);
+  return stored && { ...stored, unfinished: stored.isOver ? null : nonEmpty(answer['id']) };
 }

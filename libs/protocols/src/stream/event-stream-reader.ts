@@ -77,6 +77,10 @@ export class EventStreamReader implements StreamReader {
     return this.handler.hasFinish;
   }
 
+  get backgroundId(): string | null {
+    return this.handler.backgroundId;
+  }
+
   get usage(): TokenUsage | null {
     return this.handler.usage;
   }

@@ -9,6 +9,8 @@ export interface StreamTap {
   readonly usage: TokenUsage | null;
   readonly hasContent: boolean;
   readonly hasFinish: boolean;
+  /** See `StreamReader`. */
+  readonly backgroundId?: string | null;
   /** Whether `usage` is the account of the whole answer. `hasEnded`: the upstream has ended the stream itself. */
   isUsageFinal(hasEnded: boolean): boolean;
 }
@@ -34,6 +36,10 @@ export abstract class StreamHandler {
 
   get hasFinish(): boolean {
     return this.tap.hasFinish;
+  }
+
+  get backgroundId(): string | null {
+    return this.tap.backgroundId ?? null;
   }
 
   get usage(): TokenUsage | null {

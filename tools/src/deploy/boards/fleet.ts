@@ -92,7 +92,10 @@ export const fleet: Board = {
       title: 'In flight',
       description: 'Requests being served, by node.',
       kind: 'timeseries',
-      queries: [['sum by (instance) (tollgate_requests_in_flight)', '{{instance}}']],
+      queries: [
+        ['sum by (instance) (tollgate_requests_in_flight)', '{{instance}}'],
+        ['sum by (instance) (tollgate_background_responses)', '{{instance}}, in the background'],
+      ],
     },
     {
       title: 'CPU',

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
-import { record, text } from '../../json/json-guard.ts';
+import { nonEmpty, record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readResponsesUsage } from './responses-usage.ts';
@@ -14,6 +14,8 @@ export class ResponsesTap implements StreamTap {
   usage: TokenUsage | null = null;
   hasContent = false;
   hasFinish = false;
+  /** Of a response that is made in the background; null for any other. */
+  backgroundId: string | null = null;
   private hasLastUsage = false;
   private readonly sink: StreamSink;
 
@@ -23,6 +25,8 @@ export class ResponsesTap implements StreamTap {
 
   observe(event: JsonRecord): void {
     const type = event['type'];
+    const { id, background } = responseOf(event);
+    if (background === true) this.backgroundId ??= nonEmpty(id);
     if (isLastEvent(type)) {
       this.usage = readResponsesUsage(responseOf(event)['usage']);
       this.hasLastUsage = this.usage !== null;

@@ -1,0 +1,256 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import type { BackgroundMarks, BackgroundPlace } from '@tollgate/keyspace';
+import { readStoredResponse, type StoredResponse } from '@tollgate/protocols';
+import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { Logger } from 'pino';
+import { finalOfHold } from '../journal/final-of-hold.ts';
+import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
+import type { SideCalls } from '../upstream/side-calls.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
+import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
+import { endingOfRun, type EndedBy } from './run-ending.ts';
+
+const FIRST_WAIT_MS = 1_000;
+const WAIT_GROWTH = 1.5;
+/** A store may take a moment to show what it has just taken. */
+const ABSENCES_MAX = 3;
+/** After its time a run is cancelled, and its upstream has this long to say what it came to. */
+const LAST_WORD_MS = 60_000;
+/** A mark of a run that no node is left to settle. */
+const MARK_SPARE_MS = 3_600_000;
+const STATUS_OK = 200;
+
+export interface BackgroundOptions {
+  calls: Pick<SideCalls, 'whole'>;
+  marks: Pick<BackgroundMarks, 'set' | 'remove'>;
+  trust: Pick<UpstreamTrust, 'note'>;
+  upstreamById: (id: number) => SnapshotUpstream | undefined;
+  onFinal: (rid: string, final: UsageFinal) => void;
+  /** Address of this worker. */
+  node: string;
+  /** A run that lasts longer is cancelled. */
+  lifeMs: number;
+  /** The longest pause between two looks at a run. */
+  pollMs: number;
+  log: Pick<Logger, 'warn' | 'info'>;
+  now?: () => number;
+  timers?: Timers;
+}
+
+interface Run extends AdoptedRun {
+  readonly background: BackgroundRun;
+  endedBy: EndedBy | null;
+  isCancelled: boolean;
+  isAsking: boolean;
+  /** Something has changed while it was being asked for. */
+  isWoken: boolean;
+  absences: number;
+  failures: number;
+  waitMs: number;
+  stopWaiting: () => void;
+}
+
+/**
+ * Answers that their upstreams make in the background. The hold of each stays in the journal, and is renewed, until its upstream says what the answer came to:
+ * then it is settled. A process that ends leaves them to the next one on its journal.
+ */
+export class BackgroundRuns {
+  readonly #options: BackgroundOptions;
+  readonly #now: () => number;
+  readonly #timers: Timers;
+  readonly #runs = new Map<string, Run>();
+  #isClosed = false;
+
+  constructor(options: BackgroundOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#timers = options.timers ?? SYSTEM_TIMERS;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** Its upstream has named it: in the journal when this returns, before its client knows of it. */
+  begin(handle: HoldHandle, seen: Omit<BackgroundRun, 'untilMs'>): OpenHold {
+    const hold = handle.detach({ ...seen, untilMs: this.#now() + this.#options.lifeMs });
+    this.#mark(hold);
+    return hold;
+  }
+
+  /** Follows it to its end; `handle` is settled then. */
+  take({ hold, handle }: AdoptedRun): void {
+    const { background } = hold;
+    if (!background || this.#isClosed) return;
+    const run: Run = {
+      hold,
+      handle,
+      background,
+      endedBy: null,
+      isCancelled: false,
+      isAsking: false,
+      isWoken: false,
+      absences: 0,
+      failures: 0,
+      waitMs: FIRST_WAIT_MS,
+      stopWaiting: () => undefined,
+    };
+    this.#runs.set(nameOf(placeOf(hold)), run);
+    this.#mark(hold);
+    this.#wait(run);
+    handle.onStop((reason) => {
+      run.endedBy ??= reason;
+      this.#look(run);
+    });
+  }
+
+  /** Settled by its own stream. */
+  over(hold: OpenHold): void {
+    this.#options.marks.remove(placeOf(hold)).catch(() => undefined);
+  }
+
+  /** Its client did something to it: it is looked at now, if it is this process's. */
+  wake(place: BackgroundPlace): void {
+    const run = this.#runs.get(nameOf(place));
+    if (run) this.#look(run);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { stopWaiting } of this.#runs.values()) stopWaiting();
+  }
+
+  #wait(run: Run, atLeastMs = 0): void {
+    run.stopWaiting();
+    if (this.#isClosed) return;
+    // However long an upstream asks to be left alone, a run is over at its time.
+    const leftMs = run.background.untilMs + LAST_WORD_MS - this.#now();
+    const waitMs = Math.max(run.waitMs, Math.min(atLeastMs, leftMs));
+    run.waitMs = Math.min(this.#options.pollMs, run.waitMs * WAIT_GROWTH);
+    run.stopWaiting = this.#timers.after(waitMs, () => this.#look(run));
+  }
+
+  #look(run: Run): void {
+    run.isWoken = run.isAsking;
+    const isOver = this.#runs.get(nameOf(placeOf(run.hold))) !== run;
+    if (run.isAsking || isOver || this.#isClosed) return;
+    run.stopWaiting();
+    run.isAsking = true;
+    this.#ask(run)
+      .catch((error: unknown) => this.#failed(run, error))
+      .finally(() => {
+        run.isAsking = false;
+        if (run.isWoken) this.#look(run);
+      });
+  }
+
+  async #ask(run: Run): Promise<void> {
+    const { background } = run;
+    if (this.#now() >= background.untilMs) run.endedBy ??= 'upstream_interrupted';
+    if (run.endedBy && !run.isCancelled) await this.#cancel(run);
+    const body = await this.#call(run, 'GET', '');
+    if (this.#isClosed) return;
+    const response = body && readStoredResponse(body);
+    run.failures = 0;
+    run.absences = body ? 0 : run.absences + 1;
+    if (response?.isOver) return this.#settle(run, response);
+    if (run.absences >= ABSENCES_MAX || this.#isOverdue(run)) return this.#settle(run, null);
+    this.#wait(run);
+  }
+
+  /** What refuses to be cancelled is over, as the next look shows. */
+  async #cancel(run: Run): Promise<void> {
+    try {
+      await this.#call(run, 'POST', '/cancel');
+    } catch (error) {
+      const isRefused = error instanceof UpstreamFailure && error.error.kind === 'invalid_request';
+      if (!isRefused) throw error;
+    }
+    run.isCancelled = true;
+  }
+
+  #call(
+    { hold: { rid }, background: { upstreamId, responseId } }: Run,
+    method: 'GET' | 'POST',
+    action: string,
+  ): Promise<Buffer | null> {
+    const upstream = this.#options.upstreamById(upstreamId);
+    if (!upstream) throw new Error(`upstream ${upstreamId} is not configured`);
+    const path = `/responses/${encodeURIComponent(responseId)}${action}`;
+    return this.#options.calls.whole({ upstream, method, path, rid });
+  }
+
+  async #failed(run: Run, error: unknown): Promise<void> {
+    if (this.#isClosed) return;
+    run.failures += 1;
+    if (run.failures === 1)
+      this.#options.log.warn(
+        { err: error, rid: run.hold.rid, upstream_id: run.background.upstreamId },
+        'a response in the background could not be looked at; trying again',
+      );
+    if (this.#isOverdue(run)) return this.#settle(run, null);
+    const isStated = error instanceof UpstreamFailure;
+    this.#wait(run, isStated ? (error.error.retryAfterMs ?? 0) : 0);
+  }
+
+  #isOverdue({ background }: Run): boolean {
+    return this.#now() >= background.untilMs + LAST_WORD_MS;
+  }
+
+  async #settle(run: Run, response: StoredResponse | null): Promise<void> {
+    const { hold, handle, background, endedBy } = run;
+    const { log, node, trust, onFinal } = this.#options;
+    const { outcome, counted } = await endingOfRun(background, { response, endedBy, handle });
+    if (this.#isClosed) return;
+    const { upstreamId, attempts, traceparent } = background;
+    const final = finalOfHold(hold, {
+      node,
+      upstream_id: upstreamId,
+      attempts,
+      key_hash: hold.keyHash,
+      outcome,
+      status: STATUS_OK,
+      basis: counted.basis,
+      usage: counted.usage,
+      endedAtMs: this.#now(),
+      traceparent,
+    });
+    await handle.settle(final);
+    this.#runs.delete(nameOf(placeOf(hold)));
+    this.over(hold);
+    if (!response)
+      log.warn(
+        { rid: hold.rid, upstream_id: upstreamId, outcome },
+        'a response in the background ended without a word of its upstream',
+      );
+    trust.note({ rid: hold.rid, upstreamId }, counted, monotonicMs());
+    onFinal(hold.rid, final);
+  }
+
+  #mark(hold: OpenHold): void {
+    const lifeMs = (hold.background?.untilMs ?? 0) - this.#now() + MARK_SPARE_MS;
+    this.#options.marks
+      .set(placeOf(hold), lifeMs)
+      .catch((error: unknown) =>
+        this.#options.log.warn(
+          { err: error, rid: hold.rid },
+          'a response in the background could not be marked: deleting it now would lose its usage',
+        ),
+      );
+  }
+}
+
+function placeOf({ accountId, background }: OpenHold): BackgroundPlace {
+  return {
+    accountId,
+    upstreamId: background?.upstreamId ?? 0,
+    responseId: background?.responseId ?? '',
+  };
+}
+
+function nameOf({ upstreamId, responseId }: BackgroundPlace): string {
+  return `${upstreamId}/${responseId}`;
+}

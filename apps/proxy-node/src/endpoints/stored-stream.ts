@@ -1,0 +1,101 @@
+import type { StreamReader } from '@tollgate/protocols';
+import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { ClientReply } from '../http/client-reply.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import type { Ticker, Ticking } from '../upstream/ticker.ts';
+import type { CallDeadlines, UpstreamCall } from '../upstream/upstream-call.ts';
+
+/** As long as a stream of the upstream may take: what is stored may still be made. */
+export function storedStreamDeadlines(upstream: SnapshotUpstream): CallDeadlines {
+  return {
+    firstByteMs: null,
+    firstTokenMs: upstream.first_token_timeout_ms,
+    isKeptByKeepAlives: true,
+    idleMs: upstream.idle_timeout_ms,
+    totalMs: upstream.total_timeout_ms,
+  };
+}
+
+/** Passes the events of a stored response on as they come. One that breaks breaks for the client too, which may ask for the rest: the response itself has not ended. */
+export class StoredStream implements Ticking {
+  readonly #call: UpstreamCall;
+  readonly #reader: StreamReader;
+  readonly #reply: ClientReply;
+  readonly #ticker: Ticker;
+  readonly #keepAliveMs: number;
+  readonly #over = Promise.withResolvers<void>();
+  #lastWriteAt = monotonicMs();
+  #hasBytes = false;
+
+  constructor({
+    call,
+    reader,
+    reply,
+    ticker,
+    keepAliveMs,
+  }: {
+    call: UpstreamCall;
+    reader: StreamReader;
+    reply: ClientReply;
+    ticker: Ticker;
+    keepAliveMs: number;
+  }) {
+    this.#call = call;
+    this.#reader = reader;
+    this.#reply = reply;
+    this.#ticker = ticker;
+    this.#keepAliveMs = keepAliveMs;
+  }
+
+  /** Resolves once the client has all of it, or has left. */
+  async pass(): Promise<void> {
+    this.#reply.startStream();
+    this.#reply.onGone(() => this.#over.resolve());
+    this.#ticker.add(this);
+    this.#call.consume({
+      data: (chunk) => this.#data(chunk),
+      end: () => this.#ended(),
+      failed: () => this.#reply.cut(),
+    });
+    try {
+      await this.#over.promise;
+    } finally {
+      this.#ticker.remove(this);
+      this.#call.abort('the stream is over');
+    }
+  }
+
+  tick(now: number): void {
+    if (this.#reply.isStalled(now)) return this.#reply.cut();
+    const isQuiet = now - this.#lastWriteAt >= this.#keepAliveMs;
+    if (isQuiet && !this.#reply.isBlocked) this.#write(this.#reader.keepAlive());
+  }
+
+  #data(chunk: Buffer): void {
+    this.#hasBytes = true;
+    const bytes = this.#reader.push(chunk);
+    if (this.#reader.hasContent) this.#call.sawContent();
+    if (this.#reader.state !== 'running') return this.#end(bytes);
+    this.#write(bytes);
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (bytes.byteLength === 0) return;
+    this.#lastWriteAt = monotonicMs();
+    if (this.#reply.write(bytes)) return;
+    this.#call.pause();
+    this.#reply.onDrain(() => this.#call.resume());
+  }
+
+  /** Without an event it has said all there is. */
+  #ended(): void {
+    const last = this.#reader.end();
+    if (this.#hasBytes && this.#reader.state !== 'finished') return this.#reply.cut();
+    this.#end(this.#hasBytes ? last : new Uint8Array());
+  }
+
+  #end(bytes: Uint8Array): void {
+    this.#reply.endWith(bytes);
+    this.#over.resolve();
+  }
+}

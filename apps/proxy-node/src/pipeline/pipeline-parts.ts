@@ -1,0 +1,41 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import type { Logger } from 'pino';
+import type { BackgroundRuns } from '../background/background-runs.ts';
+import type { BodyQuota } from '../http/body-quota.ts';
+import type { RefusalLog } from '../operations/refusal-log.ts';
+import type { OpenStored } from '../upstream/stored-ids.ts';
+import type { Ticker } from '../upstream/ticker.ts';
+import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
+import type { Admitter } from './admit.ts';
+import type { Credentials } from './authenticate.ts';
+import type { DrainLimits } from './drain.ts';
+import type { Failover } from './failover.ts';
+import type { Gate } from './gate.ts';
+import type { Asked } from './parse.ts';
+import type { ReasoningRates } from './reasoning-rates.ts';
+
+export interface PipelineLimits {
+  bodyBytesMax: number;
+  passesFiles: boolean;
+  keepAliveMs: number;
+  drain: DrainLimits;
+}
+
+export interface PipelineParts {
+  gate: Gate;
+  bodies: BodyQuota;
+  admitter: Admitter;
+  failover: Failover;
+  trust: UpstreamTrust;
+  ticker: Ticker;
+  reasoning: ReasoningRates;
+  log: Logger;
+  node: string;
+  limits: PipelineLimits;
+  /** Called for every request that was admitted and has ended. */
+  onFinal: (rid: string, final: UsageFinal, asked: Asked) => void;
+  refusals: RefusalLog;
+  background: Pick<BackgroundRuns, 'begin' | 'take' | 'over'>;
+  newRid: () => string;
+  openerOf: (keys: Credentials) => OpenStored;
+}

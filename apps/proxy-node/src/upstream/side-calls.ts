@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { readUpstreamError } from '@tollgate/protocols';
+import type { SnapshotUpstream } from '@tollgate/snapshot';
+import { requestHeaders, singleHeaders } from './request-headers.ts';
+import type { Ticker } from './ticker.ts';
+import { UpstreamCall, wholeBody, type CallDeadlines } from './upstream-call.ts';
+import { UpstreamFailure } from './upstream-failure.ts';
+import type { UpstreamPools } from './upstream-pools.ts';
+
+/** What is stored is there at once or not at all. */
+const ANSWER_MS = 30_000;
+const WHOLE: CallDeadlines = {
+  firstByteMs: ANSWER_MS,
+  firstTokenMs: null,
+  isKeptByKeepAlives: false,
+  idleMs: ANSWER_MS,
+  totalMs: ANSWER_MS,
+};
+
+export interface SideCall {
+  readonly upstream: SnapshotUpstream;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With native ids, below the upstream's base_url. */
+  readonly path: string;
+  readonly body?: Uint8Array | null;
+  readonly rid: string;
+  readonly clientHeaders?: IncomingHttpHeaders;
+}
+
+/** Calls about what an upstream has stored: they generate nothing, and are no part of routing's health. */
+export class SideCalls {
+  readonly #pools: UpstreamPools;
+  readonly #ticker: Ticker;
+  readonly #answerBytesMax: number;
+
+  constructor({
+    pools,
+    ticker,
+    answerBytesMax,
+  }: {
+    pools: UpstreamPools;
+    ticker: Ticker;
+    answerBytesMax: number;
+  }) {
+    this.#pools = pools;
+    this.#ticker = ticker;
+    this.#answerBytesMax = answerBytesMax;
+  }
+
+  /** A 2xx answer. Null where nothing is stored; throws UpstreamFailure. */
+  async whole(asked: SideCall): Promise<Buffer | null> {
+    const call = await this.#open(asked, { deadlines: WHOLE, isStream: false });
+    return call && wholeBody(call);
+  }
+
+  /** As `whole`, of an answer that is read as it comes. */
+  stream(asked: SideCall, deadlines: CallDeadlines): Promise<UpstreamCall | null> {
+    return this.#open(asked, { deadlines, isStream: true });
+  }
+
+  async #open(
+    { upstream, method, path, body = null, rid, clientHeaders = {} }: SideCall,
+    { deadlines, isStream }: { deadlines: CallDeadlines; isStream: boolean },
+  ): Promise<UpstreamCall | null> {
+    const target = this.#pools.open(upstream);
+    const call = new UpstreamCall({
+      deadlines,
+      ticker: this.#ticker,
+      bytesMax: this.#answerBytesMax,
+    });
+    const headers = requestHeaders(target, upstream.protocol, {
+      protocolHeaders: {},
+      isStream,
+      clientHeaders,
+      rid,
+    });
+    target.pool.dispatch(
+      {
+        method,
+        path: `${target.pathPrefix}${path}`,
+        headers,
+        body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+      },
+      call,
+    );
+    const head = await call.answered;
+    if (head.status >= 200 && head.status < 300) return call;
+    const answer = await wholeBody(call);
+    if (head.status === 404) return null;
+    throw new UpstreamFailure(
+      readUpstreamError({
+        status: head.status,
+        headers: singleHeaders(head.headers),
+        body: answer,
+        secrets: target.apiKey === null ? [] : [target.apiKey],
+      }),
+      { evidence: 'stated' },
+    );
+  }
+}

@@ -1,0 +1,107 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ClientProtocol } from '../exchange.ts';
+import { refuseFiles } from './file-reference.ts';
+
+const refused = (protocol: ClientProtocol, body: object): string | null => {
+  try {
+    refuseFiles(protocol, body as Record<string, unknown>);
+    return null;
+  } catch (error) {
+    return (error as { param: string }).param;
+  }
+};
+
+describe('a request that names a file of the account that all customers share is refused by the name of its field', () => {
+  const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
+  test.each<[ClientProtocol, object, string]>([
+    [
+      'chat',
+      user([
+        { type: 'text', text: 'a' },
+        { type: 'file', file: { file_id: 'f' } },
+      ]),
+      'messages[0].content[1].file.file_id',
+    ],
+    ['chat', user({ type: 'file', file: { file_id: 'f' } }), 'messages[0].content.file.file_id'],
+    [
+      'messages',
+      user([{ type: 'document', source: { type: 'file', file_id: 'f' } }]),
+      'messages[0].content[0].source.file_id',
+    ],
+    [
+      'messages',
+      user([
+        {
+          type: 'tool_result',
+          tool_use_id: 't',
+          content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }],
+        },
+      ]),
+      'messages[0].content[0].content[0].source.file_id',
+    ],
+    [
+      'messages',
+      user([{ type: 'container_upload', file_id: 'f' }]),
+      'messages[0].content[0].file_id',
+    ],
+    [
+      'responses',
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] },
+      'input[0].content[0].file_id',
+    ],
+    [
+      'responses',
+      {
+        input: [{ type: 'function_call_output', output: [{ type: 'input_image', file_id: 'f' }] }],
+      },
+      'input[0].output[0].file_id',
+    ],
+    [
+      'responses',
+      { input: 'a', tools: [{ type: 'file_search', vector_store_ids: ['vs'] }] },
+      'tools[0].vector_store_ids',
+    ],
+    [
+      'responses',
+      {
+        input: 'a',
+        tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['f'] } }],
+      },
+      'tools[0].container.file_ids',
+    ],
+    [
+      'chat',
+      user([{ type: 'hologram', hologram: { file_id: 'f' } }]),
+      'messages[0].content[0].hologram.file_id',
+    ],
+  ])('%s %j', (protocol, body, param) => {
+    expect(refused(protocol, body)).toBe(param);
+  });
+
+  test('but not one whose own words, tools or schemas speak of files', () => {
+    const parameters = { type: 'object', properties: { file_id: { type: 'string' } } };
+    for (const body of [
+      user('file_id: f'),
+      user([{ type: 'tool_use', id: 't', name: 'n', input: { file_id: 'f' } }]),
+      user([{ type: 'document', source: { type: 'base64', data: 'AA' } }]),
+      { messages: [], tools: [{ name: 'n', input_schema: parameters }] },
+      {
+        messages: [],
+        tools: [{ type: 'function', function: { name: 'n', parameters } }],
+      },
+      user([{ type: 'text', text: 'a', citations: [{ file_id: 'f' }] }]),
+      user([
+        {
+          type: 'code_execution_tool_result',
+          tool_use_id: 't',
+          content: { type: 'code_execution_result', content: [{ file_id: 'f' }] },
+        },
+      ]),
+    ])
+      for (const protocol of ['chat', 'messages'] as const)
+        expect(refused(protocol, body)).toBeNull();
+    expect(
+      refused('responses', { input: [{ type: 'function_call', arguments: '{}' }] }),
+    ).toBeNull();
+  });
+});

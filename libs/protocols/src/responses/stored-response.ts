@@ -1,0 +1,36 @@
+import { isRecord, parseJson, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import type { WholeAnswer } from '../providers/provider.ts';
+import { isToolCall, itemText } from '../providers/openai/response-text.ts';
+import { readResponsesUsage } from '../providers/openai/responses-usage.ts';
+
+/** A response as its upstream has it now. */
+export interface StoredResponse extends WholeAnswer {
+  /** Of the provider: completed, incomplete, failed, cancelled, queued, in_progress. */
+  readonly status: string;
+  /** Nothing more is generated. */
+  readonly isOver: boolean;
+}
+
+/** A compaction has none. Any other, also one that is not known yet, is of a response that goes on. */
+const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
+
+/** Null for what is no response. */
+export function storedResponse(answer: JsonRecord): StoredResponse | null {
+  if (!Array.isArray(answer['output'])) return null;
+  const items = records(answer['output']);
+  const status = text(answer['status']) ?? 'completed';
+  return {
+    status,
+    isOver: ENDED.has(status),
+    usage: readResponsesUsage(answer['usage']),
+    outputText: items.map(itemText).join(''),
+    calls: items.filter(isToolCall).length,
+  };
+}
+
+/** As `storedResponse`, of the bytes of an answer. */
+export function readStoredResponse(body: Uint8Array): StoredResponse | null {
+  const answer = parseJson(body);
+  return isRecord(answer) ? storedResponse(answer) : null;
+}
