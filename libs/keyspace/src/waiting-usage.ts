@@ -1,5 +1,6 @@
 import type { RedisConnection } from './redis-connection.ts';
 import { keys, shardNames } from './keys.ts';
+import { lastGeneratedId } from './reply-reader.ts';
 
 export interface WaitingUsage {
   /** Events in the outboxes. */
@@ -19,6 +20,19 @@ export async function waitingUsage(redis: RedisConnection, shards: number): Prom
     oldestAtMs: oldest.length > 0 ? Math.min(...oldest) : null,
     holds: all.reduce((sum, { holds }) => sum + holds, 0),
   };
+}
+
+/** Id of the last event of each shard's outbox: another one whenever a request has ended in between, also when the event has left since. */
+export async function lastEvents(redis: RedisConnection, shards: number): Promise<string[]> {
+  return Promise.all(shardNames(shards).map((shard) => lastEventIn(redis, shard)));
+}
+
+async function lastEventIn(redis: RedisConnection, shard: string): Promise<string> {
+  const [[error, stream] = []] =
+    (await redis.pipeline().xinfo('STREAM', keys.outbox(shard)).exec()) ?? [];
+  // Without a stream XINFO is an error; there was no event yet.
+  if (error && !error.message.includes('no such key')) throw error;
+  return error ? '0-0' : lastGeneratedId(stream);
 }
 
 async function waitingIn(redis: RedisConnection, shard: string): Promise<WaitingUsage> {

@@ -14,7 +14,7 @@ import {
 import { openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import pg from 'pg';
 import { auditBooks } from './books/audit-books.ts';
-import { describeFindings, isSound, type Finding } from './books/finding.ts';
+import { concludeBooks, describeFindings, isSound, type Finding } from './books/finding.ts';
 import { auditLoad } from './load/audit-load.ts';
 import { planRequests } from './load/plan-requests.ts';
 import { closeClient, sendRequest } from './load/send-request.ts';
@@ -52,6 +52,7 @@ describe('the audit finds what is wrong', () => {
   let tollgate: Tollgate;
   let customer: Customer;
   let model: RoutedModel;
+  let apiKey: string;
   let database: pg.Client;
   let redis: RedisConnection;
 
@@ -59,7 +60,7 @@ describe('the audit finds what is wrong', () => {
     tollgate = await startTollgate({ nodes: 1 });
     customer = await createCustomer(tollgate);
     model = await createRoutedModel(tollgate);
-    const apiKey = await subscribeWithKey(customer, { modelIds: [model.id] });
+    apiKey = await subscribeWithKey(customer, { modelIds: [model.id] });
     await tollgate.admin.syncAll();
     const origin = tollgate.nodeUrls[0] ?? '';
     for (const plan of planRequests(10, 1, { customers: 1, models: 1, addresses: 1 }))
@@ -248,7 +249,7 @@ describe('the audit finds what is wrong', () => {
     ]);
   });
 
-  test('an event that never left its outbox', async () => {
+  test('an event that never left its outbox: balances are not judged, and that is said', async () => {
     await tollgate.kill('node-1', 'SIGSTOP');
     const id = await redis.xadd(
       '{s00}:outbox',
@@ -268,5 +269,29 @@ describe('the audit finds what is wrong', () => {
     expect(
       findings.filter(({ problems }) => problems.length > 0).map(({ problems }) => problems),
     ).toEqual([['outbox of s00: 1']]);
+    expect(
+      findings.filter(({ notJudged }) => notJudged !== undefined).map(({ name }) => name),
+    ).toEqual(['closed subscriptions', 'live balances']);
+    expect(concludeBooks(findings).exitStatus).toBe(3);
   });
+
+  test('books that close while traffic runs: each comparison is of one moment of rest, or none is made', async () => {
+    const origin = tollgate.nodeUrls[0] ?? '';
+    let isOver = false;
+    const plans = planRequests(400, SEED, { customers: 1, models: 1, addresses: 1 });
+    const traffic = (async () => {
+      for (const plan of plans)
+        if (!isOver && plan.protocol !== 'embeddings')
+          await sendRequest(plan, { origin, apiKey, model: model.name });
+    })();
+    const verdicts: number[] = [];
+    // Short looks, so that many of them end among running requests; what they say of the books must never be that they do not close.
+    for (let audits = 0; audits < 20; audits += 1)
+      verdicts.push(concludeBooks(await auditBooks(tollgate, { drainMs: 50 })).exitStatus);
+    isOver = true;
+    await traffic;
+    expect(verdicts.filter((verdict) => verdict === 1)).toEqual([]);
+    expect(verdicts).toContain(3);
+    expectSound(await auditBooks(tollgate, { drainMs: 10_000 }));
+  }, 120_000);
 });

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { findInstallation } from '@tollgate/tools';
 import { z } from 'zod';
 import { auditBooks } from './books/audit-books.ts';
-import { describeFindings, isSound, type Finding } from './books/finding.ts';
+import { concludeBooks, describeFindings, type Finding } from './books/finding.ts';
 import { auditLoad } from './load/audit-load.ts';
 
 const USAGE = `npm run audit                                       the books of the running installation
@@ -10,7 +10,7 @@ npm run audit -- --load 10000 [--seed 7] [--kill]   a fresh installation under l
 const DRAIN_MS = 15_000;
 const count = z.coerce.number().int().positive();
 
-/** Exit status 0: the books close. 1: they do not. 2: the audit could not be made. */
+/** Exit status 0: the books close. 1: they do not. 2: the audit could not be made. 3: there was no moment of rest to compare balances in. */
 async function main(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -23,8 +23,8 @@ async function main(args: string[]): Promise<number> {
   });
   if (values.help) return say(USAGE, 0);
   const findings = await audit(values);
-  const verdict = isSound(findings) ? 'The books close.' : 'THE BOOKS DO NOT CLOSE.';
-  return say(`\n${describeFindings(findings)}\n\n${verdict}`, isSound(findings) ? 0 : 1);
+  const { says, exitStatus } = concludeBooks(findings);
+  return say(`\n${describeFindings(findings)}\n\n${says}`, exitStatus);
 }
 
 function audit({

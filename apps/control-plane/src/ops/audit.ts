@@ -3,7 +3,7 @@ import { brokenRows, EQUALITY_NAMES } from '../features/books/broken-rows.ts';
 import { EQUALITIES, LIVE_BALANCES } from '../features/books/equalities.ts';
 import { counted, EXIT, noArguments, report, say, type Command } from './command.ts';
 import { isRedisNamed, withDatabase, withRedis } from './connections.ts';
-import { compareBooks, untilQuiet } from './live-books.ts';
+import { compareAtRest } from './live-books.ts';
 
 const QUIET_WITHIN_MS = 15_000;
 
@@ -20,8 +20,8 @@ export const auditCommand: Command = {
           `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name}: ${EQUALITIES[name].says}${describeBroken(broken)}`,
         );
       }
-      if (isRedisNamed()) isSound = (await compareWithRedis(dataSource)) && isSound;
-      return isSound ? EXIT.done : EXIT.unsound;
+      const live = isRedisNamed() ? await compareWithRedis(dataSource) : EXIT.done;
+      return isSound ? live : EXIT.unsound;
     });
   },
 };
@@ -32,20 +32,20 @@ function describeBroken(broken: readonly object[]): string {
     : `; ${counted(broken.length, 'row')} break it, e.g. ${JSON.stringify(broken[0])}`;
 }
 
-function compareWithRedis(dataSource: DataSource): Promise<boolean> {
+function compareWithRedis(dataSource: DataSource): Promise<number> {
   return withRedis(async (redis) => {
-    const waiting = await untilQuiet(dataSource, redis, {
+    const compared = await compareAtRest(dataSource, redis, {
       waitMs: QUIET_WITHIN_MS,
       onWait: (what) => report(`waiting: ${what}`),
     });
-    if (waiting.length > 0) {
-      say(`-      ${LIVE_BALANCES.name}: not compared, there are ${waiting.join(', ')}`);
-      return true;
+    if ('waiting' in compared) {
+      say(`-      ${LIVE_BALANCES.name}: not compared, there are ${compared.waiting.join(', ')}`);
+      return EXIT.unresting;
     }
-    const differences = await compareBooks(dataSource, redis);
+    const { differences } = compared;
     say(
       `${differences.length === 0 ? 'ok    ' : 'BROKEN'} ${LIVE_BALANCES.name}: ${LIVE_BALANCES.says}${describeBroken(differences)}`,
     );
-    return differences.length === 0;
+    return differences.length === 0 ? EXIT.done : EXIT.unsound;
   });
 }

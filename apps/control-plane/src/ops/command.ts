@@ -6,6 +6,8 @@ export const EXIT = {
   unsound: 1,
   /** It could not be done: wrong arguments, or a failure that the message names. */
   failed: 2,
+  /** Balances were not compared: traffic did not rest in time. */
+  unresting: 3,
 } as const;
 
 export class UsageError extends Error {}

@@ -5,6 +5,7 @@ import {
   Epochs,
   FunctionLibrary,
   knownSubscriptions,
+  lastEvents,
   LiveRecords,
   shardNames,
   waitingUsage,
@@ -95,11 +96,30 @@ export async function untilQuiet(
   }
 }
 
-/** Every subscription of the books whose balance or number of credits differs. Sound only when nothing is on its way. */
-export async function compareBooks(
+/**
+ * Every subscription of the books whose balance or number of credits differs. Differences count when nothing was on its way before and after they were
+ * read and nothing ended in between; until then they are read again. Answers what was on its way when there was no such moment in time.
+ */
+export async function compareAtRest(
   dataSource: DataSource,
   redis: RedisConnection,
-): Promise<Difference[]> {
+  { waitMs, onWait }: { waitMs: number; onWait: (what: string) => void },
+): Promise<{ differences: Difference[] } | { waiting: string[] }> {
+  const shards = await readShards(dataSource);
+  for (const deadline = Date.now() + waitMs; ;) {
+    const leftMs = Math.max(0, deadline - Date.now());
+    const waiting = await untilQuiet(dataSource, redis, { waitMs: leftMs, onWait });
+    if (waiting.length > 0) return { waiting };
+    const before = await lastEvents(redis, shards.length);
+    const differences = await compareBooks(dataSource, redis);
+    const after = await lastEvents(redis, shards.length);
+    const isAtRest =
+      before.join() === after.join() && (await onTheWay(dataSource, redis, shards)).length === 0;
+    if (differences.length === 0 || isAtRest) return { differences };
+  }
+}
+
+async function compareBooks(dataSource: DataSource, redis: RedisConnection): Promise<Difference[]> {
   const live = liveRecords(redis, (await readShards(dataSource)).length);
   const differences: Difference[] = [];
   for (let afterId = 0; ;) {

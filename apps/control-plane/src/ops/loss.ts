@@ -5,13 +5,7 @@ import { configSchema } from '../config.ts';
 import { offlineAlerts } from '../features/alerts/offline-alerts.ts';
 import { EXIT, noArguments, report, say, type Command } from './command.ts';
 import { withDatabase, withRedis } from './connections.ts';
-import {
-  compareBooks,
-  readShards,
-  unknownToBooks,
-  untilQuiet,
-  type Difference,
-} from './live-books.ts';
+import { compareAtRest, readShards, unknownToBooks, type Difference } from './live-books.ts';
 import { refillShards } from './refill.ts';
 
 const QUIET_WITHIN_MS = 5 * 60_000;
@@ -53,13 +47,13 @@ export const lossCommand: Command = {
 };
 
 async function readLoss(dataSource: DataSource, redis: RedisConnection): Promise<Difference[]> {
-  const waiting = await untilQuiet(dataSource, redis, {
+  const compared = await compareAtRest(dataSource, redis, {
     waitMs: QUIET_WITHIN_MS,
     onWait: (what) => report(`waiting: ${what}`),
   });
-  if (waiting.length > 0)
-    throw new Error(`The loss cannot be read yet: there are ${waiting.join(', ')}.`);
-  return [...(await compareBooks(dataSource, redis)), ...(await unknownToBooks(dataSource, redis))];
+  if ('waiting' in compared)
+    throw new Error(`The loss cannot be read yet: there are ${compared.waiting.join(', ')}.`);
+  return [...compared.differences, ...(await unknownToBooks(dataSource, redis))];
 }
 
 async function close(dataSource: DataSource): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   EpochCache,
   Epochs,
@@ -8,14 +7,15 @@ import {
   redisReady,
 } from '@tollgate/keyspace';
 import pg from 'pg';
-import { z } from 'zod';
-import { BOOK_CHECKS } from './book-checks.ts';
-import { CLOSING_CHECKS } from './closing-checks.ts';
+import { BOOK_CHECKS, type BookCheck } from './book-checks.ts';
+import { CHECKS_AT_REST, CLOSING_CHECKS } from './closing-checks.ts';
 import type { Finding } from './finding.ts';
-import { compareLiveBalances, findUnarrived, type Books } from './live-checks.ts';
+import { compareLiveBalances, findFailedJobs, type Books } from './live-checks.ts';
+import { judgeAtRest } from './moment-of-rest.ts';
+import { readCount, readProblems } from './read-rows.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const DRAIN_POLL_MS = 100;
+const CHECKS = [...BOOK_CHECKS, ...CLOSING_CHECKS];
 
 export interface Backends {
   databaseUrl: string;
@@ -23,8 +23,8 @@ export interface Backends {
 }
 
 /**
- * Every promise the books make, checked against PostgreSQL and Redis themselves. Waits up to `drainMs` for what is on its way;
- * an installation that never rests for a moment cannot be compared with itself and is reported as such.
+ * Every promise the books make, checked against PostgreSQL and Redis themselves. Waits up to `drainMs` for a moment of rest, in which
+ * what holds at rest alone is judged; without one that is not judged, and the finding `at rest` says what was on its way.
  */
 export async function auditBooks(
   { databaseUrl, redisUrl }: Backends,
@@ -36,53 +36,35 @@ export async function auditBooks(
   try {
     await redisReady(redis, CONNECT_TIMEOUT_MS);
     const shards = await readCount(database, 'SELECT count(*) FROM shard_epochs');
-    const live = new LiveRecords({
+    const records = new LiveRecords({
       redis,
       library: new FunctionLibrary(redis),
       epochs: new EpochCache(new Epochs(redis)),
       shards,
     });
-    const books: Books = { database, redis, live, shards };
-    const unarrived = await waitUntilDrained(books, Date.now() + drainMs);
-    const findings: Finding[] = [];
-    for (const { name, promise, compared, problems } of [...BOOK_CHECKS, ...CLOSING_CHECKS]) {
-      findings.push({
-        name,
-        promise,
-        compared: await readCount(database, compared),
-        problems: await readProblems(database, problems),
-      });
-    }
-    return [...findings, await compareLiveBalances(books), unarrived];
+    const books: Books = { database, redis, live: records, shards };
+    const atRest = await judgeAtRest(books, {
+      deadline: Date.now() + drainMs,
+      take: async () => [
+        ...(await judge(database, CHECKS_AT_REST)),
+        await compareLiveBalances(books),
+      ],
+    });
+    return [...(await judge(database, CHECKS)), await findFailedJobs(books), ...atRest];
   } finally {
     redis.disconnect();
     await database.end();
   }
 }
 
-/** Drained means: nothing is on its way, and both sides agree. The queue is empty a moment before its last transaction has committed. */
-async function waitUntilDrained(books: Books, deadline: number): Promise<Finding> {
-  for (;;) {
-    const unarrived = await findUnarrived(books);
-    const promised = await readCount(books.database, 'SELECT count(*) FROM live_state_outbox');
-    const isDrained =
-      unarrived.problems.length === 0 &&
-      promised === 0 &&
-      (await compareLiveBalances(books)).problems.length === 0;
-    if (isDrained || Date.now() > deadline) return unarrived;
-    await delay(DRAIN_POLL_MS);
-  }
-}
-
-async function readCount(database: pg.Client, text: string): Promise<number> {
-  const { rows } = await database.query(text);
-  return z.tuple([z.object({ count: z.coerce.number() })]).parse(rows)[0].count;
-}
-
-async function readProblems(database: pg.Client, text: string): Promise<string[]> {
-  const { rows } = await database.query(text);
-  return z
-    .array(z.object({ problem: z.string() }))
-    .parse(rows)
-    .map(({ problem }) => problem);
+async function judge(database: pg.Client, checks: readonly BookCheck[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, promise, compared, problems } of checks)
+    findings.push({
+      name,
+      promise,
+      compared: await readCount(database, compared),
+      problems: await readProblems(database, problems),
+    });
+  return findings;
 }

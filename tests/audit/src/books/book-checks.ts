@@ -1,6 +1,6 @@
 import { CHARGED_ROWS, CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
 
-/** What must hold in PostgreSQL at any moment. `problems` selects one text per violation; `compared` counts what was looked at. */
+/** What must hold in PostgreSQL. `problems` selects one text per violation; `compared` counts what was looked at. */
 export interface BookCheck {
   name: string;
   /** In words, for the reader of the table. */

@@ -1,5 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { countVerdicts, describeFindings, isSound, type Finding } from './finding.ts';
+import {
+  concludeBooks,
+  countVerdicts,
+  describeFindings,
+  isSound,
+  REST,
+  type Finding,
+} from './finding.ts';
 
 const HELD: Finding = { name: 'held', promise: 'a', compared: 3, problems: [] };
 const BROKEN: Finding = {
@@ -30,4 +37,16 @@ test('what broke is broken, judged whole or not', () => {
     '0 promises held, 1 BROKE, 0 NOT JUDGED',
   );
   expect(describeFindings([BROKEN])).toMatch(/^ {2}- request 7: too much$/m);
+});
+
+test('an installation that did not rest is not called one whose books do not close, nor one whose books do', () => {
+  const unrest: Finding = { ...BROKEN, name: REST, problems: ['holds of s00: 1'] };
+  expect(concludeBooks([HELD, OPEN, unrest])).toEqual({
+    says: expect.stringMatching(/^NOT JUDGED: the installation did not come to rest/),
+    exitStatus: 3,
+  });
+  expect(isSound([HELD, OPEN, unrest])).toBe(false);
+  expect(concludeBooks([BROKEN, unrest]).exitStatus).toBe(1);
+  expect(concludeBooks([HELD]).exitStatus).toBe(0);
+  expect(describeFindings([unrest])).toMatch(/^ +at rest .* NO$/m);
 });

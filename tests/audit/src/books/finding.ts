@@ -12,6 +12,9 @@ export interface Finding {
 
 type Verdict = 'held' | 'broken' | 'not judged';
 
+/** The finding that names what was on its way while the others were looked for: its problems are none of the books. */
+export const REST = 'at rest';
+
 const PROBLEMS_SHOWN = 10;
 
 /** A table for people; under it, where exactly each broken promise broke, and why one was not judged. */
@@ -65,12 +68,26 @@ export function countVerdicts(findings: readonly Finding[]): string {
 }
 
 function describeVerdict(finding: Finding): string {
-  return { held: 'ok', broken: `${finding.problems.length} WRONG`, 'not judged': 'NOT JUDGED' }[
-    verdictOf(finding)
-  ];
+  const broken = finding.name === REST ? 'NO' : `${finding.problems.length} WRONG`;
+  return { held: 'ok', broken, 'not judged': 'NOT JUDGED' }[verdictOf(finding)];
 }
 
 /** No promise broke. */
 export function isSound(findings: readonly Finding[]): boolean {
   return findings.every(({ problems }) => problems.length === 0);
+}
+
+/** What the books are said to do, and the exit status that says it. */
+export function concludeBooks(findings: readonly Finding[]): {
+  says: string;
+  exitStatus: 0 | 1 | 3;
+} {
+  if (!isSound(findings.filter(({ name }) => name !== REST)))
+    return { says: 'THE BOOKS DO NOT CLOSE.', exitStatus: 1 };
+  if (!isSound(findings))
+    return {
+      says: 'NOT JUDGED: the installation did not come to rest, so balances could not be compared. Everything else holds.\n  Fix: Run the audit again when no requests run.',
+      exitStatus: 3,
+    };
+  return { says: 'The books close.', exitStatus: 0 };
 }

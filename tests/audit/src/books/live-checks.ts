@@ -7,6 +7,7 @@ import {
 import type pg from 'pg';
 import { z } from 'zod';
 import type { Finding } from './finding.ts';
+import { readCount } from './read-rows.ts';
 
 /** Subscriptions read at a time. */
 const PAGE = 1_000;
@@ -64,8 +65,8 @@ export async function compareLiveBalances({ database, live }: Books): Promise<Fi
   };
 }
 
-/** Outboxes, holds and the usage queue: all empty when everything has arrived. */
-export async function findUnarrived({ redis, shards }: Books): Promise<Finding> {
+/** Outboxes, holds, the usage queue and changes for Redis: all empty when everything has arrived. One line for each that is not. */
+export async function findUnarrived({ database, redis, shards }: Books): Promise<string[]> {
   const places = [
     ...shardNames(shards).flatMap((shard) => [
       { what: `outbox of ${shard}`, count: () => redis.xlen(`{${shard}}:outbox`) },
@@ -75,19 +76,28 @@ export async function findUnarrived({ redis, shards }: Books): Promise<Finding> 
       what: `usage jobs ${list}`,
       count: () => redis.llen(`${BULL_PREFIX}:usage:${list}`),
     })),
-    ...['delayed', 'failed', 'prioritized'].map((set) => ({
+    ...['delayed', 'prioritized'].map((set) => ({
       what: `usage jobs ${set}`,
       count: () => redis.zcard(`${BULL_PREFIX}:usage:${set}`),
     })),
+    {
+      what: 'changes for Redis',
+      count: () => readCount(database, 'SELECT count(*) FROM live_state_outbox'),
+    },
   ];
   const counts = await Promise.all(places.map(({ count }) => count()));
-  const problems = places.flatMap(({ what }, index) =>
+  return places.flatMap(({ what }, index) =>
     (counts[index] ?? 0) > 0 ? [`${what}: ${counts[index]}`] : [],
   );
+}
+
+/** A failed job is not tried again by itself. */
+export async function findFailedJobs({ redis }: Books): Promise<Finding> {
+  const failed = await redis.zcard(`${BULL_PREFIX}:usage:failed`);
   return {
-    name: 'on the way',
-    promise: 'outboxes, holds and usage jobs are empty',
-    compared: places.length,
-    problems,
+    name: 'failed jobs',
+    promise: 'no usage job has failed for good',
+    compared: 1,
+    problems: failed > 0 ? [`usage jobs failed: ${failed}`] : [],
   };
 }

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { lastEvents } from '@tollgate/keyspace';
+import { z } from 'zod';
+import { isSound, REST, type Finding } from './finding.ts';
+import { findUnarrived, type Books } from './live-checks.ts';
+
+const POLL_MS = 100;
+const BALANCES = `SELECT coalesce(md5(string_agg(concat_ws(':', id, balance, overdraft, credit_seq), ',' ORDER BY id)), '') AS balances FROM subscriptions`;
+const MOVED = 'requests ended or balances changed while they were compared';
+
+/**
+ * What holds at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. So each comparison is taken between
+ * two looks, and counts when neither found anything on its way and nothing ended in between. Repeated until one is sound, at most until the deadline.
+ * The last one that was taken at rest is judged; without any, all that is known is that the installation did not rest.
+ */
+export async function judgeAtRest(
+  books: Books,
+  { deadline, take }: { deadline: number; take: () => Promise<Finding[]> },
+): Promise<Finding[]> {
+  let atRest: Finding[] | undefined;
+  for (;;) {
+    const before = await look(books);
+    const taken = await take();
+    const unrest = unrestBetween(before, await look(books));
+    if (unrest.length === 0) atRest = taken;
+    const isDone = unrest.length === 0 && isSound(taken);
+    if (isDone || Date.now() > deadline)
+      return atRest ? [...atRest, restOf([])] : [...taken.map(notJudged), restOf(unrest)];
+    await delay(POLL_MS);
+  }
+}
+
+interface Look {
+  onTheWay: string[];
+  /** Another one when a balance has moved in between, on either side. */
+  standing: string;
+}
+
+async function look(books: Books): Promise<Look> {
+  const onTheWay = await findUnarrived(books);
+  const events = await lastEvents(books.redis, books.shards);
+  const { rows } = await books.database.query(BALANCES);
+  const [{ balances }] = z.tuple([z.object({ balances: z.string() })]).parse(rows);
+  return { onTheWay, standing: [balances, ...events].join() };
+}
+
+function unrestBetween(before: Look, after: Look): string[] {
+  if (before.onTheWay.length > 0) return before.onTheWay;
+  if (after.onTheWay.length > 0) return after.onTheWay;
+  return before.standing === after.standing ? [] : [MOVED];
+}
+
+function restOf(problems: string[]): Finding {
+  const promise = 'outboxes, holds, usage jobs and changes for Redis are empty';
+  return { name: REST, promise, compared: 1, problems };
+}
+
+function notJudged({ name, promise }: Finding): Finding {
+  const reason = 'because the installation did not rest';
+  return { name, promise, compared: 0, problems: [], notJudged: reason };
+}
