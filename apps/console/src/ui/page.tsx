@@ -68,7 +68,10 @@ export function Panel({
         >
           <h2 className="foreign min-w-[min(6rem,100%)] flex-1 font-semibold">{title}</h2>
           {note !== undefined && <span className="text-table text-text-3">{note}</span>}
-          {actions}
+          {/* They move to the next line together. */}
+          {actions && (
+            <div className="flex max-w-full min-w-0 flex-wrap items-center gap-2">{actions}</div>
+          )}
         </header>
       )}
       <div className={isFlush ? '' : 'px-4 pt-3 pb-4'}>{children}</div>

@@ -56,7 +56,7 @@ function UserPage({ of: user }: { of: User }) {
               name: users.wallet,
               value: wallet ? <Money amount={wallet.balance} currency={wallet.currency} /> : '–',
             },
-            { name: users.created, value: <Exact at={user.created_at} isBrief /> },
+            { name: users.created, value: <Exact at={user.created_at} isBrief />, isWide: true },
             { name: users.id, value: <CopyText text={String(user.id)} label={users.id} /> },
           ]}
         />
