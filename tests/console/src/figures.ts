@@ -113,13 +113,14 @@ async function measureLongList(stage: DemoStage): Promise<void> {
   const paging: ListTime[] = [];
   const filtering: ListTime[] = [];
   const choosing: ListTime[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  // Nothing is asked for twice: what the browser knows already would be no measurement.
+  for (let round = 0; round < ROUNDS; round += 1)
     paging.push(await timeChange(page, "button('Next').click()"));
+  for (let round = 0; round < ROUNDS; round += 1)
     filtering.push(await timeChange(page, `fill('input[type=search]', 'row-9${round}${round}')`));
-    await timeChange(page, "fill('input[type=search]', '')");
-    choosing.push(await timeChange(page, "fill('select', 'pending')"));
-    await timeChange(page, "fill('select', '')");
-  }
+  await timeChange(page, "fill('input[type=search]', '')");
+  for (const state of ['rejected', 'active', 'frozen', 'pending'])
+    choosing.push(await timeChange(page, `fill('select', '${state}')`));
   reportList(`next page of ${ROWS} rows`, paging);
   reportList(`search in ${ROWS} rows, the pause of typing included`, filtering);
   reportList(`choose a state among ${ROWS} rows`, choosing);
