@@ -118,7 +118,7 @@ const TABS_MAX = 80;
   );
 
   test(
-    'says on each page what comes next, until the first call is made',
+    'says on each page what comes next, until the first call is made and fills the window of its key',
     async () => {
       const newcomer = await createCustomer(stage.tollgate, { amount: '5' });
       const { username, password } = newcomer;
@@ -129,7 +129,8 @@ const TABS_MAX = 80;
       await newcomer.client.subscribe({ model_id: Number(model?.id), tokens: 1_000 });
       await go('/market');
       await page.getByText('Next: create a key').waitFor();
-      const { key } = await newcomer.client.createKey({ name: 'n', allowed_models: '*', rpm: 0 });
+      const settings = { name: 'n', allowed_models: '*', rpm: 0, rpd: 50 };
+      const { key } = await newcomer.client.createKey(settings);
       await go('/keys');
       await page.getByText('Next: make the first call').waitFor();
       const answer = await fetch(`${stage.address}/v1/chat/completions`, {
@@ -140,6 +141,7 @@ const TABS_MAX = 80;
       expect(answer.status).toBe(200);
       // The page notices by itself.
       await page.getByText('Next: make the first call').waitFor({ state: 'detached' });
+      await page.getByText('1 of 50 / day').waitFor();
     },
     STORY_MS,
   );
