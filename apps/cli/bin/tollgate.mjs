@@ -1,10 +1,15 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+
+// What is meant in a checkout when no server is named: the installation that `npm start` runs there.
+const started = new URL('../../../.tollgate/start.json', import.meta.url);
+if (existsSync(started))
+  process.env.TOLLGATE_URL_OF_CHECKOUT ??= JSON.parse(readFileSync(started, 'utf8')).baseUrl;
 
 // Committed apart from what is built, so that an install can link it before the first build.
 const program = new URL('../dist/main.js', import.meta.url);
 if (existsSync(program)) await import(program.href);
 else {
-  process.stderr.write('tollgate is not built yet.\n  Fix: npm run build\n');
+  process.stderr.write('tollgate is not built yet.\n  Fix: npm start, or npm run build\n');
   process.exitCode = 2;
 }

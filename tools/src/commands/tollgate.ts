@@ -1,11 +1,9 @@
 import { buildUnchecked } from '../build.ts';
-import { STATE_FOLDER } from '../checkout.ts';
-import { readStartFile } from '../stack/start-file.ts';
 import { runProgram } from './run-program.ts';
 
-/** `npm run tollgate -- ...`: the client of this checkout, for its installation unless another one is named. It needs no tests, so none are compiled. */
+/** `npm run tollgate -- ...`: the client of this checkout, as `npx tollgate` runs it. It needs no tests, so none are compiled. */
 export function tollgate(args: readonly string[]): Promise<number> {
-  const url = readStartFile(STATE_FOLDER)?.baseUrl;
-  if (url !== undefined) process.env.TOLLGATE_URL_OF_CHECKOUT = url;
-  return runProgram('tollgate', ['apps/cli/src/main.ts'], args, () => buildUnchecked(['apps/cli']));
+  return runProgram('tollgate', ['apps/cli/bin/tollgate.mjs'], args, () =>
+    buildUnchecked(['apps/cli']),
+  );
 }
