@@ -40,6 +40,8 @@ export interface ControlPlaneWorld {
   wallErrorMs: () => number;
   /** To all nodes, which may miss it. */
   announce: (message: FleetMessage) => void;
+  /** Ends the run. */
+  broken: (error: unknown) => void;
   /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
   duplicates: () => boolean;
 }

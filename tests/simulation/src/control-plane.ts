@@ -142,7 +142,11 @@ export class ControlPlane {
   #every(ms: number, work: () => Promise<unknown>): void {
     const again = (): void =>
       void this.process.after(ms + this.#world.random.next(), () => {
-        work().then(again, again);
+        work().then(again, (error: unknown) => {
+          // Code that asks the models for what they lack; a store that is away throws other errors.
+          if (error instanceof TypeError) this.#world.broken(error);
+          again();
+        });
       });
     again();
   }

@@ -100,6 +100,7 @@ export class World {
       parts: this.#parts.controlPlane,
       wallErrorMs: () => this.controlPlaneWallErrorsMs[index] ?? 0,
       announce: (message) => this.#announce(message),
+      broken: (error) => void (this.failure ??= error),
       duplicates: () => this.isDuplicating && this.random('duplicates').chance(0.3),
     });
   }

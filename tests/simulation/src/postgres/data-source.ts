@@ -30,16 +30,22 @@ export function dataSourceOver(db: ModelPostgres, link: Link): DataSource {
   return source as unknown as DataSource;
 }
 
-/** A connection of its own, for locks that last longer than a transaction; what it asks changes nothing. */
+/** A connection of its own, whose transaction holds a lock while others work; what it asks changes nothing. */
 function runnerOver(db: ModelPostgres, link: Link) {
   let session: ModelTransaction | undefined;
   const lost = (): void => session?.end(false);
   link.once('close', lost);
   return {
+    get isTransactionActive(): boolean {
+      return session?.isEnded === false;
+    },
+    startTransaction: () => link.call('begin', () => void (session = db.begin())),
+    rollbackTransaction: () => link.call('rollback', () => session?.end(false)),
     query: (sql: string, parameters: unknown[] = []) =>
-      link.call(`session ${nameOf(sql)}`, () =>
-        db.execute((session ??= db.begin()), sql, parameters),
-      ),
+      link.call(`session ${nameOf(sql)}`, () => {
+        if (!session) throw new Error('there is no transaction');
+        return db.execute(session, sql, parameters);
+      }),
     release: (): Promise<void> => {
       link.off('close', lost);
       session?.end(false);

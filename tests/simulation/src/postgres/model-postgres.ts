@@ -114,19 +114,14 @@ export class ModelPostgres implements Server {
     });
   }
 
-  /** Of a session, until it ends or gives it back. */
-  tryAdvisoryLock(session: ModelTransaction, key: string): boolean {
-    const lock = this.#advisory.get(key) ?? { alone: null, shared: new Set<ModelTransaction>() };
-    this.#advisory.set(key, lock);
-    if ((lock.alone && lock.alone !== session) || lock.shared.size > 0) return false;
-    lock.alone = session;
-    session.onEnd(() => this.unlock(session, key));
-    return true;
-  }
-
-  unlock(session: ModelTransaction, key: string): void {
-    const lock = this.#advisory.get(key);
-    if (lock?.alone === session) lock.alone = null;
+  tryAdvisoryLock(tx: ModelTransaction, key: string): boolean {
+    try {
+      this.advisoryLock(tx, key, { isShared: false });
+      return true;
+    } catch (error) {
+      if (error instanceof MustWait) return false;
+      throw error;
+    }
   }
 
   #statementFor(sql: string): Statement | undefined {

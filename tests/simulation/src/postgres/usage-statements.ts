@@ -219,27 +219,14 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       return [];
     },
   ],
+  ['SET LOCAL', () => []],
   [
-    'SELECT pg_try_advisory_lock($1) AS got',
-    (db, session, [key]) => [{ got: db.tryAdvisoryLock(session, `one:${number(key)}`) }],
+    'SELECT pg_try_advisory_xact_lock($1) AS got',
+    (db, tx, [key]) => [{ got: db.tryAdvisoryLock(tx, `one:${number(key)}`) }],
   ],
   [
-    'SELECT pg_try_advisory_lock($1, $2) AS got',
-    (db, session, keys) => [{ got: db.tryAdvisoryLock(session, `two:${keys.join(':')}`) }],
-  ],
-  [
-    'SELECT pg_advisory_unlock($1)',
-    (db, session, [key]) => {
-      db.unlock(session, `one:${number(key)}`);
-      return [];
-    },
-  ],
-  [
-    'SELECT pg_advisory_unlock($1, $2)',
-    (db, session, keys) => {
-      db.unlock(session, `two:${keys.join(':')}`);
-      return [];
-    },
+    'SELECT pg_try_advisory_xact_lock($1, $2) AS got',
+    (db, tx, keys) => [{ got: db.tryAdvisoryLock(tx, `two:${keys.join(':')}`) }],
   ],
   ['FROM proxy_nodes', () => NODES],
   ['SELECT 1 FROM restores WHERE closed_at IS NULL', () => []],
