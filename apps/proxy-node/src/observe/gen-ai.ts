@@ -1,4 +1,4 @@
-import { TOKEN_CLASSES, type UsageFinal } from '@tollgate/contracts';
+import { USAGE_ROWS, type UsageFinal } from '@tollgate/contracts';
 
 const OPERATIONS: Record<UsageFinal['protocol'], string> = {
   chat: 'chat',
@@ -7,7 +7,7 @@ const OPERATIONS: Record<UsageFinal['protocol'], string> = {
   embeddings: 'embeddings',
   completions: 'text_completion',
 };
-export const CHARGED = TOKEN_CLASSES.filter(({ isCharged }) => isCharged);
+export const CHARGED = USAGE_ROWS.filter(({ isCharged }) => isCharged);
 
 /** As OpenTelemetry's GenAI conventions name it (https://opentelemetry.io/docs/specs/semconv/gen-ai/). */
 export function operationOf(protocol: UsageFinal['protocol']): string {
@@ -17,7 +17,7 @@ export function operationOf(protocol: UsageFinal['protocol']): string {
 /** The conventions know two types of tokens; cached input is input. */
 export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
   return CHARGED.reduce(
-    (sum, each) => sum + (each.side === side ? (final[`${each.name}_tokens`] ?? 0) : 0),
+    (sum, each) => sum + (each.side === side ? (final[each.field] ?? 0) : 0),
     0,
   );
 }

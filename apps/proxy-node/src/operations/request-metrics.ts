@@ -165,8 +165,8 @@ export class RequestMetrics {
   }
 
   #charged(final: UsageFinal, gen_ai_request_model: string): void {
-    for (const { name } of CHARGED) {
-      const count = final[`${name}_tokens`];
+    for (const { name, field } of CHARGED) {
+      const count = final[field];
       if (count) this.#tokens.inc({ gen_ai_request_model, class: name, basis: final.basis }, count);
     }
   }
