@@ -39,7 +39,8 @@ export async function parse({
   receivedAtMs,
   open,
   passesFiles,
-  ...limits
+  bytesMax,
+  take,
 }: {
   incoming: IncomingMessage;
   protocol: ClientProtocol;
@@ -52,7 +53,7 @@ export async function parse({
   bytesMax: number;
   take: TakeQuota;
 }): Promise<Asked> {
-  const raw = await readBody(incoming, limits);
+  const raw = await readBody(incoming, { bytesMax, take });
   const ask = await askOf(protocol, raw, isCompaction);
   if (!passesFiles) refuseFiles(protocol, ask.body);
   return routesFor(ask, { index, receivedAtMs, open });
