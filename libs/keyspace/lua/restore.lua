@@ -20,7 +20,7 @@ local function restore(KEYS, ARGV)
   end
   if hold then return { 'GONE', hold.st } end
   -- What it released is booked (repeat_release): it has ended, and a second release under the same (rid, seq) would not be booked.
-  if redis.call('HEXISTS', KEYS[3], 'c2') == 1 then return { 'GONE', 'done' } end
+  if redis.call('HMGET', KEYS[3], 'c2')[1] then return { 'GONE', 'done' } end
   local sub = read_balance(KEYS[2])
   if sub.id ~= ARGV[5] then return { 'GONE', 'none' } end
 

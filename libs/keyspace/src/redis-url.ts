@@ -72,7 +72,7 @@ function withoutFiles(whole: string): { url: string; files: Files | null } {
   if (!sslcert || !sslkey)
     throw new Error('REDIS_URL needs both sslcert and sslkey for a client certificate');
   for (const name of CLIENT_CERTIFICATE) parameters.delete(name);
-  const rest = parameters.size > 0 ? `?${parameters}` : '';
+  const rest = parameters.size > 0 ? `?${parameters.toString()}` : '';
   return { url: `${address}${rest}`, files: { sslcert, sslkey } };
 }
 

@@ -79,7 +79,7 @@ async function onTheWay(
 }
 
 /** Waits until nothing is on its way; answers what still was when the time ran out. */
-export async function untilQuiet(
+async function untilQuiet(
   dataSource: DataSource,
   redis: RedisConnection,
   { waitMs, onWait }: { waitMs: number; onWait: (what: string) => void },

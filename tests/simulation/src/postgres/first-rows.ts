@@ -10,7 +10,7 @@ export interface Subscription {
 }
 
 export const MODEL_ID = 3;
-export const FIRST_TOKENS = 60_000;
+const FIRST_TOKENS = 60_000;
 /** Accounts with a key and a subscription each. */
 export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [1, 2, 3].map((accountId) => ({
   id: 10 + accountId,

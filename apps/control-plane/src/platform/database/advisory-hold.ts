@@ -1,48 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 
 /** One number of `ADVISORY_LOCKS`, or a family's number and what is locked. */
 export type AdvisoryLock = readonly [number] | readonly [number, number];
 
+const TURN_MS = 100;
+
 /**
  * Waits for the lock and runs `work` while it is held, on connections of its own. The lock belongs to an open transaction, not to the session:
  * a pooler that lends connections by transaction (PgBouncer's `pool_mode = transaction`) keeps it in place, and a lost connection gives it back.
+ * It is asked for again and again: a statement that waits has a snapshot, which an index that is built concurrently would wait for.
  */
 export async function whileLocked<T>(
   dataSource: DataSource,
   lock: AdvisoryLock,
   work: () => Promise<T>,
 ): Promise<T> {
-  const outcome = await held(dataSource, 'SELECT pg_advisory_xact_lock', lock, work);
-  if (outcome === null) throw new Error(`the advisory lock ${lock.join('.')} was not taken`);
-  return outcome.value;
+  for (;;) {
+    const outcome = await ifUnlocked(dataSource, lock, work);
+    if (outcome !== null) return outcome.value;
+    await delay(TURN_MS);
+  }
 }
 
 /** As `whileLocked`, but null at once, without `work`, while another connection has the lock. */
-export function ifUnlocked<T>(
+export async function ifUnlocked<T>(
   dataSource: DataSource,
-  lock: AdvisoryLock,
-  work: () => Promise<T>,
-): Promise<{ value: T } | null> {
-  return held(dataSource, 'SELECT pg_try_advisory_xact_lock', lock, work);
-}
-
-async function held<T>(
-  dataSource: DataSource,
-  statement: string,
   lock: AdvisoryLock,
   work: () => Promise<T>,
 ): Promise<{ value: T } | null> {
   const runner = dataSource.createQueryRunner();
   try {
     await runner.startTransaction();
-    // The transaction only waits, for as long as the work takes or another process has the lock.
+    // The transaction only waits, for as long as the work takes.
     await runner.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    await runner.query('SET LOCAL statement_timeout = 0');
-    const places = lock.map((_, index) => `$${index + 1}`).join(', ');
-    const [row]: { got: unknown }[] = await runner.query(`${statement}(${places}) AS got`, [
-      ...lock,
-    ]);
-    return row?.got === false ? null : { value: await work() };
+    // Without parameters: the portal of a statement that has some would keep its snapshot until the transaction ends.
+    const [row]: { got: boolean }[] = await runner.query(
+      `SELECT pg_try_advisory_xact_lock(${lock.join(', ')}) AS got`,
+    );
+    return row?.got ? { value: await work() } : null;
   } finally {
     if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
     await runner.release();

@@ -1,28 +1,34 @@
-import { MigrationExecutor, type DataSource } from 'typeorm';
+import { DataSource, MigrationExecutor, type DataSourceOptions } from 'typeorm';
 import { whileLocked } from './advisory-hold.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 
+/** One has the lock, one migrates. */
+const POOL = 2;
+/** Callers queue behind a statement that waits for a table's lock: rather none for the migration, and another attempt at the next start. */
+const LOCK_TIMEOUT_MS = 30_000;
+
 /**
- * One process migrates at a time, without the limit of ordinary statements: neither a migration of millions of rows nor the replicas that wait
- * for it may end by it. Each migration is a transaction of its own. A failure ends the process, and with its connection the lock.
+ * One process migrates at a time, over connections without the limit of ordinary statements: a migration of millions of rows may take its time. Each migration is a transaction of its own, but for those that say `transaction = false`. A failure
+ * ends the process, and with its connection the lock.
  */
-export async function migrate(dataSource: DataSource): Promise<void> {
-  await whileLocked(dataSource, [ADVISORY_LOCKS.migrations], async () => {
-    const runner = dataSource.createQueryRunner();
-    try {
-      const start = runner.startTransaction.bind(runner);
-      // A setting of the session would be lost behind a pooler that lends connections by transaction.
-      runner.startTransaction = async (isolation) => {
-        await start(isolation);
-        await runner.query('SET LOCAL statement_timeout = 0');
-      };
-      const executor = new MigrationExecutor(dataSource, runner);
+export async function migrate({ options }: DataSource): Promise<void> {
+  const patient = await new DataSource(patientOptions(options)).initialize();
+  try {
+    await whileLocked(patient, [ADVISORY_LOCKS.migrations], async () => {
+      const executor = new MigrationExecutor(patient);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
-    } finally {
-      await runner.release();
-    }
-  });
+    });
+  } finally {
+    await patient.destroy();
+  }
+}
+
+function patientOptions(options: DataSourceOptions): DataSourceOptions {
+  if (options.type !== 'postgres') return options;
+  const settings = `${options.extra?.options ?? ''} -c lock_timeout=${LOCK_TIMEOUT_MS}`;
+  const extra = { ...options.extra, statement_timeout: 0, options: settings };
+  return { ...options, poolSize: POOL, extra };
 }
 
 /** Names of those that the database lacks, in the order in which they run. Changes nothing. */

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { ROOT } from '../src/checkout.ts';
+
+const LUA = path.join(ROOT, 'libs/keyspace/lua');
+/** Those that nodes call; control planes call all. */
+const OF_NODES = ['access', 'admit', 'checkpoint', 'inquire', 'reap', 'relay', 'restore', 'settle'];
+/** Records that control planes alone write. */
+const NOT_OF_NODES = new Set(['records']);
+
+test('a function of Redis calls only commands that the users who call it may run', () => {
+  const shared = namesIn('shared');
+  const nodes = [
+    ...OF_NODES,
+    ...shared.filter((name) => !NOT_OF_NODES.has(name)).map((name) => `shared/${name}`),
+  ];
+  const all = [...namesIn('.'), ...shared.map((name) => `shared/${name}`)];
+  expect(forbidden('node', nodes)).toEqual([]);
+  expect(forbidden('control-plane', all)).toEqual([]);
+  expect(nodes.flatMap(commandsOf).length).toBeGreaterThan(20);
+});
+
+function forbidden(user: string, names: readonly string[]): string[] {
+  const acl = readFileSync(path.join(ROOT, 'deploy/redis/users.acl'), 'utf8');
+  const line = acl.split('\n').find((each) => each.startsWith(`user ${user} `)) ?? '';
+  const allowed = new Set([...line.matchAll(/ \+(\S+)/g)].map(([, command]) => command));
+  return names.flatMap((name) =>
+    commandsOf(name)
+      .filter((command) => !allowed.has(command))
+      .map((command) => `${name}: ${command}`),
+  );
+}
+
+function commandsOf(name: string): string[] {
+  const text = readFileSync(path.join(LUA, `${name}.lua`), 'utf8');
+  return [...text.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, command = '']) =>
+    command.toLowerCase(),
+  );
+}
+
+function namesIn(folder: string): string[] {
+  return readdirSync(path.join(LUA, folder))
+    .filter((name) => name.endsWith('.lua'))
+    .map((name) => name.slice(0, -'.lua'.length));
+}
