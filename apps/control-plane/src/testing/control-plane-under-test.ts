@@ -8,6 +8,7 @@ import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
 import { Passwords } from '../features/auth/passwords.ts';
 import { createPino } from '../platform/logging/logger.ts';
+import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import { DocumentCheck } from './document-check.ts';
 import { migratedPostgres } from './postgres-under-test.ts';
 
@@ -52,15 +53,17 @@ export const FLEET_CREDENTIAL = randomBytes(32).toString('base64url');
 export interface PlaneOptions extends ServicesOptions {
   /** True = passwords are hashed at the product's cost. Usually the same algorithm runs at a thousandth of it: a spec makes many accounts. */
   isHashingFull?: boolean;
+  /** True = answers are held against the document that this process compiles, not the committed one: for a suite that changes the code. */
+  isDocumentCompiled?: boolean;
 }
 
 export async function startControlPlane(
   overrides: Record<string, string> = {},
-  { isHashingFull = false, ...options }: PlaneOptions = {},
+  { isHashingFull = false, isDocumentCompiled = false, ...options }: PlaneOptions = {},
 ): Promise<ControlPlane> {
   const services = await startServices({ postgres: await migratedPostgres(), ...options });
   try {
-    return await startOn(services, overrides, isHashingFull);
+    return await startOn(services, overrides, { isHashingFull, isDocumentCompiled });
   } catch (error) {
     await services.stop();
     throw error;
@@ -92,7 +95,7 @@ export function environmentFor(
 async function startOn(
   services: Services,
   overrides: Record<string, string>,
-  isHashingFull: boolean,
+  { isHashingFull, isDocumentCompiled }: { isHashingFull: boolean; isDocumentCompiled: boolean },
 ): Promise<ControlPlane> {
   const environment = environmentFor(services, overrides);
   const config = loadConfig(environment);
@@ -101,7 +104,9 @@ async function startOn(
   await app.listen(0, '127.0.0.1');
   const address = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${address.port}`;
-  const documented = new DocumentCheck();
+  const documented = new DocumentCheck(
+    isDocumentCompiled ? app.get(OpenApiDocument).read() : undefined,
+  );
   const call: ControlPlane['call'] = async (method, path, options = {}) => {
     const answer = await send(`${url}/admin-api${path}`, method, options);
     documented.check({

@@ -9,6 +9,7 @@ export type Statement = (
   db: ModelPostgres,
   tx: ModelTransaction,
   parameters: readonly unknown[],
+  sql: string,
 ) => unknown;
 
 /** By a part of their text; the longest that fits names a statement. */
@@ -69,7 +70,7 @@ export class ModelPostgres implements Server {
     for (;;) {
       if (tx.isEnded) throw new Error('Connection terminated unexpectedly');
       try {
-        return statement(this, tx, parameters);
+        return statement(this, tx, parameters, sql);
       } catch (error) {
         if (!(error instanceof MustWait)) {
           this.fault ??= error;

@@ -68,11 +68,11 @@ const insertLetters: Statement = (db, tx, parameters) => {
   return booked;
 };
 
-const adopt: Statement = (db, tx, parameters) => {
+const adopt: Statement = (db, tx, parameters, sql) => {
   const [, all, seqs] = parameters as [unknown, string[], number[]];
   for (const [index, rid] of all.entries())
     db.rows.usage.lock(tx, `${rid.toLowerCase()}:${seqs[index]}`);
-  return adoptLocked(db, tx, parameters);
+  return adoptLocked(db, tx, parameters, sql);
 };
 
 const adoptLocked: Statement = (db, tx, parameters) => {
@@ -167,6 +167,13 @@ const oneEpochLock: Statement = (db, tx, [, index]) => {
   return [];
 };
 
+/** Its numbers are in the text. */
+const tryLock: Statement = (db, tx, _, sql) => {
+  const keys = /xact_lock\(([\d, ]+)\)/.exec(sql)?.[1]?.split(', ') ?? [];
+  const kind = keys.length === 1 ? 'one' : 'two';
+  return [{ got: db.tryAdvisoryLock(tx, `${kind}:${keys.join(':')}`) }];
+};
+
 const dropDays: Statement = (db, tx, [before]) => {
   const limit = text(before);
   for (const { rid, seq, day } of db.rows.usage.all(tx))
@@ -220,14 +227,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     },
   ],
   ['SET LOCAL', () => []],
-  [
-    'SELECT pg_try_advisory_xact_lock($1) AS got',
-    (db, tx, [key]) => [{ got: db.tryAdvisoryLock(tx, `one:${number(key)}`) }],
-  ],
-  [
-    'SELECT pg_try_advisory_xact_lock($1, $2) AS got',
-    (db, tx, keys) => [{ got: db.tryAdvisoryLock(tx, `two:${keys.join(':')}`) }],
-  ],
+  ['SELECT pg_try_advisory_xact_lock', tryLock],
   ['FROM proxy_nodes', () => NODES],
   ['SELECT 1 FROM restores WHERE closed_at IS NULL', () => []],
   ['FROM usage_dropped_days', (db, tx) => [{ before: before(db, tx) }]],

@@ -21,7 +21,7 @@ const { uuidv7 } = await import('../../platform/http/visitor.ts');
 
 let plane: ControlPlane;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await startControlPlane({}, { isDocumentCompiled: true });
   await plane.dataSource.query(`
     ALTER TABLE price_versions ADD COLUMN weight_image_output bigint;
     ALTER TABLE usage_events ADD COLUMN image_output_tokens bigint;

@@ -10,6 +10,7 @@ import {
   subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { migrate } from '../../../platform/database/migrate.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { rebuildTotals } from '../rebuild-totals.ts';
 import { UsageWorker } from './usage-worker.ts';
@@ -155,7 +156,7 @@ describe('totals over all accounts', () => {
     const exists = async () =>
       (await ledger.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
     while (await exists()) await plane.dataSource.undoLastMigration();
-    await plane.dataSource.runMigrations();
+    await migrate(plane.dataSource);
     expect(await read()).toEqual(kept);
     expect(kept.flat().length).toBeGreaterThan(2);
   });
