@@ -101,9 +101,7 @@ export class Checks {
 
   #charge(row: { subscription_id: number; rid: string; seq: number; delta: number }): void {
     this.#add(row.subscription_id, { charged: row.delta });
-    const request = this.#truth.requests.get(row.rid);
-    if (!request) throw new Violation(`${row.rid} was charged and never admitted`);
-    request.booked.set(row.seq, (request.booked.get(row.seq) ?? 0) + row.delta);
+    this.#truth.book(row);
     this.#chargedNow.add(row.rid);
   }
 
@@ -149,9 +147,11 @@ export class Checks {
 
   #checkCharged(rid: string): void {
     const request = this.#truth.requests.get(rid);
-    if (!request) return;
+    if (!request && !this.#truth.asked.has(rid))
+      throw new Violation(`${rid} was booked and no worker asked for it`);
     const booked = this.#truth.bookedFor(rid);
-    const limit = request.charge ?? request.delivered;
+    // A hold whose worker never learnt of it is reaped: nothing was delivered.
+    const limit = request ? (request.charge ?? request.delivered) : 0;
     // A correction that overtakes the reap it corrects stands alone for a moment; together they are the charge.
     if (booked > limit)
       throw new Violation(`${rid} was charged ${booked} tokens and received ${limit}`);

@@ -96,6 +96,7 @@ export class Node {
     const bound = chargeOf({ ...NO_USAGE, input: ask.input, output: ask.output }, ask.price);
     const slice = Math.max(1, Math.ceil((bound - prompt) / random.integer(1, 4)));
     const rid = random.uuidV7(startedAt.unixMs);
+    this.#world.truth.asked.add(rid);
     const reply = await this.#client
       .admit({
         rid,

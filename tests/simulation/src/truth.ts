@@ -13,12 +13,14 @@ export interface TrueRequest {
   node: string;
   /** Why it may be charged less: its final was lost in a way the product's documents say it may be. */
   excuse: string | null;
-  /** Charged tokens booked in PostgreSQL, by number of the event. */
-  booked: Map<number, number>;
 }
 
 export class Truth {
   readonly requests = new Map<string, TrueRequest>();
+  /** Every request for which a worker asked for a hold. It may have got one and not lived to learn of it. */
+  readonly asked = new Set<string>();
+  /** Charged tokens booked in PostgreSQL: by request and number of the event. */
+  readonly #booked = new Map<string, Map<number, number>>();
 
   admitted(hold: OpenHold): TrueRequest {
     const request: TrueRequest = {
@@ -29,13 +31,17 @@ export class Truth {
       endedAtMs: 0,
       node: '',
       excuse: null,
-      booked: new Map(),
     };
     this.requests.set(hold.rid, request);
     return request;
   }
 
+  book({ rid, seq, delta }: { rid: string; seq: number; delta: number }): void {
+    const booked = this.#booked.get(rid) ?? new Map<number, number>();
+    this.#booked.set(rid, booked.set(seq, (booked.get(seq) ?? 0) + delta));
+  }
+
   bookedFor(rid: string): number {
-    return [...(this.requests.get(rid)?.booked.values() ?? [])].reduce((sum, n) => sum + n, 0);
+    return [...(this.#booked.get(rid)?.values() ?? [])].reduce((sum, n) => sum + n, 0);
   }
 }

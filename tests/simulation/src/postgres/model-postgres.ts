@@ -34,7 +34,7 @@ export class ModelPostgres implements Server {
   readonly #found = new Map<string, Statement>();
   #lastTransaction = 0;
   isUp = true;
-  /** What the model could not do: a statement it lacks, or one that it did wrong. */
+  /** What the model could not do: a statement it lacks, one that it did wrong, or a commit that a watcher broke. */
   fault: unknown = null;
   /** After each commit. */
   onCommitted: () => void = () => undefined;
@@ -89,8 +89,14 @@ export class ModelPostgres implements Server {
 
   commit(tx: ModelTransaction): void {
     if (tx.isEnded) throw new Error('Connection terminated unexpectedly');
-    tx.end(true);
-    this.onCommitted();
+    try {
+      tx.end(true);
+      this.onCommitted();
+    } catch (error) {
+      // A commit that was left half-way keeps its locks, and the product would take the error for one of its server.
+      this.fault ??= error;
+      throw error;
+    }
   }
 
   /** Everything that was not committed is gone. */
