@@ -3,7 +3,7 @@ import { Random } from './random.ts';
 import { simulate, type RunResult } from './simulate.ts';
 
 const RUN_MS = 90_000;
-const SEEDS = 10;
+const SEEDS = 30;
 
 export interface Found {
   /** The first that broke a promise; null when none did. */
