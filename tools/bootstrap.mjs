@@ -28,12 +28,13 @@ const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
 
-/** What runs the product: `dependencies` of apps, libraries and tools, a third fewer files and half the packages. The rest only checks and tests. */
+/** What runs the product: `dependencies` of all packages. The rest only checks and tests. */
 const RUNTIME = 'runtime';
 const EVERYTHING = 'everything';
 const RUNTIME_COMMANDS = new Set(['start', 'stop', 'seed', 'doctor', 'ops', 'size', 'tollgate']);
 const INSTALL_OPTIONS = {
-  [RUNTIME]: ['--prod', '--filter=!./tests/*', '--filter=!./bench'],
+  // No filter: with one pnpm takes three to four times as long from an empty store (73 s instead of 16 s).
+  [RUNTIME]: ['--prod'],
   [EVERYTHING]: ['--prod=false'],
 };
 
