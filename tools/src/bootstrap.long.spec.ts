@@ -51,7 +51,6 @@ test('a command that runs the product installs what runs it; one that tests inst
   expect(has('node_modules/jest')).toBe(false);
   // `npx tollgate` of the guides means the checkout's own.
   expect(has('node_modules/.bin/tollgate')).toBe(true);
-  expect(has('tests/console/node_modules')).toBe(false);
   expect(bootstrap('size')).not.toContain('Installing');
 
   expect(bootstrap('check', 'dead code')).toContain('ok    Installing dependencies');
