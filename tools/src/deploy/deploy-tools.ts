@@ -72,9 +72,11 @@ function goModule(versioned: string): string {
 }
 
 function go(args: readonly string[], environment: Record<string, string> = {}): string {
+  const cwd = cacheFolder();
+  mkdirSync(cwd, { recursive: true });
   try {
     return execFileSync('go', args, {
-      cwd: cacheFolder(),
+      cwd,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, GOFLAGS: '-mod=mod', ...environment },
