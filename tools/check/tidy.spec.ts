@@ -18,10 +18,12 @@ const sources = tracked.filter(
 );
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const FILE_LINES_MAX = 300;
-/** Files that exceeded the limit when the formatter arrived. Split them; do not add to the list. */
-const FILES_TO_SPLIT = [
+/** What is shipped or runs the house; the others test and measure it. */
+const isProduct = (file: string): boolean =>
+  /^((apps|libs)\/[^/]+|tools)\/src\//.test(file) && !file.includes('/testing/');
+/** Test files that exceeded the limit when the formatter arrived. Split them; do not add to the list. */
+const TEST_FILES_TO_SPLIT = [
   'apps/proxy-node/src/testing/node-under-test.ts',
-  'apps/proxy-node/src/wire.ts',
   'libs/keyspace/test/checks-admission.ts',
   'libs/keyspace/test/checks-records.ts',
   'libs/keyspace/test/loss-run.ts',
@@ -34,9 +36,22 @@ const FILES_TO_SPLIT = [
   'tests/harness/src/tollgate.ts',
 ];
 
-test('no source file is longer than 300 lines', () => {
-  const long = sources.filter((file) => read(file).split('\n').length > FILE_LINES_MAX);
-  expect(long.toSorted()).toEqual(FILES_TO_SPLIT);
+const isTooLong = (text: string): boolean =>
+  text.replace(/\n$/, '').split('\n').length > FILE_LINES_MAX;
+const tooLong = sources.filter((file) => isTooLong(read(file))).toSorted();
+
+test('no product file is longer than 300 lines, without exception', () => {
+  expect(tooLong.filter(isProduct)).toEqual([]);
+  expect(sources.filter(isProduct).length).toBeGreaterThan(1_000);
+  // Planted: the longest file that passes, and one more line.
+  expect(isTooLong('line\n'.repeat(300))).toBe(false);
+  expect(isTooLong('line\n'.repeat(301))).toBe(true);
+  expect(isProduct('apps/proxy-node/src/wire.ts')).toBe(true);
+  expect(isProduct('tools/src/check.ts')).toBe(true);
+});
+
+test('no further test file is longer than 300 lines', () => {
+  expect(tooLong.filter((file) => !isProduct(file))).toEqual(TEST_FILES_TO_SPLIT);
 });
 
 test('no file is named after nothing', () => {

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { VERSION } from '@tollgate/contracts';
+import { fleetListener } from '../fleet/fleet-listener.ts';
+import { composeDump } from '../fleet/node-dump.ts';
+import { NodeReporter } from '../fleet/node-reporter.ts';
+import { nodeTables } from '../fleet/node-tables.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import type { Foundation } from './foundation.ts';
+import type { Serving } from './serving.ts';
+
+const SOFTWARE = `tollgate/${VERSION}`;
+
+/** Reports the node to the control plane, and applies what the control plane and other nodes announce. */
+export function followFleet(foundation: Foundation, serving: Serving): NodeReporter {
+  const { config, fleet, recorder, follower, log } = foundation;
+  const { gate, pools, health, trust } = serving;
+  const identity = {
+    name: config.NODE_NAME,
+    worker: config.NODE_WORKER,
+    instance: randomUUID(),
+    url: config.PUBLIC_URL ?? null,
+    credential: config.NODE_CREDENTIAL,
+    software: SOFTWARE,
+    startedAtMs: Date.now(),
+  };
+  const reporter = new NodeReporter({
+    fleet,
+    gate,
+    follower,
+    unacknowledged: () => recorder.state.unacknowledged,
+    journalsSetAside: () => recorder.state.journalsSetAside,
+    failingUpstreams: () => health.failing(monotonicMs()),
+    doubtedUpstreams: () => trust.doubted(monotonicMs()),
+    identity,
+    periodMs: config.REPORT_MS,
+    log,
+  });
+  follower.onApplied(({ snapshot: { document } }) => {
+    const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
+    pools.retain(upstreamIds);
+    trust.retain(upstreamIds);
+    health.retain(document);
+    void reporter.report();
+  });
+  listen(foundation, serving, { reporter, identity });
+  return reporter;
+}
+
+function listen(
+  { config, redis, fleet, recorder, follower, log }: Foundation,
+  { health, trust, restNews, affinity, denials, waits }: Serving,
+  { reporter, identity }: { reporter: NodeReporter; identity: Parameters<typeof composeDump>[2] },
+): void {
+  const tables = nodeTables({
+    follower,
+    health,
+    trust,
+    affinity,
+    denials,
+    denialsMax: config.DENY_CACHE_MAX,
+    waits,
+    waitersMax: config.RECHARGE_WAITERS_MAX,
+  });
+  const listener = fleetListener({
+    name: config.NODE_NAME,
+    follower,
+    reporter,
+    dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
+    keyChanged: (keyHash) => denials.forget(keyHash),
+    subscriptionChanged: (subscription) => waits.changed(subscription),
+    shardFilled: (shard, epoch) => recorder.shardFilled(shard, epoch),
+    rest: (message) => restNews.hear(message, health, monotonicMs()),
+    log,
+  });
+  fleet
+    .subscribe(redis.subscriber, listener)
+    .catch((error: unknown) =>
+      log.error({ err: error }, 'the fleet channel cannot be followed; pulling only'),
+    );
+}

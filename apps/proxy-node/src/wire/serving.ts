@@ -1,0 +1,193 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { parseRanges } from '@tollgate/contracts';
+import { nodeAddress } from '@tollgate/keyspace';
+import { createApp } from '../app.ts';
+import { BackgroundRuns } from '../background/background-runs.ts';
+import { BackgroundGuard } from '../endpoints/background-guard.ts';
+import { CountRelay } from '../endpoints/count-relay.ts';
+import { CountingLane } from '../endpoints/counting-lane.ts';
+import { StoredRelay } from '../endpoints/stored-relay.ts';
+import { BodyQuota } from '../http/body-quota.ts';
+import { Cors } from '../http/cors.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { Observer } from '../observe/observer.ts';
+import { Metrics } from '../operations/metrics.ts';
+import { Operations } from '../operations/operations.ts';
+import { RefusalLog } from '../operations/refusal-log.ts';
+import { Failover } from '../pipeline/failover.ts';
+import { Gate } from '../pipeline/gate.ts';
+import { Pipeline } from '../pipeline/pipeline.ts';
+import { ReasoningRates } from '../pipeline/reasoning-rates.ts';
+import { SessionAffinity } from '../pipeline/session-affinity.ts';
+import { openerFor } from '../upstream/stored-ids.ts';
+import { joinScrapes, type PrimaryPort } from '../workers/worker-scrape.ts';
+import { openAdmission, type AdmissionParts } from './admission-parts.ts';
+import type { Foundation } from './foundation.ts';
+import { openUpstreams, type UpstreamAccess, type UpstreamEvents } from './upstream-access.ts';
+
+export type Serving = ReturnType<typeof createServing>;
+
+/** What answers requests: the application with its pipeline, and the state that reports and messages of the fleet read and change. */
+export function createServing(
+  foundation: Foundation,
+  { primary, ...events }: UpstreamEvents & { primary: PrimaryPort | null },
+) {
+  const { recorder, follower, log } = foundation;
+  const gate = new Gate(() => follower.current);
+  const upstreams = openUpstreams(foundation, events);
+  const admission = openAdmission(foundation);
+  // Each needs the other: metrics read the number of runs, and a run that ends is counted.
+  const metrics: Metrics = openMetrics(foundation, {
+    gate,
+    upstreams,
+    background: () => background.size,
+  });
+  const background: BackgroundRuns = openBackground(foundation, { upstreams, metrics });
+  const affinity = new SessionAffinity();
+  const bodies = new BodyQuota(foundation.config.BODY_BYTES_MAX);
+  const parts = { gate, upstreams, admission, metrics, background, affinity, bodies };
+  const pipeline = openPipeline(foundation, parts);
+  const operations = new Operations({
+    gate,
+    follower,
+    metrics,
+    scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(),
+    meteringRefusal: () => recorder.unreadiness,
+    log,
+  });
+  const app = openApp(foundation, { ...parts, pipeline, operations });
+  const { pools, health, restNews, trust } = upstreams;
+  const { denials, waits } = admission;
+  return {
+    app,
+    operations,
+    gate,
+    pipeline,
+    background,
+    pools,
+    health,
+    restNews,
+    trust,
+    affinity,
+    denials,
+    waits,
+  };
+}
+
+interface ServingParts {
+  gate: Gate;
+  upstreams: UpstreamAccess;
+  admission: AdmissionParts;
+  metrics: Metrics;
+  background: BackgroundRuns;
+  affinity: SessionAffinity;
+  bodies: BodyQuota;
+}
+
+function openMetrics(
+  { config, recorder, follower }: Foundation,
+  {
+    gate,
+    upstreams,
+    background,
+  }: Pick<ServingParts, 'gate' | 'upstreams'> & { background: () => number },
+): Metrics {
+  return new Metrics({
+    credential: config.METRICS_CREDENTIAL ?? config.NODE_CREDENTIAL,
+    worker: config.NODE_WORKER,
+    modelsMax: config.METRICS_MODELS_MAX,
+    readings: {
+      gate,
+      isReady: () => gate.isReady && recorder.unreadiness === null,
+      recorder: () => recorder.state,
+      background,
+      failOpen: () => recorder.failOpen.state,
+      snapshotVersion: () => follower.current?.snapshot.version ?? 0,
+      upstreams: () => upstreams.health.dump(monotonicMs()),
+    },
+  });
+}
+
+function openBackground(
+  { config, marks, follower, log }: Foundation,
+  { upstreams: { calls, trust }, metrics }: Pick<ServingParts, 'upstreams' | 'metrics'>,
+): BackgroundRuns {
+  return new BackgroundRuns({
+    calls,
+    marks,
+    trust,
+    upstreamById: (id) => follower.current?.upstreamById(id),
+    onFinal: (rid, final) =>
+      metrics.ended(rid, final, follower.current?.modelById(final.model_id)?.name ?? ''),
+    node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
+    lifeMs: config.BACKGROUND_MS_MAX,
+    pollMs: config.BACKGROUND_POLL_MS,
+    log,
+  });
+}
+
+function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipeline {
+  const { gate, bodies, admission, affinity, metrics, background } = parts;
+  const { ids, forwarder, health, trust, ticker } = parts.upstreams;
+  return new Pipeline({
+    gate,
+    bodies,
+    admitter: admission.admitter,
+    failover: new Failover({ forwarder, health, affinity, attemptsMax: config.ATTEMPTS_MAX }),
+    trust,
+    ticker,
+    reasoning: new ReasoningRates(),
+    log,
+    node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
+    limits: {
+      bodyBytesMax: config.BODY_BYTES_MAX,
+      passesFiles: config.FILES_BY_ID === 'pass',
+      keepAliveMs: config.KEEP_ALIVE_MS,
+      drain: {
+        jsonMs: config.JSON_DRAIN_MS,
+        streamMs: config.STREAM_DRAIN_MS,
+        streamTokens: config.STREAM_DRAIN_TOKENS,
+      },
+    },
+    newRid: randomUUIDv7,
+    openerOf: (keys) => openerFor(ids, keys),
+    background,
+    onFinal: (rid, final, { model }) => metrics.ended(rid, final, model.name),
+    refusals: new RefusalLog({
+      log,
+      count: (refused) => metrics.refused(refused),
+      now: monotonicMs,
+    }),
+  });
+}
+
+function openApp(
+  { config, marks, tracing, log }: Foundation,
+  {
+    bodies,
+    admission,
+    background,
+    upstreams: { ids, pools, ticker, calls },
+    pipeline,
+    operations,
+  }: ServingParts & { pipeline: Pipeline; operations: Operations },
+) {
+  return createApp({
+    pipeline,
+    bodies,
+    counting: new CountingLane(),
+    counts: new CountRelay({ pools, ticker, ids }),
+    stored: new StoredRelay({ calls, ticker, keepAliveMs: config.KEEP_ALIVE_MS }),
+    guard: new BackgroundGuard({ marks, runs: background }),
+    sealer: ids,
+    admitter: admission.admitter,
+    operations,
+    newRid: randomUUIDv7,
+    trustedProxies: parseRanges(config.TRUSTED_PROXIES),
+    clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
+    bodyBytesMax: config.BODY_BYTES_MAX,
+    passesFiles: config.FILES_BY_ID === 'pass',
+    cors: new Cors({ origins: config.CORS_ORIGINS, exposed: config.CORS_EXPOSED_HEADERS }),
+    observer: Observer.of(tracing, config.ACCESS_LOG === 'on' ? log : null),
+  });
+}
