@@ -10,25 +10,20 @@ const EVENT_PAUSE_MS = 5;
 const SLOW_PAUSE_MS = 50;
 const SLOW_EVENTS = 20;
 const head = { id: 'chatcmpl-bench', created: 1_767_225_600, model: 'bench-upstream' };
-const usage = { prompt_tokens: 12, completion_tokens: EVENTS, total_tokens: 12 + EVENTS };
-const json = Buffer.from(
-  JSON.stringify({
-    ...head,
-    object: 'chat.completion',
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: 'word '.repeat(EVENTS) },
-        finish_reason: 'stop',
-      },
-    ],
-    usage,
-  }),
-);
+/** Of one word of the load's prompts, which is about a token. */
+const WORD_BYTES = 7;
+
+interface Answers {
+  readonly json: Buffer;
+  readonly sse: Buffer;
+  readonly events: readonly string[];
+  readonly slowEvents: readonly string[];
+}
+
 const chunk = (delta: unknown, finish: string | null = null): string =>
   `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
-function eventsOf(words: number): string[] {
+function eventsOf(words: number, usage: object): string[] {
   return [
     chunk({ role: 'assistant', content: '' }),
     ...Array.from({ length: words }, () => chunk({ content: ' word' })),
@@ -37,11 +32,35 @@ function eventsOf(words: number): string[] {
     'data: [DONE]\n\n',
   ];
 }
-const events = eventsOf(EVENTS - 4);
-const slowEvents = eventsOf(SLOW_EVENTS);
-const sse = Buffer.from(events.join(''));
 
-function answerWhole(response: ServerResponse, isStream: boolean): void {
+function answersOf(promptTokens: number): Answers {
+  const usage = {
+    prompt_tokens: promptTokens,
+    completion_tokens: EVENTS,
+    total_tokens: promptTokens + EVENTS,
+  };
+  const message = { role: 'assistant', content: 'word '.repeat(EVENTS) };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  const events = eventsOf(EVENTS - 4, usage);
+  return {
+    json: Buffer.from(JSON.stringify({ ...head, object: 'chat.completion', choices, usage })),
+    sse: Buffer.from(events.join('')),
+    events,
+    slowEvents: eventsOf(SLOW_EVENTS, usage),
+  };
+}
+
+const answersBySize = new Map<number, Answers>();
+
+/** Reports a prompt of the size that was sent: a report that contradicts the text would be doubted, which is not what is measured. */
+function answersTo(body: Buffer): Answers {
+  const promptTokens = Math.round(body.length / WORD_BYTES);
+  const known = answersBySize.get(promptTokens) ?? answersOf(promptTokens);
+  answersBySize.set(promptTokens, known);
+  return known;
+}
+
+function answerWhole(response: ServerResponse, { json, sse }: Answers, isStream: boolean): void {
   const body = isStream ? sse : json;
   response.writeHead(200, {
     'content-type': isStream ? 'text/event-stream' : 'application/json',
@@ -68,9 +87,12 @@ const server = createServer((request, response) => {
   request.on('data', (bytes: Buffer) => chunks.push(bytes));
   request.on('end', () => {
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-    if (body.includes('"bench-events"')) return answerPaced(response, events, EVENT_PAUSE_MS);
-    if (body.includes('"bench-slow"')) return answerPaced(response, slowEvents, SLOW_PAUSE_MS);
-    return answerWhole(response, body.includes('"stream":true'));
+    const answers = answersTo(body);
+    if (body.includes('"bench-events"'))
+      return answerPaced(response, answers.events, EVENT_PAUSE_MS);
+    if (body.includes('"bench-slow"'))
+      return answerPaced(response, answers.slowEvents, SLOW_PAUSE_MS);
+    return answerWhole(response, answers, body.includes('"stream":true'));
   });
 });
 server.listen(0, '127.0.0.1', 4_096, () =>

@@ -3,10 +3,11 @@ import { UpstreamTrust } from './upstream-trust.ts';
 
 const HOUR = 3_600_000;
 const served = (...ids: number[]) => [ids.map((id) => ({ upstream: { id } }))];
+const SILENT = { warn: () => undefined, debug: () => undefined };
 const FINE = { doubt: null, overrun: null };
 
 test('holds cover the largest overrun of the last hour, and no longer', () => {
-  const trust = new UpstreamTrust({ warn: () => undefined });
+  const trust = new UpstreamTrust(SILENT);
   const doubt = 'output_beyond_limit';
   trust.note({ rid: 'r', upstreamId: 1 }, { doubt, overrun: { factor: 7.2, tokens: 60 } }, 1_000);
   trust.note({ rid: 'r', upstreamId: 1 }, { doubt, overrun: { factor: 2, tokens: 500 } }, 2_000);
@@ -19,7 +20,7 @@ test('holds cover the largest overrun of the last hour, and no longer', () => {
 });
 
 test('doubts are counted over the last hour or two, and forgotten with their upstream', () => {
-  const trust = new UpstreamTrust({ warn: () => undefined });
+  const trust = new UpstreamTrust(SILENT);
   for (let report = 0; report < 3; report++)
     trust.note({ rid: 'r', upstreamId: 1 }, { doubt: 'prompt_beyond_bound', overrun: null }, 0);
   expect(trust.of(1, HOUR - 1)).toMatchObject({ doubts: 3, last_doubt: 'prompt_beyond_bound' });
@@ -27,4 +28,25 @@ test('doubts are counted over the last hour or two, and forgotten with their ups
   expect(trust.of(1, 2 * HOUR)).toMatchObject({ doubts: 0 });
   trust.retain(new Set([2]));
   expect(trust.of(1, 0)).toMatchObject({ last_doubt: null });
+});
+
+test('an upstream that is doubted in every answer is one warning a minute with the count; each request is named at level debug', () => {
+  const lines: [level: string, fields: object][] = [];
+  const trust = new UpstreamTrust({
+    warn: (fields: object) => void lines.push(['warn', fields]),
+    debug: (fields: object) => void lines.push(['debug', fields]),
+  });
+  const doubt = 'prompt_below_text';
+  const note = (rid: string, upstreamId: number, now: number) =>
+    trust.note({ rid, upstreamId }, { doubt, overrun: null }, now);
+  note('r1', 1, 0);
+  note('r2', 1, 59_999);
+  note('r3', 2, 59_999);
+  note('r4', 1, 60_000);
+  expect(lines).toEqual([
+    ['warn', { rid: 'r1', upstream_id: 1, doubt, doubts: 1 }],
+    ['debug', { rid: 'r2', upstream_id: 1, doubt }],
+    ['warn', { rid: 'r3', upstream_id: 2, doubt, doubts: 1 }],
+    ['warn', { rid: 'r4', upstream_id: 1, doubt, doubts: 3 }],
+  ]);
 });

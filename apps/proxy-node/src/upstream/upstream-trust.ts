@@ -5,12 +5,15 @@ import type { Logger } from 'pino';
 const OVERRUN_MS = 3_600_000;
 /** Doubts are counted in the hour that runs and the one before. */
 const WINDOW_MS = 3_600_000;
+/** Doubts of an upstream are a warning once in so long: one that misreports does so in every answer, and each line costs as much as a large body. */
+const WARN_MS = 60_000;
 
 interface TrustRecord {
   windowStartedAt: number;
   doubts: number;
   doubtsBefore: number;
   lastDoubt: Doubt | null;
+  warnedAt: number;
   overrun: Overrun | null;
   overranAt: number;
 }
@@ -35,9 +38,9 @@ export interface Shown {
 /** How far this process believes each upstream: reports that were doubted lately, and by how much it overruns the limits it is given. The clock is passed in. */
 export class UpstreamTrust {
   readonly #records = new Map<number, TrustRecord>();
-  readonly #log: Pick<Logger, 'warn'>;
+  readonly #log: Pick<Logger, 'warn' | 'debug'>;
 
-  constructor(log: Pick<Logger, 'warn'>) {
+  constructor(log: Pick<Logger, 'warn' | 'debug'>) {
     this.#log = log;
   }
 
@@ -50,9 +53,9 @@ export class UpstreamTrust {
     if (upstreamId === null || (doubt === null && overrun === null)) return;
     const record = this.#recordOf(upstreamId, now);
     if (doubt !== null) {
-      this.#log.warn({ rid, upstream_id: upstreamId, doubt }, 'doubtful usage report');
       record.doubts += 1;
       record.lastDoubt = doubt;
+      this.#logDoubt({ rid, upstream_id: upstreamId, doubt }, record, now);
     }
     if (overrun === null) return;
     record.overrun = larger(current(record, now), overrun);
@@ -96,6 +99,17 @@ export class UpstreamTrust {
     for (const id of this.#records.keys()) if (!upstreamIds.has(id)) this.#records.delete(id);
   }
 
+  #logDoubt(
+    doubted: { rid: string; upstream_id: number; doubt: Doubt },
+    record: TrustRecord,
+    now: number,
+  ): void {
+    if (now - record.warnedAt < WARN_MS) return this.#log.debug(doubted, 'doubtful usage report');
+    record.warnedAt = now;
+    const doubts = record.doubts + record.doubtsBefore;
+    this.#log.warn({ ...doubted, doubts }, 'doubtful usage report');
+  }
+
   #recordOf(upstreamId: number, now: number): TrustRecord {
     let record = this.#records.get(upstreamId);
     if (!record) {
@@ -104,6 +118,7 @@ export class UpstreamTrust {
         doubts: 0,
         doubtsBefore: 0,
         lastDoubt: null,
+        warnedAt: Number.NEGATIVE_INFINITY,
         overrun: null,
         overranAt: 0,
       };
