@@ -47,9 +47,10 @@ function routeOf(
     component: lazyRouteComponent(load, 'Page'),
     loader: async ({ params, location }) => {
       const { prefetch } = await load();
+      const me = queryClient.getQueryData(meQuery.queryKey);
+      if (!prefetch || !me) return;
       const search = parseSearch(location.searchStr);
-      for (const query of prefetch?.({ params, search }) ?? [])
-        void queryClient.prefetchQuery(query);
+      prefetch((query) => void queryClient.prefetchQuery(query), { params, search, me });
     },
   });
 }

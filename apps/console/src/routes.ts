@@ -1,17 +1,4 @@
-import type { FetchQueryOptions } from '@tanstack/react-query';
-import type { ComponentType } from 'react';
-
-export interface PageAddress {
-  params: Readonly<Record<string, string>>;
-  search: Readonly<Record<string, string>>;
-}
-
-/** What a page's file exports. */
-export interface PageModule {
-  Page: ComponentType;
-  /** What the page asks for first: fetched as soon as its link is pointed at. */
-  prefetch?: (address: PageAddress) => readonly FetchQueryOptions<never, never, never, never>[];
-}
+import type { PageModule } from './page-module.ts';
 
 export interface PageEntry {
   path: string;

@@ -1,9 +1,9 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { AdminRefusal } from '@tollgate/admin-client';
+import { FRESH_MS } from './live.ts';
 import { meQuery } from './session.ts';
 
 const RETRIES_MAX = 2;
-const FRESH_MS = 5_000;
 
 /** A session that ended anywhere ends everywhere: the shell sees that there is no account and asks to sign in. */
 function noticeEndOfSession(error: unknown): void {

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { boundsOf, type TimeRange } from '../ui/range-bounds.ts';
 import { client, dataOf, type Shape } from './client.ts';
+import { FRESH_MS } from './live.ts';
 
 export type UsageLog = Shape<'UsageLog'>;
 export type UsageReceipt = Shape<'UsageReceipt'>;
@@ -84,5 +85,5 @@ export const firstStepsQuery = queryOptions({
   queryKey: ['usage', 'first-steps'],
   queryFn: () => dataOf(client.GET('/admin-api/first-steps')),
   // Who has made the first call has made it for good.
-  staleTime: ({ state }) => (state.data?.is_complete === true ? Infinity : 0),
+  staleTime: ({ state }) => (state.data?.is_complete === true ? Infinity : FRESH_MS),
 });

@@ -5,7 +5,8 @@ import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { SelectFilter, TextField } from './field.tsx';
 import { DAY, intervalOf, LENGTHS, type RangeName, type TimeRange } from './range-bounds.ts';
-import { optional, useSearchState, withDefault, z } from './search-state.ts';
+import type { PageAddress } from '../page-module.ts';
+import { optional, useSearchState, withDefault, z, type SearchOf } from './search-state.ts';
 import { formatExact } from './time.tsx';
 import { useZone } from './zone.tsx';
 
@@ -17,7 +18,15 @@ const rangeSearch = z.object({
 
 /** One time range for the whole page, from its address. */
 export function useTimeRange(): TimeRange {
-  const [{ range, from, to }] = useSearchState(rangeSearch);
+  return named(useSearchState(rangeSearch)[0]);
+}
+
+/** The same before the page is open. */
+export function rangeOf(search: PageAddress['search']): TimeRange {
+  return named(rangeSearch.parse(search));
+}
+
+function named({ range, from, to }: SearchOf<typeof rangeSearch>): TimeRange {
   if (from === undefined || to === undefined || from >= to)
     return { name: range, interval: intervalOf(LENGTHS[range]) };
   return {

@@ -4,21 +4,28 @@ import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({ action: withDefault(z.string(), ''), cursor: optional(z.string()) });
+
+const questionOf = ({ action, cursor }: SearchOf<typeof search>) => ({
+  ...(action !== '' && { action }),
+  ...(cursor !== undefined && { cursor }),
+});
+
+export const prefetch: Prefetch = (ask, { search: raw }) =>
+  ask(activityQuery(questionOf(search.parse(raw))));
 
 export function Page() {
   const { admin } = useWords();
   const { activity } = admin;
   const [{ action, cursor }, change] = useSearchState(search);
-  const list = useQuery(
-    activityQuery({ ...(action !== '' && { action }), ...(cursor !== undefined && { cursor }) }),
-  );
+  const list = useQuery(activityQuery(questionOf({ action, cursor })));
   return (
     <Frame
       title={activity.title}

@@ -14,11 +14,17 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { SeverityBadge } from './severity.tsx';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
   status: withDefault(z.enum(['open', 'resolved']), 'open'),
   page: pageNumber,
 });
+
+export const prefetch: Prefetch = (ask, { search: raw }) => {
+  const { page, status } = search.parse(raw);
+  ask(alertsQuery({ page, status }));
+};
 
 export function Page() {
   const { admin } = useWords();

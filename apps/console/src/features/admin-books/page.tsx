@@ -1,5 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { alertsQuery, booksQuery, runBooks, type Books } from '../../api/admin.ts';
+import {
+  alertsQuery,
+  booksQuery,
+  runBooks,
+  type Books,
+  deadLettersQuery,
+} from '../../api/admin.ts';
 import { LIVE } from '../../api/live.ts';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,8 +19,17 @@ import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
 import { DeadLetters } from './dead-letters.tsx';
+import type { Prefetch } from '../../page-module.ts';
 
 type Check = Books['checks'][number];
+
+const driftsQuery = alertsQuery({ status: 'all', rule: 'drift' });
+
+export const prefetch: Prefetch = (ask) => {
+  ask(booksQuery);
+  ask(driftsQuery);
+  ask(deadLettersQuery('open'));
+};
 
 export function Page() {
   const { admin } = useWords();
@@ -75,7 +90,7 @@ export function Page() {
 function Drifts() {
   const { admin } = useWords();
   const { books } = admin;
-  const drifts = useQuery(alertsQuery({ status: 'all', rule: 'drift' }));
+  const drifts = useQuery(driftsQuery);
   return (
     <Panel title={books.drifts} isFlush>
       <Loaded of={drifts}>

@@ -9,12 +9,13 @@ import { SelectFilter } from '../../ui/field.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { useWords } from '../../words/words.ts';
 import { CreateModelDialog } from './model-dialogs.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
   q: withDefault(z.string(), ''),
@@ -22,14 +23,22 @@ const search = z.object({
   create: optional(z.literal('1')),
 });
 
+const questionOf = ({ q, shelf }: Pick<SearchOf<typeof search>, 'q' | 'shelf'>) => ({
+  ...(q !== '' && { q }),
+  ...(shelf && { is_on_shelf: shelf }),
+});
+
+export const prefetch: Prefetch = (ask, { search: raw }) => {
+  ask(catalogueQuery(questionOf(search.parse(raw))));
+  ask(marketQuery({}));
+};
+
 export function Page() {
   const { admin } = useWords();
   const { models } = admin;
   const [{ q, shelf, create }, change] = useSearchState(search);
   const [isCreating, setCreating] = useState(create === '1');
-  const list = useQuery(
-    catalogueQuery({ ...(q !== '' && { q }), ...(shelf && { is_on_shelf: shelf }) }),
-  );
+  const list = useQuery(catalogueQuery(questionOf({ q, shelf })));
   const add = (
     <Button
       look="primary"

@@ -18,6 +18,12 @@ import { useNewest } from './lag.ts';
 import { NodeState } from './node-state.tsx';
 import { NodeVersion } from './node-version.tsx';
 import { SyncDialog } from './sync-dialog.tsx';
+import type { Prefetch } from '../../page-module.ts';
+
+export const prefetch: Prefetch = (ask) => {
+  ask(nodesQuery);
+  ask(configCheckQuery);
+};
 
 export function Page() {
   const { admin } = useWords();

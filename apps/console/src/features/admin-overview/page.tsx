@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
-import { dashboardQuery } from '../../api/admin.ts';
+import { dashboardQuery, installationStepsQuery } from '../../api/admin.ts';
 import type { Shape } from '../../api/client.ts';
 import { useLive } from '../../api/stream.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
@@ -18,14 +18,24 @@ import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
 import { Tile, Tiles, TilesSkeleton } from '../../ui/tile.tsx';
-import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
+import { TimeRangePicker, useRangeChange, useTimeRange, rangeOf } from '../../ui/time-range.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { InstallationSteps } from './installation-steps.tsx';
+import type { Prefetch } from '../../page-module.ts';
 
 type Dashboard = Shape<'Dashboard'>;
+
+const newestQuery = requestsQuery({ page_size: 10 }, { name: '24h', interval: 'hour' });
+
+export const prefetch: Prefetch = (ask, { search }) => {
+  ask(dashboardQuery);
+  ask(statisticsQuery({ group_by: 'model' }, rangeOf(search)));
+  ask(newestQuery);
+  ask(installationStepsQuery);
+};
 
 export function Page() {
   const { words, locale } = useSpeech();
@@ -137,7 +147,7 @@ function NewestRequests() {
   const { admin } = useWords();
   const { overview } = admin;
   const found = useQuery({
-    ...requestsQuery({ page_size: 10 }, { name: '24h', interval: 'hour' }),
+    ...newestQuery,
     ...useLive(),
   });
   return (

@@ -8,6 +8,9 @@ import { RoutingPicture } from './picture.tsx';
 import { RouteDialog } from './route-dialog.tsx';
 import { RoutesTable } from './routes-table.tsx';
 import { Simulation } from './simulation.tsx';
+import { routesQuery, routingHealthQuery, upstreamsQuery } from '../../api/upstreams.ts';
+import { catalogueQuery } from '../../api/catalogue.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
   model: optional(z.coerce.number()),
@@ -17,6 +20,13 @@ const search = z.object({
   ),
   create: optional(z.literal('1')),
 });
+
+export const prefetch: Prefetch = (ask) => {
+  ask(routesQuery);
+  ask(catalogueQuery({}));
+  ask(upstreamsQuery);
+  ask(routingHealthQuery);
+};
 
 export function Page() {
   const { admin } = useWords();

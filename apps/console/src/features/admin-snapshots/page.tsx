@@ -18,8 +18,12 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({ page: pageNumber });
+
+export const prefetch: Prefetch = (ask, { search: raw }) =>
+  ask(snapshotsQuery(search.parse(raw).page));
 
 export function Page() {
   const { admin } = useWords();

@@ -1,7 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plug, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { upstreamsQuery, type Upstream } from '../../api/upstreams.ts';
+import {
+  upstreamsQuery,
+  type Upstream,
+  routesQuery,
+  routingHealthQuery,
+} from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/button.tsx';
@@ -15,8 +20,17 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamDialog } from './upstream-dialogs.tsx';
+import { nodesQuery } from '../../api/fleet.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({ q: withDefault(z.string(), ''), create: optional(z.literal('1')) });
+
+export const prefetch: Prefetch = (ask) => {
+  ask(upstreamsQuery);
+  ask(routingHealthQuery);
+  ask(nodesQuery);
+  ask(routesQuery);
+};
 
 export function Page() {
   const { admin } = useWords();

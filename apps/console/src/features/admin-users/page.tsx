@@ -13,7 +13,14 @@ import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import {
+  optional,
+  pageNumber,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
@@ -21,6 +28,7 @@ import { useSpeech, useWords } from '../../words/words.ts';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
 import { UserStatus } from './user-status.tsx';
+import type { Prefetch } from '../../page-module.ts';
 
 const STATUSES = ['pending', 'active', 'rejected', 'frozen'] as const;
 const search = z.object({
@@ -30,13 +38,26 @@ const search = z.object({
   page: pageNumber,
 });
 
+const pendingQuery = usersQuery({ status: 'pending' });
+
+const questionOf = ({ q, status, sort, page }: SearchOf<typeof search>) => ({
+  page,
+  sort,
+  ...(q !== '' && { q }),
+  ...(status !== undefined && { status }),
+});
+
+export const prefetch: Prefetch = (ask, { search: raw }) => {
+  ask(usersQuery(questionOf(search.parse(raw))));
+  ask(pendingQuery);
+};
+
 export function Page() {
   const { admin } = useWords();
   const { users } = admin;
-  const [{ q, status, sort, page }, change] = useSearchState(search);
-  const list = useQuery(
-    usersQuery({ page, sort, ...(q !== '' && { q }), ...(status !== undefined && { status }) }),
-  );
+  const [state, change] = useSearchState(search);
+  const { q, status, sort } = state;
+  const list = useQuery(usersQuery(questionOf(state)));
   const [isCreating, setCreating] = useState(false);
   const [hasCeilings, setCeilingsOpen] = useState(false);
   const isFiltered = q !== '' || status !== undefined;
@@ -80,7 +101,7 @@ export function Page() {
                 }
               />
               <Pager
-                page={page}
+                page={state.page}
                 pageSize={ADMIN_PAGE_SIZE}
                 total={total}
                 onPage={(value) => change({ page: value })}
@@ -133,7 +154,7 @@ const PENDING_SHOWN = 5;
 function PendingUsers() {
   const { words, locale } = useSpeech();
   const { overview } = words.admin;
-  const { data } = useQuery({ ...usersQuery({ status: 'pending' }), ...SLOWLY_LIVE });
+  const { data } = useQuery({ ...pendingQuery, ...SLOWLY_LIVE });
   if (!data || data.total === 0) return null;
   const title = overview.pendingUsers(formatCount(data.total, locale));
   return (

@@ -18,12 +18,13 @@ interface KeyUse {
   charge: number;
 }
 
+export const keyUseQuery = (userId: number) =>
+  statisticsQuery({ user_id: userId, group_by: 'key' }, { name: '24h', interval: 'hour' });
+
 /** What each key did in the last 24 hours. */
 function useKeyUse(): ReadonlyMap<number, KeyUse> {
   const me = useMe();
-  const { data } = useQuery(
-    statisticsQuery({ user_id: me.id, group_by: 'key' }, { name: '24h', interval: 'hour' }),
-  );
+  const { data } = useQuery(keyUseQuery(me.id));
   const use = new Map<number, KeyUse>();
   for (const { key_id: id, requests, charge } of data?.data ?? []) {
     if (id === null || id === undefined) continue;

@@ -9,12 +9,21 @@ import { SelectFilter } from '../../ui/field.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import {
+  optional,
+  pageNumber,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { NextStep } from '../overview/next-step.tsx';
 import { CreateKeyDialog } from './create-key.tsx';
-import { KeysTable } from './keys-table.tsx';
+import { KeysTable, keyUseQuery } from './keys-table.tsx';
+import { firstStepsQuery } from '../../api/usage.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
   q: withDefault(z.string(), ''),
@@ -24,18 +33,30 @@ const search = z.object({
   create: optional(z.literal('1')),
 });
 
+const questionOf = (
+  userId: number,
+  { q, status, sort, page }: SearchOf<typeof search>,
+): KeysQuestion => ({
+  user_id: userId,
+  page,
+  sort,
+  ...(q !== '' && { q }),
+  ...(status !== undefined && { status }),
+});
+
+export const prefetch: Prefetch = (ask, { me, search: raw }) => {
+  ask(keysQuery(questionOf(me.id, search.parse(raw))));
+  ask(keyUseQuery(me.id));
+  ask(firstStepsQuery);
+};
+
 export function Page() {
   const { keys } = useWords();
   const me = useMe();
-  const [{ q, status, sort, page, create }, change] = useSearchState(search);
+  const [state, change] = useSearchState(search);
+  const { q, status, sort, create } = state;
   const [isCreating, setCreating] = useState(create === '1');
-  const question: KeysQuestion = {
-    user_id: me.id,
-    page,
-    sort,
-    ...(q !== '' && { q }),
-    ...(status !== undefined && { status }),
-  };
+  const question = questionOf(me.id, state);
   const createButton = (
     <Button
       look="primary"

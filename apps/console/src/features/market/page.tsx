@@ -7,25 +7,36 @@ import { useLive } from '../../api/stream.ts';
 import { SelectFilter } from '../../ui/field.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { NextStep } from '../overview/next-step.tsx';
 import { BuyDialog, type BuyTarget } from './buy-dialog.tsx';
 import { ModelCard } from './model-card.tsx';
+import { firstStepsQuery } from '../../api/usage.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
   q: withDefault(z.string(), ''),
   kind: optional(z.enum(['chat', 'embedding'])),
 });
 
+const questionOf = ({ q, kind }: SearchOf<typeof search>) => ({
+  ...(q !== '' && { q }),
+  ...(kind !== undefined && { kind }),
+});
+
+export const prefetch: Prefetch = (ask, { me, search: raw }) => {
+  ask(marketQuery(questionOf(search.parse(raw))));
+  ask(subscriptionsQuery(me.id));
+  ask(firstStepsQuery);
+};
+
 export function Page() {
   const { market } = useWords();
   const me = useMe();
   const [{ q, kind }, change] = useSearchState(search);
-  const list = useQuery(
-    marketQuery({ ...(q !== '' && { q }), ...(kind !== undefined && { kind }) }),
-  );
+  const list = useQuery(marketQuery(questionOf({ q, kind })));
   const { data: mine } = useQuery({ ...subscriptionsQuery(me.id), ...useLive() });
   const [target, setTarget] = useState<BuyTarget>();
   const subscriptions = new Map((mine ?? []).map((row) => [row.model_id, row] as const));

@@ -60,6 +60,9 @@ export function FirstSteps() {
   );
 }
 
+export const anyRequestQuery = (userId: number) =>
+  requestsQuery({ user_id: userId, page_size: 1 }, { name: '90d', interval: 'day' });
+
 /** Undefined until all of it is known: half a checklist would say what is not so. */
 function useSteps(): Step[] | undefined {
   const { words, locale } = useSpeech();
@@ -70,7 +73,7 @@ function useSteps(): Step[] | undefined {
   const { data: subscriptions } = useQuery({ ...subscriptionsQuery(me.id), ...live });
   const { data: keys } = useQuery(keysQuery({ user_id: me.id }));
   const { data: requests } = useQuery({
-    ...requestsQuery({ user_id: me.id, page_size: 1 }, { name: '90d', interval: 'day' }),
+    ...anyRequestQuery(me.id),
     ...live,
   });
   if (!wallet || !subscriptions || !keys || !requests) return undefined;

@@ -10,13 +10,16 @@ import { RequestsTable } from '../usage/requests-table.tsx';
 
 const SHOWN = 5;
 
+export const failedQuery = (userId: number, range: TimeRange) =>
+  requestsQuery({ user_id: userId, outcome: 'upstream_failed', page_size: SHOWN }, range);
+
 /** The latest requests that failed because of an upstream; refusals of limits and funds are shown above. */
 export function LastErrors({ range }: { range: TimeRange }) {
   const { overview } = useWords();
   const me = useMe();
   const live = useLive();
   const failed = useQuery({
-    ...requestsQuery({ user_id: me.id, outcome: 'upstream_failed', page_size: SHOWN }, range),
+    ...failedQuery(me.id, range),
     ...live,
   });
   if (failed.data?.data.length === 0) return null;

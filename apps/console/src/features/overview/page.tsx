@@ -9,14 +9,32 @@ import { ButtonLink, TextLink } from '../../ui/button.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Loaded, Skeleton } from '../../ui/states.tsx';
-import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
+import { TimeRangePicker, useRangeChange, useTimeRange, rangeOf } from '../../ui/time-range.tsx';
 import { useWords } from '../../words/words.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { Attention } from './attention.tsx';
-import { FirstSteps } from './first-steps.tsx';
-import { LastErrors } from './last-errors.tsx';
+import { FirstSteps, anyRequestQuery } from './first-steps.tsx';
+import { LastErrors, failedQuery } from './last-errors.tsx';
 import { OverviewTiles } from './tiles.tsx';
 import { TokensLeft } from './tokens-left.tsx';
+import { keysQuery } from '../../api/keys.ts';
+import { burnRateQuery } from '../../api/previews.ts';
+import { walletQuery } from '../../api/wallet.ts';
+import { rangeBefore } from '../../ui/range-bounds.ts';
+import type { Prefetch } from '../../page-module.ts';
+
+export const prefetch: Prefetch = (ask, { me: { id }, search }) => {
+  const range = rangeOf(search);
+  ask(statisticsQuery({ user_id: id, group_by: 'model' }, range));
+  ask(statisticsQuery({ user_id: id }, rangeBefore(range)));
+  ask(subscriptionsQuery(id));
+  ask(walletQuery(id));
+  ask(burnRateQuery(id));
+  ask(keysQuery({ user_id: id }));
+  ask(keysQuery({ user_id: id, status: 'enabled' }));
+  ask(failedQuery(id, range));
+  ask(anyRequestQuery(id));
+};
 
 export function Page() {
   const { overview } = useWords();

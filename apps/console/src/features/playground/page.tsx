@@ -17,6 +17,7 @@ import { Composer } from './composer.tsx';
 import { CopyAsCode } from './copy-as-code.tsx';
 import { Turns } from './turns.tsx';
 import { useConversation, type Choice } from './use-conversation.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const schema = z.object({
   model: optional(z.string()),
@@ -37,6 +38,12 @@ function useChatModels() {
       .map(({ model_id: id, model }) => ({ id, name: model })),
   };
 }
+
+export const prefetch: Prefetch = (ask, { me }) => {
+  ask(subscriptionsQuery(me.id));
+  ask(marketQuery({ kind: 'embedding' }));
+  ask(keysQuery({ user_id: me.id, status: 'enabled' }));
+};
 
 export function Page() {
   const { playground } = useWords();

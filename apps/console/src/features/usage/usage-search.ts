@@ -1,4 +1,5 @@
 import type { UsageFilter } from '../../api/usage.ts';
+import type { PageAddress } from '../../page-module.ts';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 
 const id = z.coerce.number().check(z.int(), z.positive());
@@ -32,6 +33,10 @@ export type UsageSearch = SearchOf<typeof schema>;
 
 export function useUsageSearch() {
   return useSearchState(schema);
+}
+
+export function readUsageSearch(search: PageAddress['search']): UsageSearch {
+  return schema.parse(search);
 }
 
 /** What of the address narrows usage down: for one account, or for all where there is no owner. */

@@ -13,7 +13,14 @@ import { Money } from '../../ui/figures.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
-import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import {
+  optional,
+  pageNumber,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
@@ -21,6 +28,8 @@ import { NextStep } from '../overview/next-step.tsx';
 import { EntriesTable } from './entries-table.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
 import { RechargeDialog } from './recharge-dialog.tsx';
+import { firstStepsQuery } from '../../api/usage.ts';
+import type { Prefetch } from '../../page-module.ts';
 
 const KINDS = [
   'recharge',
@@ -40,6 +49,21 @@ const search = z.object({
   page: pageNumber,
   recharge: optional(z.literal('1')),
 });
+
+const questionOf = (
+  userId: number,
+  { page, kind }: Pick<SearchOf<typeof search>, 'page' | 'kind'>,
+) => ({
+  user_id: userId,
+  page,
+  ...(kind !== undefined && { kind }),
+});
+
+export const prefetch: Prefetch = (ask, { me, search: raw }) => {
+  ask(walletQuery(me.id));
+  ask(entriesQuery(questionOf(me.id, search.parse(raw))));
+  ask(firstStepsQuery);
+};
 
 export function Page() {
   const { wallet, general } = useWords();
@@ -161,9 +185,7 @@ function EntriesPanel({
   onChange: (patch: Search) => void;
 }) {
   const { wallet } = useWords();
-  const entries = useQuery(
-    entriesQuery({ user_id: userId, page, ...(kind !== undefined && { kind }) }),
-  );
+  const entries = useQuery(entriesQuery(questionOf(userId, { page, kind })));
   return (
     <Panel
       title={wallet.ledger}
