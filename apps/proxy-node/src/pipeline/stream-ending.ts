@@ -4,23 +4,31 @@ import type { ClientReply } from '../http/client-reply.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { MeterContext, Metered } from './answer-meter.ts';
 import { REVOKED, stopping } from './no-answer.ts';
+import type { Closing, StopReason } from './stream-state.ts';
 import type { Counted } from './tally.ts';
 
-/** What ends a stream from the gateway's side. */
-export type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
+const NO_BYTES = new Uint8Array();
 
 export function causeOf(error: unknown): UpstreamError {
   return error instanceof UpstreamFailure ? error.error : upstreamError('server');
 }
 
+/** Of an upstream that broke off, or that stated an error its reader has read. */
+export function errorOf(
+  failure: UpstreamFailure | undefined,
+  reader: Pick<StreamReader, 'error'> | null,
+): UpstreamError {
+  return failure?.error ?? reader?.error ?? upstreamError('server');
+}
+
 /** What the client reads of it; null where there is no error to report. */
-export function stopError(reason: StopReason | null): UpstreamError | null {
+function stopError(reason: StopReason | null): UpstreamError | null {
   if (reason === 'node_stopped') return stopping().error;
   return reason === 'access_revoked' ? REVOKED : null;
 }
 
 /** How a stream has ended that its upstream did not finish. */
-export function failedOutcome(reader: StreamReader): Outcome {
+export function failedOutcome(reader: Pick<StreamReader, 'hasContent'>): Outcome {
   return reader.hasContent ? 'upstream_interrupted' : 'upstream_failed';
 }
 
@@ -41,13 +49,47 @@ export interface Ending {
   readonly failure?: UpstreamFailure | null;
 }
 
+/** The end that the client's stream gets. Where it is an error of the gateway's, the reader makes it now. */
+export function endingOf(
+  closing: Closing,
+  {
+    reader,
+    stopReason,
+    bytes,
+    failure = null,
+  }: Pick<Standing, 'reader' | 'stopReason'> & {
+    bytes: Uint8Array;
+    failure?: UpstreamFailure | null;
+  },
+): Ending {
+  switch (closing) {
+    case 'finished':
+      return { last: (usage) => Buffer.concat([bytes, reader?.close(usage) ?? NO_BYTES]) };
+    case 'stated':
+      return { last: () => bytes };
+    case 'finished_early':
+      return { last: (usage) => reader?.finishEarly(usage) ?? NO_BYTES };
+    case 'severed':
+      return { isSevered: true, failure };
+    case 'broken':
+    case 'stopped': {
+      const last = reader?.fail(failure?.error ?? stopError(stopReason) ?? REVOKED) ?? NO_BYTES;
+      return { last: () => last, failure };
+    }
+    case 'left':
+      return {};
+    default:
+      return closing satisfies never;
+  }
+}
+
 export function meteredEnd(
   reply: ClientReply,
   {
     outcome,
     counted,
     firstTokenMs,
-    last = () => new Uint8Array(),
+    last = () => NO_BYTES,
     isSevered = false,
   }: Pick<Metered, 'outcome' | 'counted' | 'firstTokenMs'> & Omit<Ending, 'failure'>,
 ): Metered {
@@ -76,7 +118,7 @@ export function endOfCut(
   { counted, error }: { counted: Counted; error: UpstreamError },
 ): Metered {
   const words = reader?.fail(stopError(stopReason) ?? error);
-  const last = words?.byteLength ? words : (delivered?.unsaid ?? new Uint8Array());
+  const last = words?.byteLength ? words : (delivered?.unsaid ?? NO_BYTES);
   return {
     outcome: reply.isGone ? 'client_closed' : (stopReason ?? 'upstream_interrupted'),
     counted,
