@@ -1,18 +1,38 @@
--- Counts anew what the open holds of a subscription hold, and how many they are.
--- KEYS 1 epoch  2 subscription  3 holds
--- ARGV 1 epoch  2 account id  3 model id  4 prefix of hold keys
--- Returns OK, held before, held | NOT_FOUND | FENCED
-local function recount(KEYS, ARGV)
-  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
-  local before = redis.call('HGET', KEYS[2], 'held')
-  if not before then return { 'NOT_FOUND' } end
-  local held, running = 0, 0
-  for _, rid in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', '+inf')) do
-    local hold = redis.call('HMGET', ARGV[4] .. rid, 'st', 'amt', 'acct', 'model')
-    if hold[1] == 'open' and hold[3] == ARGV[2] and hold[4] == ARGV[3] then
-      held, running = held + tonumber(hold[2]), running + 1
+-- Compares what the subscriptions of a shard hold, and how many requests they run, with their open holds. Counts anew where the two differ.
+-- KEYS 1 epoch  2 holds
+-- ARGV 1 epoch  2 prefix of hold keys  3 prefix of subscription keys  4... account id:model id of subscriptions without open holds
+-- Returns OK, (account id:model id, held before, held)... | FENCED
+local function open_holds(holds, prefix, ARGV)
+  local held, running, order = {}, {}, {}
+  local function note(name)
+    if held[name] then return end
+    held[name], running[name] = 0, 0
+    table.insert(order, name)
+  end
+  for i = 4, #ARGV do note(ARGV[i]) end
+  for _, rid in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', '+inf')) do
+    local hold = redis.call('HMGET', prefix .. rid, 'st', 'amt', 'acct', 'model')
+    if hold[1] == 'open' and hold[3] and hold[4] then
+      local name = hold[3] .. ':' .. hold[4]
+      note(name)
+      held[name] = held[name] + math.max(0, tonumber(hold[2] or '0') or 0)
+      running[name] = running[name] + 1
     end
   end
-  redis.call('HSET', KEYS[2], 'held', text(held), 'conc', text(running))
-  return { 'OK', before, text(held) }
+  return held, running, order
+end
+
+local function recount(KEYS, ARGV)
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
+  local held, running, order = open_holds(KEYS[2], ARGV[2], ARGV)
+  local reply = { 'OK' }
+  for _, name in ipairs(order) do
+    local key = ARGV[3] .. name
+    local sub = redis.call('HMGET', key, 'id', 'held', 'conc')
+    if sub[1] and (sub[2] ~= text(held[name]) or sub[3] ~= text(running[name])) then
+      redis.call('HSET', key, 'held', text(held[name]), 'conc', text(running[name]))
+      for _, value in ipairs({ name, sub[2] or '', text(held[name]) }) do table.insert(reply, value) end
+    end
+  end
+  return reply
 end

@@ -31,6 +31,7 @@ const FUNCTIONS = {
   put_account: { file: 'put-account', flags: ['allow-oom'] },
   put_subscription: { file: 'put-subscription', flags: ['allow-oom'] },
   recount: { file: 'recount', flags: ['allow-oom'] },
+  reset_credits: { file: 'reset-credits', flags: ['allow-oom'] },
   advance_epoch: { file: 'advance-epoch', flags: ['allow-oom'] },
   relay: { file: 'relay', flags: ['allow-oom'] },
   publish: { file: 'publish', flags: [] },

@@ -16,8 +16,13 @@ export {
   shardOf,
 } from './keys.ts';
 export { KeyWindows, type WindowFill } from './key-windows.ts';
+export * from './live-counts.ts';
 export * from './live-records.ts';
-export type { SubscriptionBalance, SubscriptionRef } from './subscription-balance.ts';
+export {
+  UnreadableBalance,
+  type SubscriptionBalance,
+  type SubscriptionRef,
+} from './subscription-balance.ts';
 export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';

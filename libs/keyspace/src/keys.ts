@@ -34,7 +34,9 @@ export const keys = {
   account: (shard: string, accountId: number): string =>
     `${tag(shard)}:acct:${identifier(accountId, 'account id')}`,
   subscription: (shard: string, accountId: number, modelId: number): string =>
-    `${tag(shard)}:sub:${identifier(accountId, 'account id')}:${identifier(modelId, 'model id')}`,
+    `${subscriptionPrefix(shard)}${subscriptionName(accountId, modelId)}`,
+  subscriptionPrefix,
+  subscriptionName,
   subscribedModels: (shard: string, accountId: number): string =>
     `${tag(shard)}:subs:${identifier(accountId, 'account id')}`,
   hold: (shard: string, rid: string): string => `${holdPrefix(shard)}${requestId(rid)}`,
@@ -90,6 +92,14 @@ export function natural(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value < 0)
     throw new InvalidKeyPart(`${what} must be an integer >= 0, not ${value}`);
   return value;
+}
+
+function subscriptionPrefix(shard: string): string {
+  return `${tag(shard)}:sub:`;
+}
+
+function subscriptionName(accountId: number, modelId: number): string {
+  return `${identifier(accountId, 'account id')}:${identifier(modelId, 'model id')}`;
 }
 
 function holdPrefix(shard: string): string {

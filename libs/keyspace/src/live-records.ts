@@ -108,6 +108,12 @@ export class LiveRecords {
     return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
   }
 
+  /** Removes a balance that was altered in Redis, to be opened anew from its row at once. */
+  async discardBalance({ accountId, modelId }: SubscriptionRef): Promise<void> {
+    const shard = shardOf(accountId, this.#shards);
+    await this.#redis.del(keys.subscription(shard, accountId, modelId));
+  }
+
   /** Removes a record that was altered in Redis, the key's or else the account's, to be written anew from its row at once. */
   async discard(accountId: number, keyHash?: string): Promise<void> {
     const shard = shardOf(accountId, this.#shards);
@@ -153,33 +159,12 @@ export class LiveRecords {
     );
   }
 
-  /** Live balances of many subscriptions, in the order asked; null where Redis has none. Accounts of different shards are never read in one command. */
+  /** Live balances of many subscriptions, in the order asked; null where Redis has none. Throws `UnreadableBalance`. Accounts of different shards are never read in one command. */
   getBalances(subscriptions: readonly SubscriptionRef[]): Promise<(SubscriptionBalance | null)[]> {
     return Promise.all(subscriptions.map((subscription) => this.#getBalance(subscription)));
   }
 
-  /** Makes what a subscription holds the sum of its open holds again. Answers what it was and is; null where Redis has no balance, or the shard is fenced. */
-  async recountHolds({
-    accountId,
-    modelId,
-  }: SubscriptionRef): Promise<{ before: number; held: number } | null> {
-    const shard = shardOf(accountId, this.#shards);
-    const epoch = await this.#epochs.expected(shard);
-    const subscription = keys.subscription(shard, accountId, modelId);
-    const args = [epoch ?? '', accountId, modelId, keys.holdPrefix(shard)];
-    const reader = new ReplyReader(
-      await this.#library.call(
-        'recount',
-        [keys.epoch(shard), subscription, keys.holds(shard)],
-        args,
-      ),
-    );
-    return reader.oneOf('OK', 'NOT_FOUND', 'FENCED') === 'OK'
-      ? { before: reader.integer(), held: reader.integer() }
-      : null;
-  }
-
-  /** Null where Redis has no balance. */
+  /** Null where Redis has no balance. Throws `UnreadableBalance`. */
   async mark({ accountId, modelId }: SubscriptionRef): Promise<BalanceMark | null> {
     const shard = shardOf(accountId, this.#shards);
     const replies = await this.#redis

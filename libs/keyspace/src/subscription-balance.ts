@@ -1,4 +1,4 @@
-import { ReplyReader } from './reply-reader.ts';
+import { ReplyReader, UnexpectedReply } from './reply-reader.ts';
 
 export interface SubscriptionRef {
   accountId: number;
@@ -19,12 +19,28 @@ export interface SubscriptionBalance extends SubscriptionRef {
 
 export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
 
-export function toBalance(
-  { accountId, modelId }: SubscriptionRef,
-  values: unknown,
-): SubscriptionBalance | null {
+/** A record with a field that Tollgate's functions never write: another has. */
+export class UnreadableBalance extends Error {
+  constructor({ accountId, modelId }: SubscriptionRef, cause: unknown) {
+    super(`the balance of account ${accountId} for model ${modelId} cannot be read`, { cause });
+  }
+}
+
+/** Null where there is none. Throws `UnreadableBalance`. */
+export function toBalance(ref: SubscriptionRef, values: unknown): SubscriptionBalance | null {
   if (Array.isArray(values) && values[0] === null) return null;
-  const reader = new ReplyReader(values);
+  try {
+    return readBalance(ref, new ReplyReader(values));
+  } catch (error) {
+    if (error instanceof UnexpectedReply) throw new UnreadableBalance(ref, error);
+    throw error;
+  }
+}
+
+function readBalance(
+  { accountId, modelId }: SubscriptionRef,
+  reader: ReplyReader,
+): SubscriptionBalance {
   return {
     accountId,
     modelId,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { FUNCTION_NAMES } from '../src/function-source.ts';
-import { MeteringStore } from '../src/index.ts';
+import { LiveCounts, MeteringStore, type Recounted } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import {
   admitted,
@@ -12,6 +12,7 @@ import {
   SHARDS,
   SUBSCRIPTION_ID,
   type Checks,
+  type Tenant,
 } from './world.ts';
 
 export const fencingChecks: Checks = {
@@ -112,13 +113,59 @@ export const fencingChecks: Checks = {
       const ref = { accountId: tenant.accountId, modelId: MODEL_ID };
       const settled = { ...ref, rid, chargeTokens: 1, payload: '{}', reEmit: false };
       await tenant.store.settle(settled);
-      assert.deepEqual(await tenant.live.recountHolds(ref), {
-        before: 100 + 1_000 - 1_000_000,
-        held: 100 + 1_000,
-      });
+      const counts = countsOf(tenant);
+      const missing = { ...ref, modelId: MODEL_ID + 99 };
+      const before = String(100 + 1_000 - 1_000_000);
+      assert.deepEqual(ofTenant(tenant, await counts.recountHolds([ref, missing])), [
+        { ...ref, before, held: 100 + 1_000 },
+      ]);
       assert.deepEqual(await tenant.redis.hmget(record, 'held', 'conc'), ['1100', '2']);
       assert.equal((await tenant.store.admit(request(tenant))).kind, 'tokens_held');
-      assert.equal(await tenant.live.recountHolds({ ...ref, modelId: MODEL_ID + 99 }), null);
+      assert.deepEqual(ofTenant(tenant, await counts.recountHolds([ref])), []);
+    },
+
+  'what subscriptions hold is counted for all of a shard, also where a hold or a count is no number':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { tokens: 1_000 });
+      const [rid] = [await admitted(tenant), await admitted(tenant)];
+      const ref = { accountId: tenant.accountId, modelId: MODEL_ID };
+      const record = keys.subscription(tenant.shard, tenant.accountId, MODEL_ID);
+      const counts = countsOf(tenant);
+      const ofShard = [{ ...ref, modelId: MODEL_ID + 99 }];
+      assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), []);
+      await tenant.redis.hset(record, 'held', 'much');
+      await tenant.redis.hset(keys.hold(tenant.shard, rid), 'amt', 'much');
+      assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), [
+        { ...ref, before: 'much', held: 100 },
+      ]);
+      await tenant.epochs.clear(tenant.shard);
+      await tenant.redis.hset(record, 'held', '0');
+      assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), []);
+    },
+
+  'a credit number that was raised in Redis is set back only as it was found, and later credits count again':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { tokens: 1_000 });
+      const ref = { accountId: tenant.accountId, modelId: MODEL_ID };
+      const record = keys.subscription(tenant.shard, tenant.accountId, MODEL_ID);
+      const seq = Number(await tenant.redis.hget(record, 'cseq'));
+      await tenant.redis.hset(record, 'cseq', '0000700');
+      const next = {
+        ...ref,
+        subscriptionId: SUBSCRIPTION_ID,
+        seq: seq + 1,
+        deltaTokens: 5,
+      };
+      assert.equal((await tenant.store.credit(next)).kind, 'duplicate');
+      const reset = { ...ref, id: SUBSCRIPTION_ID, foundSeq: 700, seq };
+      const counts = countsOf(tenant);
+      assert.equal(await counts.resetCredits({ ...reset, foundSeq: 699 }), false);
+      assert.equal(await counts.resetCredits({ ...reset, id: SUBSCRIPTION_ID + 1 }), false);
+      assert.equal(await counts.resetCredits(reset), true);
+      assert.equal(await counts.resetCredits(reset), false);
+      assert.deepEqual(await tenant.store.credit(next), { kind: 'applied', balance: 1_005 });
     },
 
   'a shard without its epoch, or with another, is fenced for every call': async (world) => {
@@ -225,3 +272,12 @@ export const fencingChecks: Checks = {
       );
     },
 };
+
+function countsOf({ library, epochCache }: Tenant): LiveCounts {
+  return new LiveCounts({ library, epochs: epochCache, shards: SHARDS });
+}
+
+/** Tenants share shards. */
+function ofTenant({ accountId }: Tenant, found: readonly Recounted[]): Recounted[] {
+  return found.filter((each) => each.accountId === accountId);
+}

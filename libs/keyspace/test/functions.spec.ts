@@ -99,7 +99,7 @@ describe('the library', () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
     );
-    expect(flags.match(/allow-oom/g)).toHaveLength(14);
+    expect(flags.match(/allow-oom/g)).toHaveLength(15);
     expect(flags.match(/no-writes/g)).toHaveLength(1);
   });
 });

@@ -21,7 +21,12 @@ import type {
   WithdrawReply,
   WithdrawRequest,
 } from '../src/index.ts';
-import type { RepeatReleaseRequest, RepeatReply, RepeatWithdrawalRequest } from '../src/index.ts';
+import type {
+  Recounted,
+  RepeatReleaseRequest,
+  RepeatReply,
+  RepeatWithdrawalRequest,
+} from '../src/index.ts';
 import { WindowModel } from './window-model.ts';
 
 export interface ModelHold extends HoldRef {
@@ -103,6 +108,22 @@ export class ReferenceModel {
   constructor(now: number, shard = '') {
     this.now = now;
     this.#shard = shard;
+  }
+
+  /** Subscriptions that hold another sum than their open holds, which is set right. */
+  recount(): Recounted[] {
+    if (this.#isFenced()) return [];
+    return [...this.subscriptions].flatMap(([name, sub]) => {
+      const open = [...this.holds.values()].filter(
+        (hold) => hold.state === 'open' && `${hold.accountId}:${hold.modelId}` === name,
+      );
+      const held = open.reduce((sum, { amount }) => sum + amount, 0);
+      if (sub.held === held && sub.running === open.length) return [];
+      const before = String(sub.held);
+      Object.assign(sub, { held, running: open.length });
+      const [accountId = 0, modelId = 0] = name.split(':').map(Number);
+      return [{ accountId, modelId, before, held }];
+    });
   }
 
   /** As it is now. Windows of keys are left out. */

@@ -1,6 +1,7 @@
 import type {
   Epochs as EpochsOfRedis,
   FleetStore,
+  LiveCounts,
   LiveRecords,
   LostWithdrawals,
   MeteringStore,
@@ -16,6 +17,7 @@ import { LiveRows } from '../../../apps/control-plane/src/features/live-state/li
 import { LiveStatePump } from '../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
 import { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../apps/control-plane/src/features/live-state/lost-tail.ts';
+import { AlteredCounts } from '../../../apps/control-plane/src/features/reconciliation/altered-counts.ts';
 import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
 import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
@@ -130,6 +132,15 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     tokens,
     live,
     alerts as unknown as ReconcilerParts[6],
+    new AlteredCounts(
+      dataSource,
+      transactions,
+      records,
+      client as unknown as LiveCounts,
+      writer,
+      tokens,
+      alerts,
+    ),
     host,
   );
   const lostTail = new LostTail(redisLink as unknown as RedisConnection, transactions, pump, host);

@@ -1,4 +1,4 @@
-import type { LiveRecords, LostWithdrawals, MeteringStore } from '@tollgate/keyspace';
+import type { LiveCounts, LiveRecords, LostWithdrawals, MeteringStore } from '@tollgate/keyspace';
 import { uuidTimeMs } from '../../../apps/control-plane/src/features/usage/ingest/read-event.ts';
 import type { ReferenceModel } from '../../../libs/keyspace/test/reference-model.ts';
 import type { Link } from './link.ts';
@@ -24,7 +24,7 @@ type Records = Pick<
 >;
 type Lost = Pick<LostWithdrawals, 'repeatWithdrawal' | 'repeatRelease'>;
 
-export type RedisClient = Metering & Records & Lost;
+export type RedisClient = Metering & Records & Lost & Pick<LiveCounts, 'recountAllHolds'>;
 
 /** What a process asks of Redis, answered by the model of its functions. To the filler of a shard the mark of a rebuild is the epoch. */
 export function redisClient(
@@ -95,6 +95,12 @@ export function redisClient(
       }),
     oldestEvent: (shard) =>
       call('oldest event', shard, ({ outbox }) => outbox[0]?.outboxId ?? null),
+    recountAllHolds: async () => {
+      const found = [];
+      for (const shard of store.names)
+        found.push(...(await call('recount', shard, (model) => model.recount())));
+      return found;
+    },
     repeatWithdrawal: (request) =>
       of('repeatWithdrawal', request, (model) => model.repeatWithdrawal(request)),
     repeatRelease: (request) =>

@@ -157,6 +157,13 @@ function isAfter(
   return usage.outbox_ms > mark.ms || (usage.outbox_ms === mark.ms && usage.outbox_n > mark.n);
 }
 
+/** Marks with a credit that has no number here; `[ids, seqs]`. */
+const ahead: Statement = (db, tx, [ids, seqs]) =>
+  (ids as number[]).flatMap((id, index) => {
+    const row = db.rows.subscriptions.get(tx, id);
+    return row && number((seqs as number[])[index]) > row.credit_seq ? [{ id }] : [];
+  });
+
 export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['SELECT id, status, drain, revision FROM users', accounts],
   ['SELECT id, user_id, key_hash, status, expires_at', keys],
@@ -222,6 +229,7 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     },
   ],
   ['SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1', overdue],
+  ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', ahead],
   [
     'JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m',
     drift,

@@ -5,6 +5,7 @@ import {
   MeteringStore,
   normaliseAllowlist,
   type PutReply,
+  type SubscriptionRef,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
@@ -24,6 +25,8 @@ export interface Withdrawn {
 export interface LiveListeners {
   /** Credits of this subscription have reached Redis. */
   credited?: (subscriptionId: number) => Promise<void>;
+  /** Redis counts credits of this subscription that PostgreSQL has not given. */
+  ahead?: (subscription: SubscriptionRef & { id: number }) => void;
   /** Must be idempotent: repeated until it succeeds. */
   withdrawn?: (withdrawn: Withdrawn) => Promise<void>;
 }
@@ -72,6 +75,21 @@ export class LiveRecordWriter {
     }
   }
 
+  /** Opens a balance that was altered in Redis anew, as the ledger has it. Usage that Redis had debited and PostgreSQL has not booked is drift then. */
+  async openAnew(subscriptionId: number): Promise<void> {
+    for (const row of await this.rows.subscriptions([subscriptionId])) {
+      await this.records.discardBalance({ accountId: row.userId, modelId: row.modelId });
+      refuseFenced(
+        await this.records.putSubscription({
+          ...row,
+          accountId: row.userId,
+          withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
+          opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
+        }),
+      );
+    }
+  }
+
   /** Record first, then the credits in their order, then the withdrawal: a credit that came after it would stay in a closed subscription. */
   private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
     // Taking the tokens writes the withdrawal's id, here or where it is repeated: a record that carried it already would look withdrawn.
@@ -111,6 +129,7 @@ export class LiveRecordWriter {
         queue = await this.rows.creditsAfter(row.id, reply.seq);
         continue;
       }
+      if (reply.kind === 'duplicate' && reply.seq > row.creditSeq) this.noteAhead(row);
       applied.push(credit.seq);
     }
     if (applied.length > 0)
@@ -119,6 +138,10 @@ export class LiveRecordWriter {
         [row.id, applied],
       );
     return applied.length > 0;
+  }
+
+  private noteAhead({ id, userId: accountId, modelId }: SubscriptionLiveRow): void {
+    for (const { ahead } of this.listeners) ahead?.({ id, accountId, modelId });
   }
 
   private async withdraw(row: SubscriptionLiveRow & { withdrawalId: string }): Promise<void> {

@@ -9,6 +9,7 @@ import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
+import { unreadable } from './altered-counts.ts';
 import { driftsAt } from './drift.ts';
 
 /** Two looks must find the same, so tokens are paid out one to two of these after the last request ended. */
@@ -83,9 +84,9 @@ export class ClosedBalances implements OnApplicationBootstrap, OnApplicationShut
 
   /** Those of which Redis holds what the ledger says, and no request anything. */
   private async exactlyIn(refs: readonly SubscriptionRef[]): Promise<BalanceMark[]> {
-    const all = await Promise.all(refs.map((ref) => this.records.mark(ref)));
+    const all = await Promise.all(refs.map((ref) => this.records.mark(ref).catch(unreadable)));
     const marks = all
-      .filter((mark) => mark !== null)
+      .filter((mark) => mark !== null && mark !== 'unreadable')
       .filter(({ held, running, balance }) => held === 0 && running === 0 && balance > 0);
     const drifts = await driftsAt(this.dataSource, marks);
     return marks.filter(({ id }) => {

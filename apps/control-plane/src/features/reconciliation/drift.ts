@@ -1,4 +1,4 @@
-import type { BalanceMark } from '@tollgate/keyspace';
+import type { BalanceMark, SubscriptionRef } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
@@ -47,6 +47,36 @@ export async function driftsAt(
       .map((row) => driftRow.parse(row))
       .map((row) => [row.id, { tokens: row.drift, isRepairing: row.is_repairing }]),
   );
+}
+
+const AHEAD =
+  'SELECT s.id FROM subscriptions s JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = s.id WHERE m.cseq > s.credit_seq';
+const idRow = z.object({ id: z.number() });
+
+/** Of these marks those that count a credit which PostgreSQL has not given. It gives a credit its number before Redis learns of it, so the marks are taken first. */
+export async function aheadOf(
+  dataSource: DataSource,
+  marks: readonly BalanceMark[],
+): Promise<BalanceMark[]> {
+  if (marks.length === 0) return [];
+  const rows: unknown[] = await dataSource.query(AHEAD, [
+    marks.map(({ id }) => id),
+    marks.map(({ creditSeq }) => creditSeq),
+  ]);
+  const ids = new Set(rows.map((row) => idRow.parse(row).id));
+  return marks.filter(({ id }) => ids.has(id));
+}
+
+/** The subscription of that name, if there is one. */
+export async function idsOf(
+  dataSource: DataSource,
+  { accountId, modelId }: SubscriptionRef,
+): Promise<number[]> {
+  const rows: unknown[] = await dataSource.query(
+    'SELECT id FROM subscriptions WHERE user_id = $1 AND model_id = $2',
+    [accountId, modelId],
+  );
+  return rows.map((row) => idRow.parse(row).id);
 }
 
 /** Stream ids compare as pairs of numbers. */

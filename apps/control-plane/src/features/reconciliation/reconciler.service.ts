@@ -6,7 +6,12 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
-import { LiveRecords, type BalanceMark, type SubscriptionRef } from '@tollgate/keyspace';
+import {
+  LiveRecords,
+  type BalanceMark,
+  type SubscriptionBalance,
+  type SubscriptionRef,
+} from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
@@ -19,6 +24,7 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
+import { AlteredCounts, unreadable, type Subscription } from './altered-counts.ts';
 import { driftsAt, isAfter } from './drift.ts';
 
 const EVERY_MS = 5 * 60_000;
@@ -30,7 +36,9 @@ const PAUSE_MS = 5_000;
 const BOOKED_WITHIN_MS = 20_000;
 const POLL_MS = 200;
 
-const positionRow = z.object({ id: z.number(), position: z.coerce.number() });
+const positionRow = z
+  .object({ id: z.number(), position: z.coerce.number(), credit_seq: z.coerce.number() })
+  .transform(({ credit_seq: creditSeq, ...row }) => ({ ...row, creditSeq }));
 const refRow = z
   .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
   .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
@@ -63,6 +71,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly tokens: TokenLedger,
     private readonly live: LiveStateService,
     private readonly alerts: AlertsService,
+    private readonly altered: AlteredCounts,
     @Optional() private readonly host: Host = new Host(),
   ) {
     this.startedAtMs = host.monotonicMs();
@@ -82,9 +91,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return (await this.alone(() => this.round(pauseMs))) ?? 0;
   }
 
-  /** Repairs those of these subscriptions whose balance in Redis is above the ledger. Null while another replica is at it. */
+  /** Repairs those of these subscriptions whose balance in Redis is above the ledger, or was altered. Null while another replica is at it. */
   takeDown(
-    used: readonly (SubscriptionRef & { id: number })[],
+    used: readonly Subscription[],
     { pauseMs }: { pauseMs: number },
   ): Promise<number | null> {
     return this.alone(async () => {
@@ -93,21 +102,32 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     });
   }
 
+  /** Counts anew what these hold, and all that share their shards. */
+  async recount(used: readonly Subscription[] | 'all'): Promise<void> {
+    for (const id of await this.altered.recount(used)) this.repaired.add(id);
+  }
+
   /** The cheap look: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The ledger is read first. */
-  private async aboveLedger(
-    used: readonly (SubscriptionRef & { id: number })[],
-  ): Promise<(SubscriptionRef & { id: number })[]> {
+  private async aboveLedger(used: readonly Subscription[]): Promise<Subscription[]> {
     const rows: unknown[] = await this.dataSource.query(
-      "SELECT id, balance - overdraft AS position FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
+      "SELECT id, balance - overdraft AS position, credit_seq FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
       [used.map(({ id }) => id)],
     );
-    const positions = new Map(
-      rows.map((row) => positionRow.parse(row)).map(({ id, position }) => [id, position]),
-    );
-    const live = await this.records.getBalances(used);
-    return used.filter(
-      ({ id }, index) => (live[index]?.balance ?? -Infinity) > (positions.get(id) ?? Infinity),
-    );
+    const known = new Map(rows.map((row) => positionRow.parse(row)).map((row) => [row.id, row]));
+    const found = await Promise.all(used.map((ref) => this.balanceOf(ref)));
+    return used.filter(({ id }, index) => {
+      const [books, live] = [known.get(id), found[index]];
+      if (!books || !live) return false;
+      if (live === 'unreadable') return true;
+      return live.balance > books.position || live.creditSeq > books.creditSeq;
+    });
+  }
+
+  private async balanceOf(
+    ref: SubscriptionRef,
+  ): Promise<SubscriptionBalance | 'unreadable' | null> {
+    const found = await this.records.getBalances([ref]).catch(unreadable);
+    return found === 'unreadable' ? found : (found[0] ?? null);
   }
 
   private async alone<T>(work: () => Promise<T>): Promise<T | null> {
@@ -132,37 +152,38 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       if (page.length < PAGE || !last) break;
       afterId = last.id;
     }
+    await this.recount('all');
     return repairs;
   }
 
   private async reconcile(
-    page: readonly (SubscriptionRef & { id: number })[],
+    page: readonly Subscription[],
     pauseMs: number,
     isRepaired: (tokens: number) => boolean = () => true,
   ): Promise<number> {
-    const first = await this.read(page);
-    for (const { id } of page) if (!first.has(id)) await this.noteClean(id);
-    if (first.size === 0) return 0;
+    const { marks, altered } = await this.altered.corrected(page);
+    const first = await this.read(marks);
+    for (const { id } of page) if (!first.has(id) && !altered.has(id)) await this.noteClean(id);
+    for (const id of altered) this.repaired.add(id);
+    if (first.size === 0) return altered.size;
     await this.pause(pauseMs);
-    const second = await this.read(page.filter(({ id }) => first.has(id)));
-    let repairs = 0;
+    const again = await this.altered.marks(page.filter(({ id }) => first.has(id)));
+    const second = await this.read(again.readable);
+    const repairs = new Set(altered);
     for (const [id, tokens] of second) {
-      if (first.get(id) !== tokens || !isRepaired(tokens)) continue;
+      if (first.get(id) !== tokens || !(isRepaired(tokens) || altered.has(id))) continue;
       await this.repair(id, tokens);
-      repairs += 1;
+      repairs.add(id);
     }
-    return repairs;
+    return repairs.size;
   }
 
   /** Drift by subscription, for those that have one; none when usage does not reach the ledger in time. */
-  private async read(refs: readonly SubscriptionRef[]): Promise<Map<number, number>> {
-    const marks = (await Promise.all(refs.map((ref) => this.records.mark(ref)))).filter(
-      (mark) => mark !== null,
-    );
+  private async read(marks: readonly BalanceMark[]): Promise<Map<number, number>> {
     const isSuspect = await this.drifting(marks);
     const suspects = marks.filter(({ id }) => isSuspect.has(id));
-    if (suspects.length === 0 || !(await this.areBooked(suspects))) return new Map();
-    return this.drifting(suspects);
+    const booked = await this.booked(suspects);
+    return booked.length === 0 ? new Map() : this.drifting(booked);
   }
 
   private async drifting(marks: readonly BalanceMark[]): Promise<Map<number, number>> {
@@ -174,28 +195,30 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     );
   }
 
-  /** Waits until every event up to the marks is in PostgreSQL: out of the outbox, and its job done. */
-  private async areBooked(marks: readonly BalanceMark[]): Promise<boolean> {
+  /** Those up to which every event is in PostgreSQL, out of the outbox and its job done; waits for it. A shard that stands still holds up no other. */
+  private async booked(marks: readonly BalanceMark[]): Promise<BalanceMark[]> {
+    if (marks.length === 0) return [];
     const lastOf = new Map<string, string>();
     for (const { shard, outboxId } of marks)
       if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
-    const deadline = this.host.monotonicMs() + BOOKED_WITHIN_MS;
-    for (const [shard, outboxId] of lastOf) {
-      if (
-        !(await this.until(deadline, async () =>
-          isAfter(
-            (await this.records.oldestEvent(shard)) ?? `${Number.MAX_SAFE_INTEGER}-0`,
-            outboxId,
-          ),
-        ))
-      )
-        return false;
-    }
+    const standing = new Set<string>();
+    await Promise.all(
+      [...lastOf].map(async ([shard, outboxId]) => {
+        if (!(await this.until(() => this.isRelayed(shard, outboxId)))) standing.add(shard);
+      }),
+    );
     const jobs = await this.backlog.undone(USAGE_QUEUE);
-    return this.until(deadline, () => this.backlog.areDone(USAGE_QUEUE, jobs));
+    const areDone = await this.until(() => this.backlog.areDone(USAGE_QUEUE, jobs));
+    return areDone ? marks.filter(({ shard }) => !standing.has(shard)) : [];
   }
 
-  private async until(deadline: number, look: () => Promise<boolean>): Promise<boolean> {
+  private async isRelayed(shard: string, outboxId: string): Promise<boolean> {
+    const oldest = await this.records.oldestEvent(shard);
+    return oldest === null || isAfter(oldest, outboxId);
+  }
+
+  private async until(look: () => Promise<boolean>): Promise<boolean> {
+    const deadline = this.host.monotonicMs() + BOOKED_WITHIN_MS;
     while (!this.isStopping && this.host.monotonicMs() < deadline) {
       if (await look()) return true;
       await this.pause(POLL_MS);

@@ -115,14 +115,14 @@ describe('balances in Redis', () => {
 
   test('that differ from the ledger only by what is on its way are left alone', async () => {
     const { account, model, id } = await subscribed(1_000);
-    // An event in the outbox that is never relayed: Redis has debited it, PostgreSQL has not.
-    await plane.app
-      .get(REDIS)
-      .xadd(`${keysOf(plane, account.id, model.id).split(':')[0]}:outbox`, '*', 'rid', 'x');
+    // An event in the outbox that is not relayed: Redis has debited it, PostgreSQL has not.
+    const outbox = `${keysOf(plane, account.id, model.id).split(':')[0]}:outbox`;
+    const event = await plane.app.get(REDIS).xadd(outbox, '*', 'rid', 'x');
     await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', -7);
+    const waiting = round();
     expect(
       await Promise.race([
-        round(),
+        waiting,
         new Promise((resolve) => setTimeout(resolve, 3_000, 'still waiting')),
       ]),
     ).toBe('still waiting');
@@ -132,5 +132,7 @@ describe('balances in Redis', () => {
         [id],
       ),
     ).toEqual([]);
+    await plane.app.get(REDIS).xdel(outbox, event ?? '');
+    await waiting;
   });
 });

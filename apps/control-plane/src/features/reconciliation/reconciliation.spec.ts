@@ -2,5 +2,6 @@ import { shareControlPlane } from '../../testing/shared-plane-under-test.ts';
 import './reconciliation.part.spec.ts';
 import './closed-balances.part.spec.ts';
 import './use-guard.part.spec.ts';
+import './altered-counts.part.spec.ts';
 
 shareControlPlane();

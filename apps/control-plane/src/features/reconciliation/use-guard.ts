@@ -6,17 +6,13 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import type { UsageFinal } from '@tollgate/contracts';
-import {
-  LiveRecords,
-  onRedisReturn,
-  type RedisConnection,
-  type SubscriptionRef,
-} from '@tollgate/keyspace';
+import { onRedisReturn, type RedisConnection, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordAudit, type KeyUse } from '../live-state/live-record-audit.ts';
+import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { Reconciler } from './reconciler.service.ts';
 
 /** Used subscriptions and keys are gathered for this long and looked at together. */
@@ -32,6 +28,8 @@ const REPEATING_MS = 30_000;
 /** The alert of altered records closes after this long without one. */
 const ALERTED_MS = 3_600_000;
 const EVERY_MS = 60_000;
+/** What is held is counted at most this often. */
+const COUNT_EVERY_MS = 3_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'records' } as const;
 
 type Used = SubscriptionRef & { id: number };
@@ -44,8 +42,10 @@ type Used = SubscriptionRef & { id: number };
 export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('use-guard');
   private readonly subscriptions = new Map<number, Used>();
+  private readonly uncounted = new Map<number, Used>();
   private readonly keys = new Map<string, KeyUse>();
   private quietUntilMs = 0;
+  private countedAtMs = Number.NEGATIVE_INFINITY;
   /** An earlier process may have raised the alert just before its end. */
   private forgedAtMs: number | null = performance.now();
   private stopWatching = (): void => undefined;
@@ -61,12 +61,13 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly dataSource: DataSource,
     private readonly reconciler: Reconciler,
     private readonly audit: LiveRecordAudit,
-    private readonly records: LiveRecords,
+    private readonly writer: LiveRecordWriter,
     private readonly alerts: AlertsService,
     @Inject(REDIS) private readonly redis: RedisConnection,
   ) {}
 
   onApplicationBootstrap(): void {
+    this.writer.listen({ ahead: (subscription) => this.doubted(subscription) });
     this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
       // The first connection of a process follows no outage that it has seen; the regular reconciliation waits as well.
       if (awayMs !== undefined) this.quietUntilMs = performance.now() + REPEATING_MS;
@@ -82,18 +83,29 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   /** These finals were booked now. Returns at once. */
   used(finals: readonly UsageFinal[]): void {
     for (const { account_id: accountId, model_id: modelId, ...final } of finals) {
-      if (this.subscriptions.size >= WAITING_MAX || this.keys.size >= WAITING_MAX) break;
+      if (Math.max(this.uncounted.size, this.subscriptions.size, this.keys.size) >= WAITING_MAX)
+        break;
       const { subscription_id: id, key_id: keyId, key_hash: keyHash } = final;
       this.subscriptions.set(id, { id, accountId, modelId });
+      this.uncounted.set(id, { id, accountId, modelId });
       this.keys.set(`${accountId}:${keyId}:${keyHash}`, { accountId, keyId, keyHash });
     }
     if (finals.length > 0) this.loop.wakeWithin(GATHER_MS);
   }
 
+  /** To be compared although no usage of it was booked. */
+  private doubted(subscription: Used): void {
+    if (this.subscriptions.size >= WAITING_MAX) return;
+    this.subscriptions.set(subscription.id, subscription);
+    this.loop.wakeWithin(GATHER_MS);
+  }
+
   private async turn(): Promise<void> {
     await this.checkKeys();
+    await this.checkHolds();
     await this.checkBalances();
-    if (this.subscriptions.size > 0 || this.keys.size > 0) this.loop.wakeWithin(GATHER_MS);
+    if (this.subscriptions.size + this.uncounted.size + this.keys.size > 0)
+      this.loop.wakeWithin(GATHER_MS);
   }
 
   private async checkKeys(): Promise<void> {
@@ -120,25 +132,18 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   private async checkBalances(): Promise<void> {
     const used = [...this.subscriptions.values()].slice(0, TURN_MAX);
     if (used.length === 0 || performance.now() < this.quietUntilMs) return;
-    await this.checkHolds(used);
     const repairs = await this.reconciler.takeDown(used, { pauseMs: PAUSE_MS });
     if (repairs === null) return;
     for (const { id } of used) this.subscriptions.delete(id);
   }
 
-  /** Redis' functions never take more from what is held than they put there. */
-  private async checkHolds(used: readonly Used[]): Promise<void> {
-    const books = await this.records.getBalances(used);
-    const altered: string[] = [];
-    for (const [index, subscription] of used.entries()) {
-      const found = books[index];
-      if (!found || (found.held >= 0 && found.running >= 0)) continue;
-      const counted = await this.records.recountHolds(subscription);
-      if (counted)
-        altered.push(
-          `subscription ${subscription.id} held ${counted.before}, its requests ${counted.held}`,
-        );
-    }
-    if (altered.length > 0) await this.note(altered);
+  /** Holds and what is counted of them are lost together, so this does not wait for what nodes repeat. One look reads all open holds of a shard. */
+  private async checkHolds(): Promise<void> {
+    if (performance.now() - this.countedAtMs < COUNT_EVERY_MS) return;
+    const used = [...this.uncounted.values()].slice(0, TURN_MAX);
+    if (used.length === 0) return;
+    await this.reconciler.recount(used);
+    for (const { id } of used) this.uncounted.delete(id);
+    this.countedAtMs = performance.now();
   }
 }

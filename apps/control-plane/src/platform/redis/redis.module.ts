@@ -6,6 +6,7 @@ import {
   FleetStore,
   FunctionLibrary,
   KeyWindows,
+  LiveCounts,
   LiveRecords,
   LostWithdrawals,
   MeteringStore,
@@ -70,6 +71,12 @@ const logger = new Logger('redis');
       ) => new LiveRecords({ redis, library, epochs, shards: config.SHARDS }),
     },
     {
+      provide: LiveCounts,
+      inject: [FunctionLibrary, EpochCache, CONFIG],
+      useFactory: (library: FunctionLibrary, epochs: EpochCache, config: Config) =>
+        new LiveCounts({ library, epochs, shards: config.SHARDS }),
+    },
+    {
       provide: LostWithdrawals,
       inject: [FunctionLibrary, EpochCache, CONFIG],
       useFactory: (library: FunctionLibrary, epochs: EpochCache, config: Config) =>
@@ -101,6 +108,7 @@ const logger = new Logger('redis');
     EpochCache,
     MeteringStore,
     KeyWindows,
+    LiveCounts,
     LiveRecords,
     LostWithdrawals,
     FleetStore,

@@ -1,0 +1,119 @@
+import { Injectable, Logger } from '@nestjs/common';
+import {
+  LiveCounts,
+  LiveRecords,
+  UnreadableBalance,
+  type BalanceMark,
+  type SubscriptionRef,
+} from '@tollgate/keyspace';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
+import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
+import { aheadOf, idsOf } from './drift.ts';
+
+export type Subscription = SubscriptionRef & { id: number };
+
+export interface Marks {
+  readable: BalanceMark[];
+  unreadable: Subscription[];
+}
+
+/**
+ * Finds and corrects what Redis counts beside a balance and Tollgate's functions cannot have made: credits that PostgreSQL has not given, tokens held
+ * that no request holds, records that cannot be read. Each is an alert `drift`.
+ */
+@Injectable()
+export class AlteredCounts {
+  private readonly logger = new Logger('reconciliation');
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly transactions: Transactions,
+    private readonly records: LiveRecords,
+    private readonly counts: LiveCounts,
+    private readonly writer: LiveRecordWriter,
+    private readonly tokens: TokenLedger,
+    private readonly alerts: AlertsService,
+  ) {}
+
+  /** Those that Redis has. */
+  async marks(subscriptions: readonly Subscription[]): Promise<Marks> {
+    const found = await Promise.all(
+      subscriptions.map((ref) => this.records.mark(ref).catch(unreadable)),
+    );
+    return {
+      readable: found.filter((mark) => mark !== null && mark !== 'unreadable'),
+      unreadable: subscriptions.filter((_, index) => found[index] === 'unreadable'),
+    };
+  }
+
+  /** Marks of these, taken after what is altered has been corrected; `altered` names those by id. */
+  async corrected(
+    subscriptions: readonly Subscription[],
+  ): Promise<{ marks: BalanceMark[]; altered: ReadonlySet<number> }> {
+    const { readable, unreadable: lost } = await this.marks(subscriptions);
+    const ahead = await aheadOf(this.dataSource, readable);
+    if (ahead.length + lost.length === 0) return { marks: readable, altered: new Set() };
+    for (const mark of ahead) await this.setBack(mark);
+    for (const subscription of lost) await this.openAnew(subscription);
+    const altered = new Set([...ahead, ...lost].map(({ id }) => id));
+    const again = await this.marks(subscriptions.filter(({ id }) => altered.has(id)));
+    return {
+      marks: [...readable.filter(({ id }) => !altered.has(id)), ...again.readable],
+      altered,
+    };
+  }
+
+  /** Credits from now on count again. What the balance lacks, or has too much, is drift, which the caller looks for next. */
+  private setBack(mark: BalanceMark): Promise<void> {
+    return this.transactions.run(async (tx) => {
+      // Locked, so that no credit gets its number meanwhile.
+      const { creditSeq } = await this.tokens.lockOne(tx, mark.id);
+      if (mark.creditSeq <= creditSeq) return;
+      const message = `Subscription ${mark.id}: Redis counted ${mark.creditSeq} credits, of which PostgreSQL has given ${creditSeq}; it has been set back`;
+      await this.report(tx, mark.id, message);
+      await this.counts.resetCredits({ ...mark, foundSeq: mark.creditSeq, seq: creditSeq });
+    });
+  }
+
+  private async openAnew({ id, ...ref }: Subscription): Promise<void> {
+    const message = `Subscription ${id}: its balance in Redis could not be read; it is opened anew as the ledger has it`;
+    await this.report(this.dataSource.manager, id, message);
+    await this.writer.openAnew(id);
+    await this.counts.recountHolds([ref]);
+  }
+
+  /** Answers the ids of subscriptions whose held tokens or running requests were wrong: of these, and of all that share their shards. */
+  recount(subscriptions: readonly SubscriptionRef[] | 'all'): Promise<number[]> {
+    return this.reportRecounted(
+      subscriptions === 'all'
+        ? this.counts.recountAllHolds()
+        : this.counts.recountHolds(subscriptions),
+    );
+  }
+
+  private async reportRecounted(found: ReturnType<LiveCounts['recountHolds']>): Promise<number[]> {
+    const ids: number[] = [];
+    for (const { accountId, modelId, before, held } of await found) {
+      for (const id of await idsOf(this.dataSource, { accountId, modelId })) {
+        const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held}; it has been counted anew`;
+        await this.report(this.dataSource.manager, id, message);
+        ids.push(id);
+      }
+    }
+    return ids;
+  }
+
+  private async report(tx: EntityManager, id: number, message: string): Promise<void> {
+    this.logger.error(message);
+    await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message });
+  }
+}
+
+/** For a read of a balance: what is not `UnreadableBalance` is thrown on. */
+export function unreadable(error: unknown): 'unreadable' {
+  if (error instanceof UnreadableBalance) return 'unreadable';
+  throw error;
+}
