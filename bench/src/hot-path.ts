@@ -8,7 +8,7 @@ import { checkOut } from '@tollgate/tools';
 import { describeFigures, medianOf, type Figure } from './hotpath/figures.ts';
 import { BenchInstallation, NODE, startFloor } from './hotpath/installation.ts';
 import { describeProfile } from './hotpath/profile.ts';
-import { run, SCENES, type SceneName } from './hotpath/run.ts';
+import { LARGE, run, SCENES, type SceneName } from './hotpath/run.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..');
 const STATE = path.join(ROOT, '.tollgate', 'bench');
@@ -18,11 +18,12 @@ const BASELINE = path.join(RESULTS, 'baseline.json');
 const CHECKED: readonly SceneName[] = ['requests', 'door', 'cold'];
 const WORSE_MAX = 1.15;
 const PROFILE_SECONDS = 8;
-const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; all by default
+const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; by default all but ${[...LARGE].join(', ')}
   --rounds N        repetitions; 5 by default, 3 for --check
   --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
   --compare REF     another commit side by side, from a build of its own
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round
+  --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
   --profile KIND    json, stream or quiet: CPU by stage, and the hottest functions`;
 
 /** CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
@@ -36,6 +37,10 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
       compare: { type: 'string' },
       check: { type: 'boolean', default: false },
       profile: { type: 'string' },
+      streams: { type: 'string', default: '9000' },
+      keys: { type: 'string', default: '1000000' },
+      models: { type: 'string', default: '1000' },
+      records: { type: 'string', default: '1000000' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -44,12 +49,22 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
   if (values.profile !== undefined) return profile(values.profile);
   const named = positionals as SceneName[];
   const scenes =
-    named.length > 0 ? named : values.check ? CHECKED : (Object.keys(SCENES) as SceneName[]);
+    named.length > 0
+      ? named
+      : values.check
+        ? CHECKED
+        : (Object.keys(SCENES) as SceneName[]).filter((name) => !LARGE.has(name));
   const checkouts = new Map([['this build', ROOT]]);
   if (values.compare !== undefined) checkouts.set(values.compare, checkOut(values.compare));
   const sets = await run({
     scenes,
     rounds: Number(values.rounds ?? (values.check ? 3 : 5)),
+    sizes: {
+      streams: Number(values.streams),
+      keys: Number(values.keys),
+      models: Number(values.models),
+      records: Number(values.records),
+    },
     checkouts,
   });
   report(sets, values.write);

@@ -1,8 +1,22 @@
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
 
-/** What all figures are compared with: node:http in, undici out, no key, no meter, nothing parsed. Argument: the upstream's origin. Prints its port. */
-const pool = new Pool(process.argv[2] ?? '', { connections: 1_024 });
+const H2_CONNECTIONS = 2;
+
+/**
+ * What all figures are compared with: node:http in, undici out, no key, no meter, nothing parsed. Arguments: the upstream's origin; how to speak to it
+ * (`h1`, which is the default, or `h2`: over TLS where the origin says https, else with prior knowledge). Prints its port.
+ */
+const [origin = '', protocol = 'h1'] = process.argv.slice(2);
+const allowH2 = protocol === 'h2';
+const pool = new Pool(origin, {
+  // Streams of HTTP/2 share connections.
+  connections: allowH2 ? H2_CONNECTIONS : null,
+  allowH2,
+  useH2c: allowH2 && origin.startsWith('http:'),
+  // A certificate of the bench, made for this run.
+  connect: { rejectUnauthorized: false },
+});
 const server = createServer((request, response) => {
   void pool
     .stream(

@@ -1,4 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { LoadOrder, LoadReport } from './load-order.ts';
@@ -12,10 +13,14 @@ export interface Helper {
 }
 
 /** A program of this folder that prints its port. */
-export async function startHelper(file: string, args: readonly string[] = []): Promise<Helper> {
+export async function startHelper(
+  file: string,
+  args: readonly string[] = [],
+  scheme: 'http' | 'https' = 'http',
+): Promise<Helper> {
   const child = start(file, args);
   const port = Number(await firstLine(child));
-  return { pid: child.pid ?? 0, url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
+  return { pid: child.pid ?? 0, url: `${scheme}://127.0.0.1:${port}`, stop: () => child.kill() };
 }
 
 export async function load(
@@ -32,9 +37,32 @@ export async function load(
     ...order,
     url: `${order.url}/v1/chat/completions`,
   };
-  const child = start('load.ts', [JSON.stringify(whole)]);
+  return report<LoadReport>('load.ts', whole);
+}
+
+/** A program of this folder that prints one line of JSON. It does not share the first core. */
+export async function report<T>(file: string, order: unknown): Promise<T> {
+  const child = start(file, [JSON.stringify(order)]);
   if (child.pid !== undefined) pinToOthers(child.pid);
-  return JSON.parse(await firstLine(child)) as LoadReport;
+  return JSON.parse(await firstLine(child)) as T;
+}
+
+/** Lets processes open so many files. Node raises its own limit as far as the hard limit; above that only root can, by util-linux' prlimit. Throws when they cannot. */
+export function allowFiles(files: number, pids: readonly number[]): void {
+  for (const pid of pids) {
+    if (filesMax(pid) >= files) continue;
+    spawnSync('prlimit', ['--pid', String(pid), `--nofile=${files}:${files}`]);
+    if (filesMax(pid) < files)
+      throw new Error(
+        `process ${pid} may open ${filesMax(pid)} files and needs ${files}: raise \`ulimit -n\`, or ask for fewer`,
+      );
+  }
+}
+
+function filesMax(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/limits`, 'utf8');
+  const max = /^Max open files +(\S+)/m.exec(text)?.[1];
+  return max === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(max);
 }
 
 /** What is measured has the first core to itself as far as this bench is concerned; nothing happens on a machine of one core or without taskset. */
@@ -44,6 +72,10 @@ export function pinToFirst(pid: number): void {
 
 export function pinToOthers(pid: number): void {
   pin(pid, `1-${availableParallelism() - 1}`);
+}
+
+export function pinToAll(pid: number): void {
+  pin(pid, `0-${availableParallelism() - 1}`);
 }
 
 function pin(pid: number, cores: string): void {

@@ -8,7 +8,7 @@ import type { LoadOrder, LoadReport } from './load-order.ts';
 const ACCOUNTS = 4;
 const TOKENS = 1_000_000_000;
 const LIMIT = 1_000_000_000;
-const MODELS = ['bench-whole', 'bench-events', 'bench-slow'];
+const MODELS = ['bench-whole', 'bench-events', 'bench-slow', 'bench-beat'];
 const DRAIN_MS = 60_000;
 const WARM_UP_SECONDS = 12;
 export const NODE = 'node-1';
@@ -83,9 +83,9 @@ export class BenchInstallation {
       await this.load({ isStream, seconds: WARM_UP_SECONDS / 3 });
   }
 
-  /** A fresh process with cold code. */
-  async restartNode(): Promise<void> {
-    await this.tollgate.restart(NODE);
+  /** A fresh process with cold code; a change of its environment stays. */
+  async restartNode(env: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
+    await this.tollgate.restart(NODE, { env });
     this.#pin();
   }
 
@@ -153,8 +153,8 @@ export async function startFloor(): Promise<Floor> {
   return { upstream, bare, stop: () => [bare, upstream].forEach(({ stop }) => stop()) };
 }
 
-export async function startBare(upstreamUrl: string): Promise<Helper> {
-  const bare = await startHelper('bare-proxy.ts', [upstreamUrl]);
+export async function startBare(upstreamUrl: string, protocol = 'h1'): Promise<Helper> {
+  const bare = await startHelper('bare-proxy.ts', [upstreamUrl, protocol]);
   pinToFirst(bare.pid);
   return bare;
 }

@@ -8,11 +8,20 @@ export interface Subject {
   figures: Figures;
 }
 
+/** How large the scenes are that stand for a large installation. */
+export interface Sizes {
+  streams: number;
+  keys: number;
+  models: number;
+  records: number;
+}
+
 export interface Stage {
   /** One, or two that are compared: measured in turn within each round. */
   subjects: readonly Subject[];
   floor: Floor;
   rounds: number;
+  sizes: Sizes;
 }
 
 export type Scene = (stage: Stage) => Promise<void>;

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { withDatabase } from './database.ts';
 import type { Scene } from './scene.ts';
 
 const SECONDS = 20;
@@ -12,9 +13,7 @@ interface Standing {
 /** What a request leaves in PostgreSQL, from serving to booking. */
 export const storage: Scene = async ({ subjects }) => {
   for (const { installation, figures } of subjects) {
-    const database = new pg.Client({ connectionString: installation.tollgate.databaseUrl });
-    await database.connect();
-    try {
+    await withDatabase(installation, async (database) => {
       await installation.audit();
       const before = await standingOf(database);
       const { requests } = await installation.load({ seconds: SECONDS });
@@ -24,9 +23,7 @@ export const storage: Scene = async ({ subjects }) => {
       figures.add('PostgreSQL: tables and indexes a request', 'bytes', each('bytes'));
       figures.add('PostgreSQL: WAL a request', 'bytes', each('walBytes'));
       figures.add('PostgreSQL: commits a request', 'commits', each('commits'));
-    } finally {
-      await database.end();
-    }
+    });
   }
 };
 
