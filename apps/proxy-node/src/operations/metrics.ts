@@ -6,6 +6,8 @@ import { RequestMetrics, type Served } from './request-metrics.ts';
 const DENIED =
   'Metrics need METRICS_CREDENTIAL, or without one the credential of this node: Authorization: Bearer NODE_CREDENTIAL\n';
 const UPSTREAMS_MAX = 200;
+/** The event loop's delay is sampled by a timer, which wakes an idle process. */
+const EVENT_LOOP_SAMPLE_MS = 100;
 
 interface UpstreamFigures {
   upstream_id: number;
@@ -48,7 +50,10 @@ export class Metrics {
     this.#requests = new RequestMetrics(this.#registry, { modelsMax });
     this.#process(readings);
     this.#upstreams(readings);
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({
+      register: this.#registry,
+      eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_MS,
+    });
   }
 
   ended(rid: string, final: UsageFinal, model: string): void {

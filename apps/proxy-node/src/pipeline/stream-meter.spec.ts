@@ -285,3 +285,18 @@ test('usage that is absurd is not believed: the request is charged by our own co
   expect(1_000_000 - balance).toBeGreaterThan(0);
   expect(1_000_000 - balance).toBeLessThan(30);
 });
+
+test('the journal counts each piece of a stream that pauses, so that a kill between two charges what was sent', async () => {
+  const words = (count: number) => chunk({ content: ' word'.repeat(count) });
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START + words(4));
+    later(400, () => response.write(words(3)));
+    later(800, () => response.end(END));
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  await (await node.post('/v1/chat/completions', chatAsk(model))).text();
+  const counted = [...(await node.journalText()).matchAll(/"output":(\d+)/g)].map(([, count]) =>
+    Number(count),
+  );
+  expect(counted).toEqual(expect.arrayContaining([3, 6]));
+});

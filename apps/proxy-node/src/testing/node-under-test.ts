@@ -318,6 +318,18 @@ export class NodeUnderTest {
 
   /** What the node's journal says of a request that has ended. */
   async journalledFinal(rid: string | null): Promise<unknown> {
+    const line =
+      (await this.journalText())
+        .split('\n')
+        .find((each) => each.includes('"t":"F"') && each.includes(`"rid":"${rid}"`)) ?? '';
+    const { final } = JSON.parse(line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)) as {
+      final: unknown;
+    };
+    return final;
+  }
+
+  /** All lines of the node's journal. */
+  async journalText(): Promise<string> {
     const folder = join(this.environment['DATA_DIR'] ?? '', 'journals');
     // Nothing else there may be opened: closing lock.db would give the node's lock back.
     const names = (await readdir(folder, { recursive: true })).filter((name) =>
@@ -326,15 +338,7 @@ export class NodeUnderTest {
     const texts = await Promise.all(
       names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')),
     );
-    const line =
-      texts
-        .join('\n')
-        .split('\n')
-        .find((each) => each.includes('"t":"F"') && each.includes(`"rid":"${rid}"`)) ?? '';
-    const { final } = JSON.parse(line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)) as {
-      final: unknown;
-    };
-    return final;
+    return texts.join('\n');
   }
 
   async report(): Promise<NodeReport | undefined> {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { CheckpointReply } from '@tollgate/keyspace';
 import {
   checkpointStep,
+  isTurnIdle,
   startCheckpoints,
   type HoldAction,
   type HoldEvent,
@@ -264,4 +265,38 @@ test('whatever happens in whatever order, one call is under way at a time, a str
       expect(stops).toBe(state.stopped === null ? 0 : 1);
     }),
   );
+});
+
+test('a turn that is left out as idle would have changed nothing and asked for nothing', () => {
+  const seen = fc.record({ charge: fc.nat(1_200), isEpochLost: fc.boolean() });
+  const event = fc.oneof(
+    seen.map((of): HoldEvent => ({ kind: 'turn', ...of })),
+    fc.constantFrom<HoldEvent>(
+      WAITS,
+      { kind: 'unanswered' },
+      { kind: 'look_again' },
+      { kind: 'detached' },
+      { kind: 'released' },
+      { kind: 'restored', reply: null },
+      granted(1_000),
+      granted(1_500, 500, 500),
+      replied({ kind: 'gone', state: 'reaped' }),
+    ),
+  );
+  const moment = fc.nat(20_000);
+  let idle = 0;
+  fc.assert(
+    fc.property(fc.array(fc.tuple(moment, event)), fc.nat(50_000), seen, (before, later, turn) => {
+      let now = 0;
+      let state = STARTED;
+      for (const [waitMs, next] of before) [state] = checkpointStep(state, next, (now += waitMs));
+      if (!isTurnIdle(state, turn, now + later)) return;
+      idle += 1;
+      const [then, actions] = checkpointStep(state, { kind: 'turn', ...turn }, now + later);
+      expect(then).toBe(state);
+      expect(actions).toEqual([]);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(idle).toBeGreaterThan(50);
 });

@@ -124,6 +124,22 @@ export function isLeaseOver({ renewedAtMs, terms }: HoldState, now: number): boo
   return now - renewedAtMs >= FENCE_AFTER_LEASES * terms.leaseMs;
 }
 
+/** Whether a turn would change nothing: most turns of most holds, which so cost no new state. */
+export function isTurnIdle(
+  state: HoldState,
+  { charge, isEpochLost }: { charge: number; isEpochLost: boolean },
+  now: number,
+): boolean {
+  return (
+    charge <= state.charged &&
+    !isEpochLost &&
+    !isLeaseOver(state, now) &&
+    (state.isAsking ||
+      state.isReaped ||
+      (now < state.nextCheckpointAtMs && wantedExtension(state, now) === 0))
+  );
+}
+
 function turn(
   before: HoldState,
   { charge, isEpochLost }: { charge: number; isEpochLost: boolean },

@@ -172,3 +172,27 @@ test('a call to Redis that fails is repeated within a second, and costs no other
   expect(counted).toEqual(['r']);
   expect(askedAt).toEqual([2_520, 2_540, 3_520, 3_540]);
 });
+
+test('a node without running requests is not woken, and the next request is counted again', async () => {
+  let ticking = 0;
+  const { every } = time.timers;
+  time.timers.every = (ms, act) => {
+    const stop = every(ms, act);
+    ticking += 1;
+    return () => {
+      ticking -= 1;
+      stop();
+    };
+  };
+  const counted: string[] = [];
+  checkpointer = checkpointerOver({}, undefined, (counts) => counted.push(...Object.keys(counts)));
+  expect(ticking).toBe(0);
+  checkpointer.keep(HOLD).release();
+  expect(ticking).toBe(1);
+  await time.pass(100);
+  expect(ticking).toBe(0);
+  const kept = checkpointer.keep(openHold({ rid: 'next', grantedTokens: 1_000 }));
+  kept.count(() => ({ ...NO_USAGE, output: 3 }));
+  await time.pass(200);
+  expect(counted).toEqual(['next']);
+});

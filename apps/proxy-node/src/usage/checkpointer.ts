@@ -7,6 +7,7 @@ import { toCounts, type JournalledCounts } from '../journal/journal-line.ts';
 import {
   checkpointStep,
   isLeaseOver,
+  isTurnIdle,
   startCheckpoints,
   type HoldAction,
   type HoldEvent,
@@ -55,17 +56,19 @@ export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
   readonly #lostEpochs = new LostEpochs();
-  readonly #stopTurning: () => void;
+  /** While there are holds: an idle node is not woken. */
+  #stopTurning: (() => void) | null = null;
+  #open = 0;
+  #isClosed = false;
   #turn = 0;
   #opened = 0;
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
-    this.#stopTurning = options.timers.every(COUNT_INTERVAL_MS / TURNS, () => this.#takeTurn());
   }
 
   get open(): number {
-    return this.#turns.reduce((sum, turn) => sum + turn.size, 0);
+    return this.#open;
   }
 
   /** Starts to keep a hold that was just admitted. */
@@ -80,6 +83,7 @@ export class Checkpointer {
     if (hold.background) this.#step(watched, { kind: 'detached' });
     const turn = this.#turns[this.#opened++ % TURNS];
     turn?.set(hold.rid, watched);
+    this.#began();
     return {
       count: (source) => void (watched.source = source),
       room: (usage) =>
@@ -96,7 +100,7 @@ export class Checkpointer {
         if (watched.state.stopped) listener(watched.state.stopped);
       },
       release: () => {
-        turn?.delete(hold.rid);
+        if (turn?.delete(hold.rid)) this.#open -= 1;
         this.#step(watched, { kind: 'released' });
       },
     };
@@ -122,7 +126,20 @@ export class Checkpointer {
     for (const turn of this.#turns) yield* turn.values();
   }
 
-  close = (): void => this.#stopTurning();
+  close = (): void => {
+    this.#isClosed = true;
+    this.#stopTurning?.();
+  };
+
+  #began(): void {
+    this.#open += 1;
+    if (this.#isClosed) return;
+    this.#stopTurning ??= this.#options.timers.every(COUNT_INTERVAL_MS / TURNS, () => {
+      if (this.#open > 0) return this.#takeTurn();
+      this.#stopTurning?.();
+      this.#stopTurning = null;
+    });
+  }
 
   #takeTurn(): void {
     const holds = this.#turns[this.#turn++ % TURNS];
@@ -134,8 +151,9 @@ export class Checkpointer {
         counts[watched.hold.rid] = toCounts(watched.usage);
         isAnyCounted = true;
       }
-      const isEpochLost = this.#lostEpochs.has(watched.hold.epoch);
-      this.#step(watched, { kind: 'turn', charge, isEpochLost });
+      const seen = { charge, isEpochLost: this.#lostEpochs.has(watched.hold.epoch) };
+      if (!isTurnIdle(watched.state, seen, this.#options.now()))
+        this.#step(watched, { kind: 'turn', ...seen });
     }
     if (isAnyCounted) this.#options.onCounted(counts);
   }

@@ -26,7 +26,7 @@ export function countAgain(
   const { source, hold, usage: before, state } = watched;
   try {
     const usage = source?.();
-    if (!usage) return { charge: state.charged, isRisen: false };
+    if (!usage || usage === before) return { charge: state.charged, isRisen: false };
     const charge = chargeOf(usage, hold.price);
     watched.usage = usage;
     const isRisen =
