@@ -13,7 +13,7 @@ const pool = new Pool(origin, {
   // Streams of HTTP/2 share connections.
   connections: allowH2 ? H2_CONNECTIONS : null,
   allowH2,
-  useH2c: allowH2 && origin.startsWith('http:'),
+  h2Options: { useH2c: allowH2 && origin.startsWith('http:') },
   // A certificate of the bench, made for this run.
   connect: { rejectUnauthorized: false },
 });
