@@ -35,7 +35,6 @@ export interface AppParts {
   clientStallMs: number;
   bodies: BodyQuota;
   bodyBytesMax: number;
-  passesFiles: boolean;
   counting: CountingLane;
   counts: CountRelay;
   stored: StoredRelay;
@@ -148,7 +147,6 @@ function serveCount(
       lane: parts.counting,
       relay: parts.counts,
       sealer: parts.sealer,
-      passesFiles: parts.passesFiles,
     }).finally(() => quota.leave());
   });
 }

@@ -153,12 +153,6 @@ export const configSchema = z.object({
   CONCURRENCY_PER_SUBSCRIPTION_MAX: count(1_000).describe(
     'Open requests of one subscription across the fleet.',
   ),
-  FILES_BY_ID: z
-    .enum(['refuse', 'pass'])
-    .default('refuse')
-    .describe(
-      "Requests that name files or vector stores of a provider's account by their ids, which all customers share: refuse, or pass where all of them may read every file.",
-    ),
   FAIL_OPEN_TOKENS: z.coerce
     .number()
     .int()

@@ -39,12 +39,13 @@ export {
 export { PROVIDERS } from './providers/registry.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
-export { errorOfStored, storedReferences } from './responses/stored-ids.ts';
+export { conversationBody } from './stored/conversation-body.ts';
+export { errorOfStored, storedReferences } from './stored/references.ts';
 export { readStoredResponse } from './responses/stored-response.ts';
 export type { StoredResponse } from './responses/stored-response.ts';
 export { openStoredStream } from './same-protocol/stored-stream.ts';
 export { withSealedIds } from './same-protocol/responses-exchange.ts';
-export { refuseFiles } from './fields/file-reference.ts';
+export { fieldName, fileReference, fileRefused } from './fields/file-reference.ts';
 export { premiumAsked } from './fields/premium-fields.ts';
 export type { FoundField } from './fields/found-field.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';

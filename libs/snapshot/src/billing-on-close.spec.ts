@@ -37,6 +37,7 @@ describe('stopsBillingOnClose', () => {
       maxConcurrency: null,
       stopsBillingOnClose,
       endpoints: null,
+      passesFileIds: false,
       enabled: true,
     });
     const compiled = (row: UpstreamRow) =>

@@ -82,6 +82,7 @@ function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
     max_concurrency: row.maxConcurrency,
     ...(row.stopsBillingOnClose !== null && { stops_billing_on_close: row.stopsBillingOnClose }),
     ...(row.endpoints !== null && { endpoints: [...row.endpoints] }),
+    ...(row.passesFileIds && { passes_file_ids: true }),
   };
 }
 

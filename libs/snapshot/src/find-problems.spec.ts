@@ -41,6 +41,7 @@ describe('findProblems', () => {
     maxConcurrency: null,
     stopsBillingOnClose: null,
     endpoints: null,
+    passesFileIds: false,
     enabled: true,
   };
   const path = {

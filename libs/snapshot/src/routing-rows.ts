@@ -60,6 +60,7 @@ export interface UpstreamRow {
   maxConcurrency: number | null;
   stopsBillingOnClose: boolean | null;
   endpoints: readonly FurtherEndpoint[] | null;
+  passesFileIds: boolean;
   enabled: boolean;
 }
 

@@ -123,6 +123,8 @@ export const snapshotUpstreamSchema = z.strictObject({
   stops_billing_on_close: z.boolean().optional(),
   /** The administrator's word on what it has beside every server of its protocol; absent: what is known of the host (`endpointsOf`), as earlier nodes do not know it. */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).optional(),
+  /** Requests may name files of the provider's account, which all customers share. Absent where they may not, as earlier nodes do not know it. */
+  passes_file_ids: z.boolean().optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
 

@@ -63,6 +63,7 @@ const upstream = fc.record({
   maxConcurrency: limit,
   stopsBillingOnClose: fc.option(fc.boolean(), { nil: null }),
   endpoints: fc.option(fc.subarray([...FURTHER_ENDPOINTS]), { nil: null }),
+  passesFileIds: fc.boolean(),
   enabled: fc.boolean(),
 });
 const route = fc.record({
@@ -258,10 +259,13 @@ describe('diffSnapshots', () => {
       maxConcurrency: null,
       stopsBillingOnClose: null,
       endpoints: null,
+      passesFileIds: false,
       enabled: true,
     };
     const compile = (row: UpstreamRow) =>
       compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
+    expect(compile({ ...base, passesFileIds: true }).upstreams[0]?.passes_file_ids).toBe(true);
+    expect(compile(base).upstreams[0]).not.toHaveProperty('passes_file_ids');
     const { upstreams } = diffSnapshots(
       compile(base),
       compile({

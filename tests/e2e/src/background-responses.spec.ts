@@ -309,6 +309,33 @@ test('an upstream that asks to be left alone is asked again no sooner than it sa
   }
 }, 20_000);
 
+test('a stream that its upstream answers whole has its beginning and ends there: it is no failure, is charged once, and is retrieved by its id', async () => {
+  let looks = 0;
+  const response = { id: 'resp_1', object: 'response', background: true, model: 'm', output: [] };
+  const usage = { input_tokens: 7, output_tokens: 5, total_tokens: 12 };
+  const upstream = await startLocalUpstream((reply, _, incoming) => {
+    looks += incoming.method === 'GET' ? 1 : 0;
+    const now = looks === 0 ? { status: 'queued' } : { status: 'completed', usage };
+    reply.writeHead(200, { 'content-type': 'application/json' });
+    return reply.end(JSON.stringify({ ...response, ...now }));
+  });
+  try {
+    const model = await native(upstream.baseUrl);
+    const { text, isBroken } = await readAll(await stream(model, 'hi'));
+    expect(isBroken).toBe(false);
+    const events = eventsOf(text);
+    expect(events.map(({ type }) => type)).toEqual(['response.created']);
+    expect(events[0].response).toMatchObject({ status: 'queued', background: true });
+    expect(events[0].response.id).toMatch(/^resp_tg/);
+    expect(await charged(model)).toBe(12);
+    const whole = await call('GET', `/v1/responses/${events[0].response.id}`);
+    expect(whole.body.status).toBe('completed');
+    expect(upstream.requests.filter(({ incoming }) => incoming.method === 'POST')).toHaveLength(1);
+  } finally {
+    await upstream.close();
+  }
+}, 20_000);
+
 test('an upstream that translates says by name that it has no background', async () => {
   const model = await node.addModel([{ baseUrl }], {}, BOUGHT);
   expect(await begin(model, 'hi')).toMatchObject({

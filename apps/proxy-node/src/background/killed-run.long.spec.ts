@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
@@ -156,6 +157,29 @@ describe('a response in the background is charged exactly once, by what its prov
       expect(TOKENS - (await node.settledBalance(model))).toBe(USAGE.total_tokens);
     } finally {
       await stop(second);
+    }
+  }, 60_000);
+
+  test('when its node is removed for good, and its journals are moved to a node that goes on', async () => {
+    const model = await native();
+    const removed = await start('node-removed', 'removed');
+    await begin(removed, model.name, false);
+    await kill(removed);
+    const staying = await start('node-staying', 'staying');
+    await stop(staying);
+    const data = node.environment['DATA_DIR'] ?? '';
+    const journals = join(data, 'removed', 'journals');
+    for (const name of await readdir(journals))
+      await rename(join(journals, name), join(data, 'staying', 'journals', name));
+    const again = await start('node-staying', 'staying');
+    try {
+      await looked();
+      expect((await balanceOf(model)).held).toBeGreaterThan(4_096);
+      isDone = true;
+      expect(TOKENS - (await node.settledBalance(model))).toBe(USAGE.total_tokens);
+      expect(await readdir(join(data, 'staying', 'journals'))).toEqual(['node-staying.0']);
+    } finally {
+      await stop(again);
     }
   }, 60_000);
 

@@ -5,7 +5,6 @@ import { countTokensGently } from '@tollgate/metering/token-counter';
 import {
   parseCountTokensInTurns,
   promptParts,
-  refuseFiles,
   type CountAsk,
   type CountingProtocol,
 } from '@tollgate/protocols';
@@ -13,7 +12,7 @@ import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
-import { routesToStored } from '../pipeline/stored-routes.ts';
+import { routesToFiles, routesToStored } from '../pipeline/stored-routes.ts';
 import { openerFor } from '../upstream/stored-ids.ts';
 import { modelNotFound } from '../refusals.ts';
 import type { CountingLane } from './counting-lane.ts';
@@ -34,7 +33,6 @@ export interface CountRequest {
   lane: CountingLane;
   relay: CountRelay;
   sealer: IdSealer;
-  passesFiles: boolean;
 }
 
 /**
@@ -54,7 +52,6 @@ export async function countTokensEndpoint(
     lane,
     relay,
     sealer,
-    passesFiles,
   }: CountRequest,
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
@@ -67,12 +64,11 @@ export async function countTokensEndpoint(
     await pause();
     return parseCountTokensInTurns(protocol, body, pause);
   });
-  if (!passesFiles) refuseFiles(protocol, ask.body);
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);
   const open = openerFor(sealer, [{ accountId }]);
   const routes = routesToStored(ask, index.candidates(model.id, protocol), open);
-  const candidates = routes.candidates.flat();
+  const candidates = routesToFiles(ask, routes.candidates).flat();
   const counted = await relay.count(candidates, {
     accountId,
     rid,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { IdSealer } from '@tollgate/contracts';
-import { isNative, type StoredIds } from '@tollgate/protocols';
+import { conversationBody, fieldName, isNative, type StoredIds } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { QuotaOfRequest } from '../http/body-quota.ts';
@@ -86,11 +86,13 @@ export async function storedEndpoint(
     .replace(':id', encodeURIComponent(place?.id ?? ''))
     .replace(':item', encodeURIComponent(item === undefined ? '' : opened(ids, item)));
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
+  const kept = { ids, passesFiles: upstream.passes_file_ids ?? false };
   const call: StoredCall = {
     upstream,
     method,
     path: native + queryOf(incoming, ids),
-    body: method === 'POST' ? await readBody(incoming, { bytesMax, take }) : null,
+    body:
+      method === 'POST' ? bodyFor(path, await readBody(incoming, { bytesMax, take }), kept) : null,
     rid,
     clientHeaders: incoming.headers,
     ids,
@@ -107,6 +109,20 @@ export async function storedEndpoint(
   if (path === CANCEL && running) guard.cancelled(running);
   return answer === true ? {} : answer;
 }
+
+/** A cancellation says nothing. What goes into a conversation is read as a request that uses it is. */
+function bodyFor(
+  path: string,
+  raw: Buffer,
+  kept: { ids: StoredIds; passesFiles: boolean },
+): Uint8Array {
+  if (path === CANCEL) return NOTHING;
+  const { bytes, strange } = conversationBody(raw, kept);
+  if (strange) throw storedNotFound(strange.id, fieldName(strange.path));
+  return bytes;
+}
+
+const NOTHING = new Uint8Array();
 
 /** A new conversation belongs to no model: it is stored by the first upstream that can, of the models that the caller is subscribed to. */
 function conversationsOf(

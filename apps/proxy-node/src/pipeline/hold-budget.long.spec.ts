@@ -274,7 +274,7 @@ describe.each(['openai', 'anthropic'] as const)(
     let upstream: LocalUpstream;
 
     beforeAll(async () => {
-      node = await startNodeUnderTest({ FILES_BY_ID: 'pass' });
+      node = await startNodeUnderTest();
       const { start, text, end } = ANSWERS[protocol];
       upstream = await startLocalUpstream(async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start);
@@ -293,7 +293,7 @@ describe.each(['openai', 'anthropic'] as const)(
     test('is covered while the answer goes on: the balance is not overdrawn', async () => {
       const balance = DOCUMENT + 6_000;
       const model = await node.addModel(
-        [{ baseUrl: upstream.baseUrl, protocol }],
+        [{ baseUrl: upstream.baseUrl, protocol, overrides: { passes_file_ids: true } }],
         { unbounded_input_tokens: DOCUMENT },
         balance,
       );

@@ -5,7 +5,6 @@ import {
   findUnsupported,
   parseAsk,
   parseAskInTurns,
-  refuseFiles,
   type Ask,
   type ClientProtocol,
 } from '@tollgate/protocols';
@@ -15,7 +14,7 @@ import { readBody } from '../http/read-body.ts';
 import { modelNotFound, Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
 import type { OpenStored } from '../upstream/stored-ids.ts';
-import { routesToStored } from './stored-routes.ts';
+import { routesToFiles, routesToStored } from './stored-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
 /** Parsed within a few milliseconds. */
@@ -38,7 +37,6 @@ export async function parse({
   index,
   receivedAtMs,
   open,
-  passesFiles,
   bytesMax,
   take,
 }: {
@@ -48,14 +46,11 @@ export async function parse({
   index: RoutingIndex;
   receivedAtMs: number;
   open: OpenStored;
-  /** Ids of files in the provider's account may be named by every customer. */
-  passesFiles: boolean;
   bytesMax: number;
   take: TakeQuota;
 }): Promise<Asked> {
   const raw = await readBody(incoming, { bytesMax, take });
   const ask = await askOf(protocol, raw, isCompaction);
-  if (!passesFiles) refuseFiles(protocol, ask.body);
   return routesFor(ask, { index, receivedAtMs, open });
 }
 
@@ -80,7 +75,8 @@ export function routesFor(
   if (!price) throw modelNotFound(ask.model);
   const all = index.candidates(model.id, protocol);
   if (all.length === 0) throw noRoute(index, model, protocol);
-  const { candidates, storedBy } = routesToStored(ask, all, open);
+  const { candidates: left, storedBy } = routesToStored(ask, all, open);
+  const candidates = routesToFiles(ask, left);
   refuseUncarried(ask, candidates);
   // Nothing could be held for what it may cost.
   if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');

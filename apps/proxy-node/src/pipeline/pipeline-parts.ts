@@ -16,7 +16,6 @@ import type { ReasoningRates } from './reasoning-rates.ts';
 
 export interface PipelineLimits {
   bodyBytesMax: number;
-  passesFiles: boolean;
   keepAliveMs: number;
   drain: DrainLimits;
 }

@@ -69,7 +69,6 @@ export class Pipeline {
       index,
       open: openerOf(presented),
       bytesMax: limits.bodyBytesMax,
-      passesFiles: limits.passesFiles,
       take,
     }).catch((error: unknown) => this.#afterAccess(presented, addressHex, error));
     const credentials = keysOf(asked, presented);

@@ -1,4 +1,11 @@
-import { isNative, storedReferences, type Ask } from '@tollgate/protocols';
+import {
+  fieldName,
+  fileRefused,
+  fileReference,
+  isNative,
+  storedReferences,
+  type Ask,
+} from '@tollgate/protocols';
 import { Refusal } from '../refusals.ts';
 import type { Candidate, CandidateGroups } from '../snapshot/routing-index.ts';
 import type { Credentials } from './authenticate.ts';
@@ -37,8 +44,20 @@ export function routesToStored(
   );
   const named = references[Math.max(0, strange)];
   if (left.length === 0 || (strange >= 0 && !isTranslated))
-    throw storedNotFound(named?.id ?? '', named?.path.join('.') ?? null);
+    throw storedNotFound(named?.id ?? '', named ? fieldName(named.path) : null);
   return { candidates: left, storedBy: isTranslated ? null : (first?.accountId ?? null) };
+}
+
+/** A request that names files of a provider's account goes to upstreams that let their customers do so. Throws InvalidRequest where none does. */
+export function routesToFiles(
+  ask: Pick<Ask, 'protocol' | 'body'>,
+  candidates: CandidateGroups,
+): CandidateGroups {
+  const file = fileReference(ask);
+  if (!file) return candidates;
+  const left = only(candidates, ({ upstream }) => upstream.passes_file_ids ?? false);
+  if (left.length === 0) throw fileRefused(file);
+  return left;
 }
 
 /** What goes on from an account's stored answers is that account's request alone. */

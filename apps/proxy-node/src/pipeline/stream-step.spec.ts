@@ -225,6 +225,17 @@ describe('an answer in the background', () => {
     expect(begun().kinds(STAYS)).toEqual(['end']);
   });
 
+  test('ends when its upstream has said in one piece that it makes the answer', () => {
+    const stream = new Stream({ isBackground: true });
+    expect(stream.kinds({ kind: 'upstream_ended' })).toEqual(['flush_reader']);
+    expect(stream.on({ kind: 'flushed' }, { backgroundId: 'resp_1' })).toEqual([
+      { kind: 'note_background' },
+      { kind: 'commit' },
+      { kind: 'end', outcome: 'completed', closing: 'finished' },
+    ]);
+    expect(stream.kinds({ kind: 'ended_early' })).toEqual([]);
+  });
+
   test('is severed when its upstream breaks off or the node stops: its error event would be false', () => {
     const stream = begun();
     expect(stream.kinds({ kind: 'upstream_ended' })).toEqual([]);

@@ -77,7 +77,7 @@ function stepOfRunning(state: Fields, event: RunningEvent, facts: StreamFacts): 
     case 'taken':
       return taken(state, facts, event.hasRest);
     case 'flushed':
-      return pass(state, reader, facts);
+      return flushed(state, reader, facts);
     case 'preamble_full':
       return WRITE;
     case 'upstream_ended':
@@ -106,6 +106,14 @@ function pass(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   // Its answer goes on without this stream, and without this client: no other upstream is asked for it.
   state.hasBegun = true;
   return [{ kind: 'note_background' }, ...passed(state, reader, facts)];
+}
+
+function flushed(state: Fields, reader: Reader, facts: StreamFacts): Actions {
+  const { hasBegun: hadBegun } = state;
+  const actions = pass(state, reader, facts);
+  if (hadBegun || !state.hasBegun || reader.state !== 'running') return actions;
+  // An answer in one piece, which says that it is made in the background: nothing more is streamed.
+  return [{ kind: 'note_background' }, { kind: 'commit' }, end(state, 'completed', 'finished')];
 }
 
 function passed(state: Fields, reader: Reader, facts: StreamFacts): Actions {

@@ -141,7 +141,6 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
     node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
     limits: {
       bodyBytesMax: config.BODY_BYTES_MAX,
-      passesFiles: config.FILES_BY_ID === 'pass',
       keepAliveMs: config.KEEP_ALIVE_MS,
       drain: {
         jsonMs: config.JSON_DRAIN_MS,
@@ -186,7 +185,6 @@ function openApp(
     trustedProxies: parseRanges(config.TRUSTED_PROXIES),
     clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
     bodyBytesMax: config.BODY_BYTES_MAX,
-    passesFiles: config.FILES_BY_ID === 'pass',
     cors: new Cors({ origins: config.CORS_ORIGINS, exposed: config.CORS_EXPOSED_HEADERS }),
     observer: Observer.of(tracing, config.ACCESS_LOG === 'on' ? log : null),
   });

@@ -2855,6 +2855,7 @@ export interface components {
                     max_concurrency: number | null;
                     stops_billing_on_close?: boolean;
                     endpoints?: ("responses" | "completions")[];
+                    passes_file_ids?: boolean;
                     has_api_key: boolean;
                 }[];
                 routes: {
@@ -3103,6 +3104,8 @@ export interface components {
             endpoints: ("responses" | "completions")[] | null;
             /** @description Endpoints whose requests and answers pass with their own bytes */
             has_endpoints: ("responses" | "completions")[];
+            /** @description Requests may name files, vector stores and skills of the provider's account by their ids. All customers of this upstream share them: each may read every one */
+            passes_file_ids: boolean;
             enabled: boolean;
             /**
              * Format: date-time
@@ -7469,6 +7472,7 @@ export interface operations {
                     max_concurrency?: number | null;
                     stops_billing_on_close?: boolean | null;
                     endpoints?: ("responses" | "completions")[] | null;
+                    passes_file_ids?: boolean;
                     enabled?: boolean;
                 };
             };
@@ -7556,6 +7560,7 @@ export interface operations {
                     max_concurrency?: number | null;
                     stops_billing_on_close?: boolean | null;
                     endpoints?: ("responses" | "completions")[] | null;
+                    passes_file_ids?: boolean;
                     enabled?: boolean;
                 };
             };

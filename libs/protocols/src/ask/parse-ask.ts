@@ -150,7 +150,18 @@ function* countSteps(protocol: CountingProtocol, raw: Uint8Array): Steps<CountAs
   return { protocol, raw, layout, body, model };
 }
 
-function* bodySteps(raw: Uint8Array): Steps<{ body: JsonRecord; layout: JsonLayout }> {
+/** The body of a call about what is stored. Throws `InvalidRequest`. */
+export function parseStoredBody(raw: Uint8Array): ReadBody {
+  return { raw, ...atOnce(bodySteps(raw)) };
+}
+
+export interface ReadBody {
+  raw: Uint8Array;
+  body: JsonRecord;
+  layout: JsonLayout;
+}
+
+function* bodySteps(raw: Uint8Array): Steps<Omit<ReadBody, 'raw'>> {
   if (hasTooManyValues(raw, VALUES_MAX))
     throw new InvalidRequest(`The request body holds more than ${VALUES_MAX} values.`, {
       code: 'invalid_json',

@@ -1,14 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ClientProtocol } from '../exchange.ts';
-import { refuseFiles } from './file-reference.ts';
+import { fileRefused, fileReference } from './file-reference.ts';
 
 const refused = (protocol: ClientProtocol, body: object): string | null => {
-  try {
-    refuseFiles(protocol, body as Record<string, unknown>);
-    return null;
-  } catch (error) {
-    return (error as { param: string }).param;
-  }
+  const path = fileReference({ protocol, body: body as Record<string, unknown> });
+  return path && fileRefused(path).param;
 };
 
 describe('a request that names a file of the account that all customers share is refused by the name of its field', () => {
@@ -70,6 +66,35 @@ describe('a request that names a file of the account that all customers share is
       'tools[0].container.file_ids',
     ],
     [
+      'messages',
+      {
+        messages: [],
+        container: { skills: [{ type: 'custom', skill_id: 's', version: 'latest' }] },
+      },
+      'container.skills[0].skill_id',
+    ],
+    [
+      'responses',
+      {
+        input: 'a',
+        tools: [{ type: 'shell', environment: { type: 'container_auto', file_ids: ['f'] } }],
+      },
+      'tools[0].environment.file_ids',
+    ],
+    [
+      'responses',
+      {
+        input: 'a',
+        tools: [
+          {
+            type: 'shell',
+            environment: { skills: [{ type: 'skill_reference', skill_id: 'skill_1' }] },
+          },
+        ],
+      },
+      'tools[0].environment.skills[0].skill_id',
+    ],
+    [
       'chat',
       user([{ type: 'hologram', hologram: { file_id: 'f' } }]),
       'messages[0].content[0].hologram.file_id',
@@ -89,6 +114,7 @@ describe('a request that names a file of the account that all customers share is
         messages: [],
         tools: [{ type: 'function', function: { name: 'n', parameters } }],
       },
+      { messages: [], container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] } },
       user([{ type: 'text', text: 'a', citations: [{ file_id: 'f' }] }]),
       user([
         {

@@ -1,5 +1,5 @@
-import type { ClientProtocol } from '../exchange.ts';
-import { isRecord, list, nonEmpty, text } from '../json/json-guard.ts';
+import type { Ask, InvalidRequest } from '../exchange.ts';
+import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupportedHere } from '../translation/unsupported.ts';
 
@@ -9,30 +9,42 @@ const TOOL_FILES = ['vector_store_ids', 'file_ids'];
 const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
 /** What a model or a client wrote, which names files as text alone. */
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);
+/** Type and id. */
+const VENDORS_SKILL = /^anthropic:|:openai-/;
 const PROVIDER_RESULT = /_tool_result$/;
 /** Of a part; real ones have two levels. */
 const DEPTH_MAX = 4;
 
-/** Throws `InvalidRequest` naming the first of them. */
-export function refuseFiles(protocol: ClientProtocol, body: JsonRecord): void {
-  const path = fileReference(protocol, body);
-  if (!path) return;
-  const param = path.join('.').replace(/\.(\d+)/g, '[$1]');
-  throw unsupportedHere(
+/** `input`, `0`, `id` -> `input[0].id`. */
+export function fieldName(path: readonly string[]): string {
+  return path.join('.').replace(/\.(\d+)/g, '[$1]');
+}
+
+/** Where a request names a file, a vector store or a skill of the provider's account. */
+export type FileReference = readonly string[];
+
+/** The refusal that names it. */
+export function fileRefused(path: FileReference): InvalidRequest {
+  const param = fieldName(path);
+  return unsupportedHere(
     param,
     param,
-    "files and vector stores of the provider's account are shared by all its customers; send the content itself",
+    "files, vector stores and skills of the provider's account are shared by all its customers; send the content itself",
   );
 }
 
 /**
- * Where a request names a file or a vector store of the provider's account; null where it does not. The gateway gives such ids to no one: a customer who has one
- * may have another customer's.
+ * The first one of a request; null where there is none. The gateway gives such ids to no one: a customer who has one may have another customer's.
  */
-function fileReference(protocol: ClientProtocol, body: JsonRecord): string[] | null {
-  const turns = protocol === 'responses' ? 'input' : 'messages';
+export function fileReference(
+  { protocol, body }: Pick<Ask, 'protocol' | 'body'>,
+  turns = protocol === 'responses' ? 'input' : 'messages',
+): FileReference | null {
   return (
-    inItems(body[turns], [turns]) ?? inItems(body['system'], ['system']) ?? inTools(body['tools'])
+    inItems(body[turns], [turns]) ??
+    inItems(body['system'], ['system']) ??
+    inTools(body['tools']) ??
+    inSkills(body['container'], ['container'])
   );
 }
 
@@ -40,12 +52,28 @@ function inTools(tools: unknown): string[] | null {
   for (const [at, tool] of list(tools).entries()) {
     if (!isRecord(tool)) continue;
     const path = ['tools', String(at)];
-    const { container } = tool;
     const found =
-      named(tool, path) ?? (isRecord(container) ? named(container, [...path, 'container']) : null);
+      named(tool, path) ?? inPlace(tool, 'container', path) ?? inPlace(tool, 'environment', path);
     if (found) return found;
   }
   return null;
+}
+
+/** Where a tool runs. */
+function inPlace(tool: JsonRecord, name: string, path: readonly string[]): string[] | null {
+  const place = tool[name];
+  const here = [...path, name];
+  return isRecord(place) ? (named(place, here) ?? inSkills(place, here)) : null;
+}
+
+/** Those that an account has uploaded, not the vendors' own. */
+function inSkills(container: unknown, path: readonly string[]): string[] | null {
+  const skills = list(record(container)['skills']);
+  const at = skills.findIndex((skill) => {
+    const { type, skill_id: id } = record(skill);
+    return nonEmpty(id) !== null && !VENDORS_SKILL.test(`${String(type)}:${String(id)}`);
+  });
+  return at === -1 ? null : [...path, 'skills', String(at), 'skill_id'];
 }
 
 function named(holder: JsonRecord, path: readonly string[]): string[] | null {

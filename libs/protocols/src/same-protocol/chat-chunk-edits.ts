@@ -1,3 +1,5 @@
+import type { StoredIds } from '../exchange.ts';
+import { editPaths } from '../json/edit-paths.ts';
 import { bufferOf, isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { findMember, layoutArray, layoutObject } from '../json/json-layout.ts';
@@ -5,6 +7,7 @@ import type { JsonLayout } from '../json/json-layout.ts';
 import { editObject } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
+import { sealedSounds } from '../stored/sealed-ids.ts';
 import type { Identity } from '../stream/made-identity.ts';
 
 export interface ChunkEdits {
@@ -13,6 +16,8 @@ export interface ChunkEdits {
   identity: Identity;
   /** all: leave usage alone. null: remove it unless it is null (it goes into a chunk of its own). none: the client did not ask for any. */
   keepsUsage: 'all' | 'null' | 'none';
+  /** Absent where nothing is stored. */
+  ids?: StoredIds | undefined;
   /** Choice indexes whose role was sent; grows. */
   choicesWithRole: Set<unknown>;
 }
@@ -29,14 +34,21 @@ export interface EditedChunk {
 export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
   const roles = roleEdits(chunk, edits.choicesWithRole);
-  if (roles.length === 0 && Object.keys(wanted).length === 0)
+  const sounds = edits.ids ? sealedSounds(chunk, { ids: edits.ids, member: 'delta' }) : [];
+  if (roles.length + sounds.length === 0 && Object.keys(wanted).length === 0)
     return { bytes: event.raw, layout: null, patches: [] };
   const { bytes, start } = chunkBytes(event);
   const layout = layoutObject(bytes, start);
   return {
     bytes,
     layout,
-    patches: layout ? [...editObject(layout, wanted), ...rolePatches(bytes, layout, roles)] : [],
+    patches: layout
+      ? [
+          ...editObject(layout, wanted),
+          ...rolePatches(bytes, layout, roles),
+          ...editPaths(bytes, layout, sounds),
+        ]
+      : [],
   };
 }
 

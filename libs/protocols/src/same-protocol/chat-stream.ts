@@ -1,7 +1,7 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { StreamSink, UpstreamError } from '../exchange.ts';
+import type { StoredIds, StreamSink, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { layoutObject } from '../json/json-layout.ts';
@@ -23,6 +23,8 @@ export interface ChatStreamOptions {
   /** The name the client asked for. */
   model: string;
   wantsStreamUsage: boolean;
+  /** Absent where nothing is stored. */
+  ids?: StoredIds | undefined;
   idSeed: string;
   sink: StreamSink;
 }
@@ -163,6 +165,7 @@ export class ChatStream extends StreamHandler {
     return editChunk(event, chunk, {
       model: this.options.model,
       identity: this.ownIdentity(),
+      ids: this.options.ids,
       keepsUsage,
       choicesWithRole: this.choicesWithRole,
     });

@@ -3,6 +3,7 @@ import type {
   CountExchange,
   Exchange,
   ExchangeRequest,
+  StoredIds,
   StreamSink,
 } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
@@ -10,6 +11,8 @@ import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { anthropicAnswers } from '../providers/anthropic/answers.ts';
 import { readJson } from '../providers/read-json.ts';
+import { openedIds } from '../stored/references.ts';
+import { sealedContainer } from '../stored/sealed-ids.ts';
 import { fieldEdits } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
@@ -20,27 +23,34 @@ const DEFAULT_VERSION = '2023-06-01';
 
 /** messages -> messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
 export function messagesExchange(request: ExchangeRequest): Exchange {
-  const { ask, clientHeaders, idSeed } = request;
+  const { ask, ids, clientHeaders, idSeed } = request;
   return {
     path: '/messages',
     requestBody: messagesRequest(request),
     requestHeaders: versionHeaders(clientHeaders),
-    readJson: (body) => readJson(body, anthropicAnswers, () => withModel(body, ask.model)),
+    readJson: (body) =>
+      readJson(body, anthropicAnswers, (answer) =>
+        withModel(body, ask.model, ids && sealedContainer(answer, { ids })),
+      ),
     openStream: (sink: StreamSink) =>
-      new EventStreamReader(new MessagesStream({ model: ask.model, idSeed, sink })),
+      new EventStreamReader(new MessagesStream({ model: ask.model, ids, idSeed, sink })),
   };
 }
 
 /** A count_tokens request for an upstream that counts by itself; answered `{"input_tokens": N}`. */
 export function messagesCount(
   ask: CountAsk,
-  { upstreamModel, clientHeaders }: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'>,
+  {
+    upstreamModel,
+    clientHeaders,
+    ids,
+  }: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'> & { ids: StoredIds },
 ): CountExchange {
   const model = { path: ['model'], text: JSON.stringify(upstreamModel) };
   return {
     path: '/messages/count_tokens',
     requestBody: applyPatches(ask.raw, [
-      ...editPaths(ask.raw, ask.layout, [model]),
+      ...editPaths(ask.raw, ask.layout, [model, ...openedIds(ask, ids)]),
       ...unsignedThinkingPatches(ask),
     ]),
     requestHeaders: versionHeaders(clientHeaders),
@@ -56,9 +66,10 @@ function versionHeaders(clientHeaders: ExchangeRequest['clientHeaders']): Record
 }
 
 function messagesRequest(request: ExchangeRequest): Uint8Array {
-  const { ask } = request;
+  const { ask, ids } = request;
+  const edits = [...fieldEdits(request, 'max_tokens'), ...(ids ? openedIds(ask, ids) : [])];
   return applyPatches(ask.raw, [
-    ...editPaths(ask.raw, ask.layout, fieldEdits(request, 'max_tokens')),
+    ...editPaths(ask.raw, ask.layout, edits),
     ...unsignedThinkingPatches(ask),
   ]);
 }

@@ -2,17 +2,20 @@ import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { StreamSink, UpstreamError } from '../exchange.ts';
+import type { StoredIds, StreamSink, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { findMember, layoutObject } from '../json/json-layout.ts';
-import { applyPatches, editObject } from '../json/json-splice.ts';
+import { editPaths } from '../json/edit-paths.ts';
+import type { PathEdit } from '../json/edit-paths.ts';
+import { layoutObject } from '../json/json-layout.ts';
+import { applyPatches } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
 import type { TypedRecord } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
+import { sealedContainer } from '../stored/sealed-ids.ts';
 import { MessagesTap } from '../providers/anthropic/messages-tap.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
 import { messageEvents } from './message-events.ts';
@@ -20,11 +23,13 @@ import { messageEvents } from './message-events.ts';
 export interface MessagesStreamOptions {
   /** The name the client asked for. */
   model: string;
+  /** Absent where nothing is stored. */
+  ids?: StoredIds | undefined;
   idSeed: string;
   sink: StreamSink;
 }
 
-/** messages -> messages. Only message_start's model value changes; unknown events, blocks and deltas pass (behaviour 7). */
+/** messages -> messages. Only message_start's model value and the id of a container change; unknown events, blocks and deltas pass (behaviour 7). */
 export class MessagesStream extends StreamHandler {
   readonly keepAlive = PING_EVENT;
   private readonly options: MessagesStreamOptions;
@@ -58,9 +63,7 @@ export class MessagesStream extends StreamHandler {
     if (value['type'] === 'message_stop') this.finish(out);
     if (this.state === 'failed') return;
     this.follow(value);
-    out.add(
-      value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw,
-    );
+    out.add(edited(event.raw, this.edits(value)));
   }
 
   protected writeEnd(_usage: TokenUsage, out: ByteOutput): void {
@@ -87,6 +90,17 @@ export class MessagesStream extends StreamHandler {
     out.addText(namedEvent({ type: 'message_stop' }));
   }
 
+  private edits({ type, message, delta }: JsonRecord): PathEdit[] {
+    const { ids, model } = this.options;
+    if (type === 'message_start')
+      return [
+        { path: ['message', 'model'], text: JSON.stringify(model) },
+        ...(ids ? sealedContainer(record(message), { ids, path: ['message'] }) : []),
+      ];
+    const isEnd = type === 'message_delta' && ids;
+    return isEnd ? sealedContainer(record(delta), { ids, path: ['delta'] }) : [];
+  }
+
   private follow(event: JsonRecord): void {
     const type = event['type'];
     if (type === 'message_start') this.hasStarted = true;
@@ -96,11 +110,9 @@ export class MessagesStream extends StreamHandler {
   }
 }
 
-function startWithModel(raw: Buffer, model: string): Uint8Array {
-  const outer = layoutObject(raw, raw.indexOf(0x7b));
-  const message = outer && findMember(outer, 'message');
-  const inner = message && layoutObject(raw, message.valueStart);
-  return inner ? applyPatches(raw, editObject(inner, { model: JSON.stringify(model) })) : raw;
+function edited(raw: Buffer, edits: readonly PathEdit[]): Uint8Array {
+  const layout = edits.length > 0 ? layoutObject(raw, raw.indexOf(0x7b)) : null;
+  return layout ? applyPatches(raw, editPaths(raw, layout, edits)) : raw;
 }
 
 /** A message_start of the gateway's own. LangChain adds both output counts up, so this one says 0 (docs/design/protocols.md#streams). */

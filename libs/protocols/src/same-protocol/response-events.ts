@@ -2,12 +2,15 @@ import { record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { TypedRecord } from '../sse/sse-format.ts';
 
+const UNDER_WAY: ReadonlySet<unknown> = new Set(['queued', 'in_progress']);
 const ENDS: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed']);
 
-/** The event stream that says what a whole response says; an error body becomes an error event. */
+/** The event stream that says what a whole response says; an error body becomes an error event. One that is made in the background has only begun. */
 export function responseEvents(response: JsonRecord): TypedRecord[] {
   if (!Array.isArray(response['output'])) return [{ ...response, type: 'error' }];
   const begun = { ...response, status: 'in_progress', output: [], usage: null };
+  if (response['background'] === true && UNDER_WAY.has(response['status']))
+    return [{ type: 'response.created', response, sequence_number: 0 }];
   const status = ENDS.has(response['status']) ? String(response['status']) : 'failed';
   const events: TypedRecord[] = [
     { type: 'response.created', response: begun },

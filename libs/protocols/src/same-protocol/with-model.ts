@@ -1,10 +1,18 @@
+import type { PathEdit } from '../json/edit-paths.ts';
+import { editPaths } from '../json/edit-paths.ts';
 import { findMember, layoutObject } from '../json/json-layout.ts';
-import { applyPatches, editObject } from '../json/json-splice.ts';
+import { applyPatches } from '../json/json-splice.ts';
 
-/** The body with its `model`, if it has one, replaced and no other byte changed. */
-export function withModel(body: Uint8Array, model: string): Uint8Array {
+/** The body with its `model`, if it has one, replaced, these members edited, and no other byte changed. */
+export function withModel(
+  body: Uint8Array,
+  model: string,
+  edits: readonly PathEdit[] = [],
+): Uint8Array {
   const layout = layoutObject(body);
-  return layout && findMember(layout, 'model')
-    ? applyPatches(body, editObject(layout, { model: JSON.stringify(model) }))
-    : body;
+  if (!layout) return body;
+  const named = findMember(layout, 'model')
+    ? [{ path: ['model'], text: JSON.stringify(model) }]
+    : [];
+  return applyPatches(body, editPaths(body, layout, [...named, ...edits]));
 }

@@ -38,7 +38,7 @@ export class EventStreamReader implements StreamReader {
     // After the finish, an event that was cut off takes nothing from the answer.
     if (last && !(this.handler.hasFinish && isCutOff(last)))
       this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
-    this.handler.onEnd(this.out);
+    if (!this.isMadeInBackground) this.handler.onEnd(this.out);
     return this.out.take();
   }
 
@@ -87,6 +87,12 @@ export class EventStreamReader implements StreamReader {
 
   get isUsageFinal(): boolean {
     return this.handler.isUsageFinal;
+  }
+
+  /** A JSON answer that says so is the whole of what there is to say now. */
+  private get isMadeInBackground(): boolean {
+    const { backgroundId, hasFinish } = this.handler;
+    return this.form === 'whole' && backgroundId !== null && !hasFinish;
   }
 
   private feed(bytes: Uint8Array): void {

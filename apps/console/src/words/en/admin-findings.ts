@@ -81,6 +81,7 @@ export const adminFindings = {
     idle_timeout_ms: 'Silence allowed',
     total_timeout_ms: 'Time of the whole answer',
     max_concurrency: 'Requests at once',
+    passes_file_ids: 'Ids of files',
     model_id: 'Model',
     upstream_id: 'Upstream',
     upstream_model: 'Name at the upstream',

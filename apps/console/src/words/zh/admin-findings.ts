@@ -64,6 +64,7 @@ export const adminFindings: typeof en.admin.findings = {
     idle_timeout_ms: '静默时限',
     total_timeout_ms: '完整回答时限',
     max_concurrency: '并发请求数',
+    passes_file_ids: '文件 ID',
     model_id: '模型',
     upstream_id: '上游',
     upstream_model: '上游中的名称',

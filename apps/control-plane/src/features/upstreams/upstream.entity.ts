@@ -51,6 +51,10 @@ export class Upstream {
   @Column({ type: 'text', array: true, nullable: true })
   endpoints: FurtherEndpoint[] | null;
 
+  /** Requests may name files of the provider's account. */
+  @Column({ name: 'passes_file_ids', type: 'boolean' })
+  passesFileIds: boolean;
+
   @Column({ type: 'boolean' })
   enabled: boolean;
 

@@ -43,6 +43,7 @@ export const createUpstreamSchema = z
       .max(FURTHER_ENDPOINTS.length)
       .nullable()
       .optional(),
+    passes_file_ids: z.boolean().optional(),
     enabled: z.boolean().optional(),
   })
   .meta({
@@ -102,6 +103,11 @@ export const upstreamResponseSchema = z
     has_endpoints: z
       .array(z.enum(FURTHER_ENDPOINTS))
       .describe('Endpoints whose requests and answers pass with their own bytes'),
+    passes_file_ids: z
+      .boolean()
+      .describe(
+        "Requests may name files, vector stores and skills of the provider's account by their ids. All customers of this upstream share them: each may read every one",
+      ),
     enabled: z.boolean(),
     created_at: timeField,
     updated_at: timeField,

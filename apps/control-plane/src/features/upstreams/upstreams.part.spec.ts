@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSecretBox } from '@tollgate/contracts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
 let plane: ControlPlane;
@@ -68,6 +69,18 @@ test('the endpoints of an upstream are known by its host, until the administrato
   expect((await put(['responses'])).body).toMatchObject({ has_endpoints: ['responses'] });
   expect((await put(['chat'])).status).toBe(400);
   expect((await put(null)).body).toMatchObject({ has_endpoints: ['responses', 'completions'] });
+});
+
+test('an upstream passes no ids of files until an administrator says so; nodes learn of it then', async () => {
+  const { body } = await admin('POST', '/upstreams', provider('files'));
+  expect(body.passes_file_ids).toBe(false);
+  const put = (passes_file_ids: unknown) =>
+    admin('PUT', `/upstreams/${body.id}`, { passes_file_ids });
+  expect((await put(true)).body.passes_file_ids).toBe(true);
+  const rows = await plane.dataSource.transaction(readRoutingRows);
+  expect(rows.upstreams.find(({ id }) => id === body.id)?.passesFileIds).toBe(true);
+  for (const wrong of [null, 'pass']) expect((await put(wrong)).status).toBe(400);
+  expect((await put(false)).body.passes_file_ids).toBe(false);
 });
 
 test('an upstream of a known provider closes streams, any other reads them on, until the administrator says otherwise', async () => {

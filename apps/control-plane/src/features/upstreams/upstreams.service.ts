@@ -221,6 +221,7 @@ export class UpstreamsService {
         stopsBillingOnClose: body.stops_billing_on_close,
       }),
       ...(body.endpoints !== undefined && { endpoints: body.endpoints }),
+      ...(body.passes_file_ids !== undefined && { passesFileIds: body.passes_file_ids }),
       ...(body.enabled !== undefined && { enabled: body.enabled }),
     };
   }
@@ -265,6 +266,7 @@ function toUpstreamResponse(row: Upstream): UpstreamResponse {
     has_endpoints: [
       ...endpointsOf({ protocol: row.protocol, base_url: row.baseUrl, endpoints: row.endpoints }),
     ],
+    passes_file_ids: row.passesFileIds,
     enabled: row.enabled,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

@@ -42,6 +42,7 @@ import { Restores1795344000000 } from './migrations/1795344000000-restores.ts';
 import { Erasure1795345000000 } from './migrations/1795345000000-erasure.ts';
 import { FormerNodeCredentials1795346000000 } from './migrations/1795346000000-former-node-credentials.ts';
 import { UsersNewest1795347000000 } from './migrations/1795347000000-users-newest.ts';
+import { UpstreamFileIds1795348000000 } from './migrations/1795348000000-upstream-file-ids.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -99,6 +100,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       Erasure1795345000000,
       FormerNodeCredentials1795346000000,
       UsersNewest1795347000000,
+      UpstreamFileIds1795348000000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

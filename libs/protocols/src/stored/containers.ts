@@ -1,0 +1,37 @@
+import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
+
+/** Where a value of /v1/responses names a container in which the provider runs code. */
+export interface NamedContainer {
+  path: readonly string[];
+  id: string;
+}
+
+/** The caller's own words, and figures. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['parameters', 'schema', 'format', 'logprobs']);
+/** An annotation of a part of an item of a response of an event has seven. */
+const DEPTH_MAX = 9;
+
+/** `container_id` at any depth: of calls, their environments and citations. */
+export function containersIn(value: unknown, path: readonly string[] = []): NamedContainer[] {
+  if (path.length > DEPTH_MAX) return [];
+  if (Array.isArray(value))
+    return value.flatMap((item: unknown, at) => containersIn(item, [...path, String(at)]));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    if (PASSED_OVER.has(name)) return [];
+    const id = name === 'container_id' ? nonEmpty(inner) : null;
+    return id === null ? containersIn(inner, [...path, name]) : [{ path: [...path, name], id }];
+  });
+}
+
+/** `tools[].container` where it is an id, and not a description of a new one. */
+export function containersOfTools(
+  tools: unknown,
+  path: readonly string[] = ['tools'],
+): NamedContainer[] {
+  const named = list(tools).flatMap((tool, at): NamedContainer[] => {
+    const id = nonEmpty(record(tool)['container']);
+    return id === null ? [] : [{ path: [...path, String(at), 'container'], id }];
+  });
+  return [...named, ...containersIn(tools, path)];
+}

@@ -1,0 +1,123 @@
+import { upstreamError } from '../errors/upstream-error.ts';
+import type { Ask, StoredIds, UpstreamError } from '../exchange.ts';
+import type { PathEdit } from '../json/edit-paths.ts';
+import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { containersIn, containersOfTools } from './containers.ts';
+
+/** What a provider has stored, as a request names it. */
+export interface StoredReference {
+  path: readonly string[];
+  id: string;
+  /** An item of the input: what other upstreams have made of an answer may be named so too. */
+  isItem: boolean;
+}
+
+/** Where a body has its items: a request, a conversation. */
+type ItemsOf = 'input' | 'items';
+
+/** What the upstream of a request must have stored itself, or keep for its account. */
+export function storedReferences({
+  protocol,
+  body,
+}: Pick<Ask, 'protocol' | 'body'>): StoredReference[] {
+  switch (protocol) {
+    case 'responses':
+      return ofResponses(body);
+    case 'messages':
+      return idOrHolder(body, 'container');
+    case 'chat':
+      return list(body['messages']).flatMap((message, at) =>
+        reference(record(record(message)['audio'])['id'], ['messages', String(at), 'audio', 'id']),
+      );
+    default:
+      return [];
+  }
+}
+
+function ofResponses(body: JsonRecord): StoredReference[] {
+  const { previous_response_id: previous, tools } = body;
+  return [
+    ...reference(previous, ['previous_response_id']),
+    ...idOrHolder(body, 'conversation'),
+    ...containersOfTools(tools).map((container) => ({ ...container, isItem: false })),
+    ...ofItems(body, 'input'),
+  ];
+}
+
+function ofItems(body: JsonRecord, name: ItemsOf): StoredReference[] {
+  const items = body[name];
+  return [
+    ...list(items).flatMap((value, at) => itemReference(record(value), [name, String(at)])),
+    ...containersIn(items, [name]).map((container) => ({ ...container, isItem: true })),
+  ];
+}
+
+/** Given by its id alone, or in an object. */
+function idOrHolder(body: JsonRecord, name: string): StoredReference[] {
+  const holder = body[name];
+  return isRecord(holder) ? reference(holder['id'], [name, 'id']) : reference(holder, [name]);
+}
+
+function reference(value: unknown, path: readonly string[]): StoredReference[] {
+  const id = nonEmpty(value);
+  return id === null ? [] : [{ path, id, isItem: false }];
+}
+
+function itemReference(item: JsonRecord, path: readonly string[]): StoredReference[] {
+  const member = REFERRING[text(item['type']) ?? ''];
+  const id = member === undefined ? null : nonEmpty(item[member]);
+  return member === undefined || id === null ? [] : [{ path: [...path, member], id, isItem: true }];
+}
+
+/** Items that stand for a stored one -> the member that names it. */
+const REFERRING: Readonly<Record<string, string>> = {
+  item_reference: 'id',
+  mcp_approval_response: 'approval_request_id',
+};
+
+/** An upstream's error as it concerns this request: that what it goes on from is gone is the request's end, and says nothing of the route. */
+export function errorOfStored(
+  ask: Pick<Ask, 'protocol' | 'body'>,
+  error: UpstreamError,
+): UpstreamError {
+  const { upstreamStatus, code } = error;
+  const isGone = upstreamStatus === 404 || code === 'previous_response_not_found';
+  return isGone && storedReferences(ask).length > 0
+    ? upstreamError('gone', { code: 'stored_not_found', upstreamStatus })
+    : error;
+}
+
+/** The edits that put native ids where a request has sealed ones. The id of an item that another upstream made is left out: the item itself is there. */
+export function openedIds(ask: Pick<Ask, 'protocol' | 'body'>, ids: StoredIds): PathEdit[] {
+  return opened(ask.body, 'input', { references: storedReferences(ask), ids });
+}
+
+/** The same for what is put into a conversation. `strange`: the first reference to what is not stored for its caller there. */
+export function openedItems(
+  body: JsonRecord,
+  ids: StoredIds,
+): { edits: PathEdit[]; strange: StoredReference | null } {
+  const references = ofItems(body, 'items');
+  const strange = references.find(({ id }) => ids.open(id) === null) ?? null;
+  return { edits: opened(body, 'items', { references, ids }), strange };
+}
+
+function opened(
+  body: JsonRecord,
+  name: ItemsOf,
+  { references, ids }: { references: readonly StoredReference[]; ids: StoredIds },
+): PathEdit[] {
+  const referring = new Set(references.map(({ path }) => path.join('.')));
+  const items = list(body[name]).flatMap((value, at): PathEdit[] => {
+    const id = nonEmpty(record(value)['id']);
+    const path = [name, String(at), 'id'];
+    if (id === null || referring.has(path.join('.')) || !ids.isSealed(id)) return [];
+    const native = ids.open(id);
+    return [{ path, text: native === null ? null : JSON.stringify(native) }];
+  });
+  return [
+    ...references.map(({ path, id }) => ({ path, text: JSON.stringify(ids.open(id) ?? id) })),
+    ...items,
+  ];
+}

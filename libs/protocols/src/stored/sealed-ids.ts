@@ -1,0 +1,76 @@
+import type { StoredIds } from '../exchange.ts';
+import type { PathEdit } from '../json/edit-paths.ts';
+import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { containersIn, containersOfTools } from './containers.ts';
+
+/** Where the items of an answer, of one of its events, of a list stand. */
+const ITEM_HOLDERS = ['output', 'data', 'item', 'part', 'annotation', 'environment'];
+
+/** The edits that seal the ids of a /v1/responses answer, whole or one event of it, and name the model as the client does. */
+export function sealedIds(
+  value: JsonRecord,
+  { ids, model }: { ids: StoredIds; model: string | null },
+): PathEdit[] {
+  const edits: PathEdit[] = [];
+  const seal = (holder: JsonRecord, path: readonly string[], name: string): void => {
+    const id = nonEmpty(holder[name]);
+    if (id !== null) edits.push({ path: [...path, name], text: JSON.stringify(ids.seal(id)) });
+  };
+  const sealAll = (path: readonly string[], items: unknown): void =>
+    list(items).forEach((item, at) => seal(record(item), [...path, String(at)], 'id'));
+  const sealObject = (holder: JsonRecord, path: readonly string[]): void => {
+    seal(holder, path, 'id');
+    seal(holder, path, 'previous_response_id');
+    seal(holder, path, 'container_id');
+    seal(record(holder['conversation']), [...path, 'conversation'], 'id');
+    sealAll([...path, 'output'], holder['output']);
+    for (const { path: at, id } of containersOf(holder, path))
+      edits.push({ path: at, text: JSON.stringify(ids.seal(id)) });
+    if (model !== null && typeof holder['model'] === 'string')
+      edits.push({ path: [...path, 'model'], text: JSON.stringify(model) });
+  };
+  sealObject(value, []);
+  for (const name of ['item_id', 'first_id', 'last_id']) seal(value, [], name);
+  sealAll(['data'], value['data']);
+  if (isRecord(value['item'])) seal(value['item'], ['item'], 'id');
+  if (isRecord(value['response'])) sealObject(value['response'], ['response']);
+  return edits;
+}
+
+function containersOf(holder: JsonRecord, path: readonly string[]) {
+  return [
+    ...ITEM_HOLDERS.flatMap((name) => containersIn(holder[name], [...path, name])),
+    ...containersOfTools(holder['tools'], [...path, 'tools']),
+  ];
+}
+
+/** The edit that seals the container of a message, or of the event of a stream that names it. */
+export function sealedContainer(
+  holder: JsonRecord,
+  { ids, path = [] }: { ids: StoredIds; path?: readonly string[] },
+): PathEdit[] {
+  const id = nonEmpty(record(holder['container'])['id']);
+  return id === null
+    ? []
+    : [{ path: [...path, 'container', 'id'], text: JSON.stringify(ids.seal(id)) }];
+}
+
+/** The edits that seal the ids of sound in a chat answer (`message`), or in a chunk of one (`delta`). */
+export function sealedSounds(
+  answer: JsonRecord,
+  { ids, member }: { ids: StoredIds; member: 'message' | 'delta' },
+): PathEdit[] {
+  return list(answer['choices']).flatMap((choice, at): PathEdit[] => {
+    const audio = record(record(record(choice)[member])['audio']);
+    const id = nonEmpty(audio['id']);
+    return id === null
+      ? []
+      : [
+          {
+            path: ['choices', String(at), member, 'audio', 'id'],
+            text: JSON.stringify(ids.seal(id)),
+          },
+        ];
+  });
+}
