@@ -14,6 +14,8 @@ export function shareControlPlane(
   options: PlaneOptions = {},
 ): void {
   start = () => startControlPlane(overrides, options);
+  // Suites of one worker share this module.
+  shared = undefined;
   afterAll(async () => (await shared)?.stop());
 }
 

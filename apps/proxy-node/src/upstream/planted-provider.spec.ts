@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import type { SnapshotModel } from '@tollgate/snapshot';

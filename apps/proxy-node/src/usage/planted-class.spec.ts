@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { expect, jest, test } from '@jest/globals';
 
 const PLANTED = {

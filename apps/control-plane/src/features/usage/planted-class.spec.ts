@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 

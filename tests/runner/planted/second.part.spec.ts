@@ -1,0 +1,4 @@
+import { takePart } from './kept.ts';
+import './failing.part.spec.ts';
+
+takePart('second');
