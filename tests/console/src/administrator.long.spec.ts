@@ -349,6 +349,53 @@ const MODEL = 'by-hand';
   );
 
   test(
+    'the log of activity names every action in words, and shows those of one kind alone',
+    async () => {
+      const { page } = visitor;
+      const { admin } = stage.tollgate;
+      await admin.register('unwanted', 'a sentence to remember');
+      const [user] = await admin.list('/users?q=unwanted');
+      await admin.call('POST', `/users/${Number(user?.id)}/reject`);
+      await visitor.go('/admin/activity');
+      const actions = page.locator('tbody td:nth-child(3)');
+      await actions.first().waitFor();
+      const shown = await actions.allTextContents();
+      expect(shown.filter((text) => /^[a-z_]+\.[a-z_]+$/.test(text))).toEqual([]);
+      await page.getByRole('combobox', { name: 'Action' }).selectOption('Account rejected');
+      await page.waitForURL(/action=user\.reject/);
+      await actions
+        .filter({ hasNotText: 'Account rejected' })
+        .first()
+        .waitFor({ state: 'detached' });
+      expect(new Set(await actions.allTextContents())).toEqual(new Set(['Account rejected']));
+    },
+    STORY_MS,
+  );
+
+  test(
+    'models are ordered by name, price and context window, those without one last',
+    async () => {
+      const { page } = visitor;
+      const { admin } = stage.tollgate;
+      await admin.createModel({ name: 'order-b', context_window: 8_000 });
+      await admin.createModel({ name: 'order-a' });
+      await admin.createModel({ name: 'order-c', context_window: 2_000 });
+      await visitor.go('/admin/models?q=order-');
+      const names = async (): Promise<string[]> =>
+        page.getByRole('link', { name: /^order-/ }).allTextContents();
+      await page.getByRole('link', { name: 'order-a' }).waitFor();
+      expect(await names()).toEqual(['order-a', 'order-b', 'order-c']);
+      await page.getByRole('button', { name: 'Context' }).click();
+      await page.waitForURL(/sort=-context/);
+      expect(await names()).toEqual(['order-b', 'order-c', 'order-a']);
+      await page.getByRole('button', { name: 'Context' }).click();
+      await page.waitForURL(/sort=context/);
+      expect(await names()).toEqual(['order-c', 'order-b', 'order-a']);
+    },
+    STORY_MS,
+  );
+
+  test(
     'a search keeps the letter that is typed while the one before is written into the address',
     async () => {
       const credentials = stage.tollgate.adminCredentials;

@@ -2,14 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { History } from 'lucide-react';
 import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
+import { SelectFilter } from '../../ui/field.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import type { Prefetch } from '../../page-module.ts';
+import { actionName, actionsNamed } from './actions.ts';
 
 const search = z.object({ action: withDefault(z.string(), ''), cursor: optional(z.string()) });
 
@@ -22,8 +23,8 @@ export const prefetch: Prefetch = (ask, { search: raw }) =>
   ask(activityQuery(questionOf(search.parse(raw))));
 
 export function Page() {
-  const { admin } = useWords();
-  const { activity } = admin;
+  const { words, language } = useSpeech();
+  const { activity } = words.admin;
   const [{ action, cursor }, change] = useSearchState(search);
   const list = useQuery(activityQuery(questionOf({ action, cursor })));
   return (
@@ -31,10 +32,11 @@ export function Page() {
       title={activity.title}
       purpose={activity.purpose}
       bar={
-        <SearchBox
+        <SelectFilter
           label={activity.filter}
           value={action}
-          onSearch={(text) => change({ action: text, cursor: undefined })}
+          options={[{ value: '', label: activity.all }, ...actionsNamed(language)]}
+          onChange={(name) => change({ action: name, cursor: undefined })}
         />
       }
     >
@@ -63,8 +65,8 @@ function ActivityTable({
   rows: readonly ActivityEntry[];
   isFiltered: boolean;
 }) {
-  const { admin } = useWords();
-  const { activity } = admin;
+  const { words, language } = useSpeech();
+  const { activity } = words.admin;
   const columns: Column<ActivityEntry>[] = [
     { id: 'at', header: activity.at, cell: ({ at }) => <Ago at={at} /> },
     {
@@ -72,7 +74,11 @@ function ActivityTable({
       header: activity.who,
       cell: ({ actor_name: name }) => <span className="foreign">{name ?? activity.system}</span>,
     },
-    { id: 'what', header: activity.what, cell: ({ action }) => <code>{action}</code> },
+    {
+      id: 'what',
+      header: activity.what,
+      cell: ({ action }) => <span title={action}>{actionName(action, language)}</span>,
+    },
     {
       id: 'target',
       header: activity.target,

@@ -12,12 +12,14 @@ import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { CreateModelDialog } from './model-dialogs.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
+import { inOrder, SORTS, type Prices } from './in-order.ts';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
+  sort: withDefault(z.enum(SORTS), 'name'),
   q: withDefault(z.string(), ''),
   shelf: optional(z.enum(['true', 'false'])),
   create: optional(z.literal('1')),
@@ -36,7 +38,7 @@ export const prefetch: Prefetch = (ask, { search: raw }) => {
 export function Page() {
   const { admin } = useWords();
   const { models } = admin;
-  const [{ q, shelf, create }, change] = useSearchState(search);
+  const [{ q, shelf, sort, create }, change] = useSearchState(search);
   const [isCreating, setCreating] = useState(create === '1');
   const list = useQuery(catalogueQuery(questionOf({ q, shelf })));
   const add = (
@@ -65,6 +67,8 @@ export function Page() {
           {({ data }) => (
             <ModelsTable
               rows={data}
+              sort={sort}
+              onSort={(next) => change({ sort: next })}
               empty={<NoModels isFiltered={q !== '' || shelf !== undefined} action={add} />}
             />
           )}
@@ -123,14 +127,40 @@ function ModelPrice({ of: price }: { of: PriceTag | null | undefined }) {
   return <Money amount={price.price_per_million} currency={price.currency} />;
 }
 
-function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.ReactNode }) {
-  const { admin } = useWords();
-  const { models } = admin;
+function ModelsTable({
+  rows,
+  sort,
+  onSort,
+  empty,
+}: {
+  rows: readonly Model[];
+  sort: string;
+  onSort: (sort: string) => void;
+  empty: React.ReactNode;
+}) {
+  const words = useWords();
+  const { models } = words.admin;
   const { data: market } = useQuery(marketQuery({}));
   const prices = new Map(market?.data.map((row) => [row.id, row.price]));
-  const columns: Column<Model>[] = [
+  return (
+    <Table
+      label={models.title}
+      columns={columnsOf(words, prices)}
+      rows={inOrder(rows, sort, prices)}
+      sort={sort}
+      onSort={onSort}
+      rowId={({ id }) => id}
+      rowTo={({ id }) => paths.adminModel(id)}
+      empty={empty}
+    />
+  );
+}
+
+function columnsOf({ admin: { models } }: Words, prices: Prices): Column<Model>[] {
+  return [
     {
       id: 'name',
+      sort: 'name',
       header: models.name,
       cell: (model) => (
         <>
@@ -146,6 +176,7 @@ function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.Rea
     { id: 'shelf', header: models.shelf, cell: (model) => <ShelfBadge of={model} /> },
     {
       id: 'price',
+      sort: 'price',
       header: models.price,
       align: 'right',
       from: 'sm',
@@ -160,6 +191,7 @@ function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.Rea
     },
     {
       id: 'context',
+      sort: 'context',
       header: models.context,
       align: 'right',
       from: 'md',
@@ -167,20 +199,11 @@ function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.Rea
     },
     {
       id: 'output',
+      sort: 'output',
       header: models.maxOutput,
       align: 'right',
       from: 'md',
       cell: ({ max_output_tokens: count }) => (count === null ? '–' : <Count count={count} />),
     },
   ];
-  return (
-    <Table
-      label={models.title}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      rowTo={({ id }) => paths.adminModel(id)}
-      empty={empty}
-    />
-  );
 }
