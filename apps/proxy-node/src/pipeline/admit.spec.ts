@@ -178,6 +178,7 @@ describe('what Redis said of a key last stands for it alone', () => {
     });
     const handle = {
       isBoundHeld: () => true,
+      more: () => undefined,
       count: () => undefined,
       room: () => 0,
       grow: () => undefined,

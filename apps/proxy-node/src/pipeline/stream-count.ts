@@ -26,9 +26,6 @@ export class StreamCount {
   readonly #askedAtMs = monotonicMs();
   #contentAtMs: number | null = null;
   #drainedFromTokens = 0;
-  /** What `soFar` said last, which holds until something comes. */
-  #said: { usage: TokenUsage; reported: TokenUsage | null; textTokens: number | null } | null =
-    null;
 
   /** `reader`: of this attempt, once there is one. `splice`: where it continues an answer, whose earlier usage then counts along. */
   constructor(
@@ -47,16 +44,13 @@ export class StreamCount {
     });
     this.sink = {
       output: (text) => this.#generated(text),
-      call: () => {
-        this.#said = null;
-        this.#tally.called(1);
-      },
+      call: () => this.#tally.called(1),
     };
   }
 
   /** What of a chunk reaches the client, and what must wait until the hold has grown. */
   readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
-    this.#said = null;
+    this.#context.hold.more();
     // What is made in the background is held for to its end, and ends with no hold.
     let taken = this.#context.onBackground ? chunk.length : this.#budget.take(chunk.length);
     if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
@@ -74,16 +68,8 @@ export class StreamCount {
     return this.#tally.costSoFar(this.#reported());
   }
 
-  /** The same object while nothing came: thousands of streams are asked ten times a second, and most of them are silent. */
   soFar(): TokenUsage {
-    const reported = this.#reader()?.usage ?? null;
-    const { textTokens } = this.#tally;
-    const said = this.#said;
-    if (said !== null && said.reported === reported && said.textTokens === textTokens)
-      return said.usage;
-    const usage = this.#whole(this.#tally.soFar(this.#reported()));
-    this.#said = { usage, reported, textTokens };
-    return usage;
+    return this.#whole(this.#tally.soFar(this.#reported()));
   }
 
   sawContent(): void {
@@ -155,7 +141,6 @@ export class StreamCount {
   }
 
   #generated(text: string): void {
-    this.#said = null;
     this.#tally.output(text);
     this.#budget.generated(text);
   }

@@ -109,11 +109,6 @@ export class Tally {
     return this.#outputChars;
   }
 
-  /** Of the prompt's text; null until it is tokenised. */
-  get textTokens(): number | null {
-    return this.#textTokens;
-  }
-
   /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
   soFar(reported: Reported): TokenUsage {
     const judged = this.#judged(reported);

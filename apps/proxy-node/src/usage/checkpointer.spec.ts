@@ -196,3 +196,20 @@ test('a node without running requests is not woken, and the next request is coun
   await time.pass(200);
   expect(counted).toEqual(['next']);
 });
+
+test('a stream that says when there is more is asked after that, and else once a second; another each time', async () => {
+  checkpointer = checkpointerOver({});
+  const asked = { silent: 0, pushed: 0 };
+  const silent = checkpointer.keep(openHold({ rid: 'silent', grantedTokens: 1_000 }));
+  const pushed = checkpointer.keep(openHold({ rid: 'pushed', grantedTokens: 1_000 }));
+  silent.count(() => ((asked.silent += 1), NO_USAGE));
+  pushed.count(() => ((asked.pushed += 1), NO_USAGE));
+  pushed.more();
+  await time.pass(400);
+  expect(asked).toEqual({ silent: 4, pushed: 1 });
+  pushed.more();
+  await time.pass(100);
+  expect(asked.pushed).toBe(2);
+  await time.pass(1_000);
+  expect(asked.pushed).toBe(3);
+});

@@ -15,7 +15,7 @@ import {
 import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { Timers } from '../timers.ts';
-import { countAgain, watchedHold, type Watched } from './watched-hold.ts';
+import { countAgain, countIfMore, note, watchedHold, type Watched } from './watched-hold.ts';
 
 const COUNT_INTERVAL_MS = 100;
 /** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
@@ -44,7 +44,7 @@ export interface CheckpointerOptions {
 /** A hold that is kept; `release` ends it. */
 export type KeptHold = Pick<
   HoldHandle,
-  'count' | 'counted' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'
+  'count' | 'more' | 'counted' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'
 > & {
   /** Its answer is made in the background from now on. */
   detached: () => void;
@@ -85,7 +85,8 @@ export class Checkpointer {
     turn?.set(hold.rid, watched);
     this.#began();
     return {
-      count: (source) => void (watched.source = source),
+      count: (source) => (note(watched, false), void (watched.source = source)),
+      more: () => note(watched, true),
       room: (usage) =>
         outputPaidBy(watched.state.heldTokens - chargeOf(usage, hold.price), hold.price),
       counted: () => (countAgain(watched, this.#options.log), watched.usage),
@@ -145,15 +146,15 @@ export class Checkpointer {
     const holds = this.#turns[this.#turn++ % TURNS];
     const counts: Record<string, JournalledCounts> = {};
     let isAnyCounted = false;
+    const now = this.#options.now();
     for (const watched of holds?.values() ?? []) {
-      const { charge, isRisen } = countAgain(watched, this.#options.log);
+      const { charge, isRisen } = countIfMore(watched, this.#options.log);
       if (isRisen) {
         counts[watched.hold.rid] = toCounts(watched.usage);
         isAnyCounted = true;
       }
       const seen = { charge, isEpochLost: this.#lostEpochs.has(watched.hold.epoch) };
-      if (!isTurnIdle(watched.state, seen, this.#options.now()))
-        this.#step(watched, { kind: 'turn', ...seen });
+      if (!isTurnIdle(watched.state, seen, now)) this.#step(watched, { kind: 'turn', ...seen });
     }
     if (isAnyCounted) this.#options.onCounted(counts);
   }

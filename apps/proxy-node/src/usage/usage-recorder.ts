@@ -28,6 +28,8 @@ export interface HoldHandle {
    * journal and before a checkpoint; never after `settle`. So a chunk costs nothing here, and tokenising is done in batches.
    */
   count(source: () => TokenUsage): void;
+  /** There is more to count than at the last look. A source that says so once is asked after it says so, and once a second. */
+  more(): void;
   /** What is counted by now. */
   counted(): TokenUsage;
   /**

@@ -10,12 +10,48 @@ export interface Watched {
   state: HoldState;
   source: (() => TokenUsage) | null;
   usage: TokenUsage;
+  /** The source says when there is more. */
+  isPushed: boolean;
+  hasMore: boolean;
+  /** Turns since the last look. */
+  unseenTurns: number;
   onGrown: (() => void) | null;
   onStop: ((reason: StopReason) => void) | null;
 }
 
 export function watchedHold(hold: OpenHold, state: HoldState): Watched {
-  return { hold, state, source: null, usage: NO_USAGE, onGrown: null, onStop: null };
+  return {
+    hold,
+    state,
+    source: null,
+    usage: NO_USAGE,
+    isPushed: false,
+    hasMore: true,
+    unseenTurns: 0,
+    onGrown: null,
+    onStop: null,
+  };
+}
+
+export function note(watched: Watched, isPushed: boolean): void {
+  watched.isPushed = isPushed;
+  watched.hasMore = true;
+}
+
+/** What becomes known without a chunk, such as the tokens of a long prompt, waits for so many turns: a second. */
+const UNSEEN_TURNS_MAX = 10;
+
+/** As `countAgain`, for a turn: a stream that was silent since its last look is left alone, as most of thousands are most of the time. */
+export function countIfMore(
+  watched: Watched,
+  log: Pick<Logger, 'warn'>,
+): { charge: number; isRisen: boolean } {
+  watched.unseenTurns += 1;
+  if (watched.isPushed && !watched.hasMore && watched.unseenTurns < UNSEEN_TURNS_MAX)
+    return { charge: watched.state.charged, isRisen: false };
+  watched.hasMore = false;
+  watched.unseenTurns = 0;
+  return countAgain(watched, log);
 }
 
 /** Reads the count of a stream: its charge, and whether anything rose since the last time. A count that fails must not take the timer, and with it every other stream's count, with it. */
@@ -26,7 +62,7 @@ export function countAgain(
   const { source, hold, usage: before, state } = watched;
   try {
     const usage = source?.();
-    if (!usage || usage === before) return { charge: state.charged, isRisen: false };
+    if (!usage) return { charge: state.charged, isRisen: false };
     const charge = chargeOf(usage, hold.price);
     watched.usage = usage;
     const isRisen =

@@ -3,7 +3,7 @@ import type { BeatOrder, BeatReport } from '../beat-order.ts';
 import { allowFiles, report } from '../bench-process.ts';
 import { CpuClock, memoryMb } from '../cpu.ts';
 import { NODE, startBare } from '../installation.ts';
-import type { Scene } from './scene.ts';
+import type { Scene, Subject } from './scene.ts';
 
 const STREAMS_PER_SECOND = 300;
 /** Of one process of load: two of these sockets are still far from a core. */
@@ -12,6 +12,8 @@ const SETTLE_MS = 5_000;
 const WATCH_MS = 15_000;
 const FILES_SPARE = 1_000;
 const KB = 1_024;
+/** A round of 9,000 takes two minutes. */
+const ROUNDS_MAX = 3;
 
 interface Target {
   pid: number;
@@ -29,37 +31,43 @@ interface Seen {
 }
 
 /** Many streams open on one node, an event a second each: what each event and each open stream costs beside the same streams through the bare proxy. */
-export const streams: Scene = async ({ subjects, floor, sizes }) => {
+export const streams: Scene = async (stage) => {
+  const { subjects, floor, sizes } = stage;
   allowFiles(sizes.streams + FILES_SPARE, [floor.upstream.pid]);
-  const proxy = await startBare(floor.upstream.url);
-  const bare = await watch({ ...proxy, keys: ['none'] }, sizes.streams);
-  proxy.stop();
-  for (const { installation, figures } of subjects) {
-    await installation.restartNode({ CONCURRENCY_PER_SUBSCRIPTION_MAX: String(sizes.streams) });
-    const { nodeUrl: url, keys } = installation;
-    const own = await watch({ pid: installation.pidOf(NODE), url, keys }, sizes.streams);
-    const name = `${sizes.streams.toLocaleString('en')} streams, an event a second`;
-    const dropped = Object.values(own.dropped).reduce((sum, count) => sum + count, 0);
-    for (const [reason, count] of Object.entries(own.dropped))
-      process.stderr.write(`  dropped ${count}: ${reason}\n`);
-    figures.add(`${name}: dropped`, 'streams', dropped);
-    figures.add(`${name}: events seen`, 'a second', (own.events * 1_000) / WATCH_MS);
-    figures.add(`${name}: memory of the bare proxy`, 'KB a stream', bare.streamKb);
-    figures.add(
-      `${name}: memory of the node beyond it`,
-      'KB a stream',
-      own.streamKb - bare.streamKb,
-    );
-    figures.add(`${name}: CPU of the bare proxy`, 'us an event', bare.eventMicros);
-    figures.add(`${name}: CPU of the node`, 'us an event', own.eventMicros);
-    figures.add(`${name}: lag of an event, bare proxy, p50`, 'ms', bare.lagP50Ms);
-    figures.add(`${name}: lag of an event, bare proxy, p99`, 'ms', bare.lagP99Ms);
-    figures.add(`${name}: lag of an event, node, p50`, 'ms', own.lagP50Ms);
-    figures.add(`${name}: lag of an event, node, p99`, 'ms', own.lagP99Ms);
-    await installation.restartNode({ CONCURRENCY_PER_SUBSCRIPTION_MAX: undefined });
-    await installation.audit();
+  for (let round = 0; round < Math.min(stage.rounds, ROUNDS_MAX); round += 1) {
+    const proxy = await startBare(floor.upstream.url);
+    const bare = await watch({ ...proxy, keys: ['none'] }, sizes.streams);
+    proxy.stop();
+    for (const subject of subjects) await measure(subject, bare, sizes.streams);
   }
 };
+
+async function measure(
+  { installation, figures }: Subject,
+  bare: Seen,
+  count: number,
+): Promise<void> {
+  await installation.restartNode({ CONCURRENCY_PER_SUBSCRIPTION_MAX: String(count) });
+  const { nodeUrl: url, keys } = installation;
+  const own = await watch({ pid: installation.pidOf(NODE), url, keys }, count);
+  for (const [reason, dropped] of Object.entries(own.dropped))
+    process.stderr.write(`  dropped ${dropped}: ${reason}\n`);
+  const dropped = Object.values(own.dropped).reduce((sum, one) => sum + one, 0);
+  const add = (name: string, unit: string, sample: number): void =>
+    figures.add(`${count.toLocaleString('en')} streams, an event a second: ${name}`, unit, sample);
+  add('dropped', 'streams', dropped);
+  add('events seen', 'a second', (own.events * 1_000) / WATCH_MS);
+  add('memory of the bare proxy', 'KB a stream', bare.streamKb);
+  add('memory of the node beyond it', 'KB a stream', own.streamKb - bare.streamKb);
+  add('CPU of the bare proxy', 'us an event', bare.eventMicros);
+  add('CPU of the node', 'us an event', own.eventMicros);
+  add('lag of an event, bare proxy, p50', 'ms', bare.lagP50Ms);
+  add('lag of an event, bare proxy, p99', 'ms', bare.lagP99Ms);
+  add('lag of an event, node, p50', 'ms', own.lagP50Ms);
+  add('lag of an event, node, p99', 'ms', own.lagP99Ms);
+  await installation.restartNode({ CONCURRENCY_PER_SUBSCRIPTION_MAX: undefined });
+  await installation.audit();
+}
 
 async function watch({ pid, url, keys }: Target, count: number): Promise<Seen> {
   // A socket to the client and one to the upstream.
