@@ -54,6 +54,42 @@ test('no further test file is longer than 300 lines', () => {
   expect(tooLong.filter((file) => !isProduct(file))).toEqual(TEST_FILES_TO_SPLIT);
 });
 
+/** What more takes is two services, or a part of one. */
+const CONSTRUCTOR_PARAMETERS_MAX = 8;
+
+/** How many parameters each constructor of this text has. */
+function constructorParameters(text: string): number[] {
+  return [...text.matchAll(/\bconstructor\(/g)].map(({ index, 0: { length } }) => {
+    let depth = 1;
+    let commas = 0;
+    let parameter = '';
+    for (let at = index + length; depth > 0 && at < text.length; at += 1) {
+      const sign = text.charAt(at);
+      if ('([{<'.includes(sign)) depth += 1;
+      // The arrow of a function type closes nothing.
+      if (')]}'.includes(sign) || (sign === '>' && text.charAt(at - 1) !== '=')) depth -= 1;
+      const isBetween = sign === ',' && depth === 1;
+      if (isBetween) commas += 1;
+      if (depth > 0) parameter = isBetween ? '' : parameter + sign;
+    }
+    return parameter.trim() === '' ? commas : commas + 1;
+  });
+}
+
+test('no constructor of the product takes more than eight parameters', () => {
+  const many = sources.filter(
+    (file) =>
+      isProduct(file) &&
+      constructorParameters(read(file)).some((count) => count > CONSTRUCTOR_PARAMETERS_MAX),
+  );
+  expect(many).toEqual([]);
+  const planted = `constructor(
+    @Inject(A) private readonly a: Map<string, number>, b: { c: C; d: D }, c: (x: X, y: Y) => void,
+    d: D, e: E, f: F, g: G, h: H, i = new I(),
+  ) {} constructor() {}`;
+  expect(constructorParameters(planted)).toEqual([9, 0]);
+});
+
 test('no file is named after nothing', () => {
   expect(
     tracked.filter((file) =>

@@ -18,11 +18,13 @@ import { LiveStatePump } from '../../../apps/control-plane/src/features/live-sta
 import { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../apps/control-plane/src/features/live-state/lost-tail.ts';
 import { AlteredCounts } from '../../../apps/control-plane/src/features/reconciliation/altered-counts.ts';
+import { BalanceRepairs } from '../../../apps/control-plane/src/features/reconciliation/balance-repairs.ts';
 import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
 import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { DroppedTelemetry } from '../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
+import { EventJudge } from '../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';
 import { KnownFacts } from '../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
 import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
 import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
@@ -57,7 +59,7 @@ const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resol
 /** The services of a control plane as they are shipped, on the models. */
 export function openServices({ world, host, redisLink, postgresLink, jobs, payOut }: ServiceParts) {
   const { redis, postgres, shards, parts } = world;
-  const alerts = NO_ALERTS as unknown as IngestParts[5];
+  const alerts = NO_ALERTS as unknown as IngestParts[4];
   const client = redisClient(redis, redisLink);
   const dataSource = dataSourceOver(postgres, postgresLink);
   const transactions = new Transactions(dataSource);
@@ -83,15 +85,17 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const days = parts.droppedDays(host);
   const ingest = parts.ingest(
     transactions,
-    new KnownFacts(dataSource),
-    new KnownWithdrawals(dataSource),
+    new EventJudge(
+      new KnownFacts(dataSource),
+      new KnownWithdrawals(dataSource),
+      new DroppedTelemetry(),
+      days,
+    ),
     tokens,
     new WithdrawalBooking(tokens, new LedgerService()),
     alerts,
     shardEpochs,
     new LateUsage(shardEpochs, tokens, live),
-    new DroppedTelemetry(),
-    days,
     host,
   );
   const journal = new JournalService(
@@ -123,15 +127,11 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       const undone = await jobs.undone();
       return [...ids].every((id) => !undone.has(id));
     },
-  } as unknown as ReconcilerParts[3];
+  } as unknown as ReconcilerParts[2];
   const reconciler = new Reconciler(
     dataSource,
-    transactions,
     records,
     backlog,
-    tokens,
-    live,
-    alerts as unknown as ReconcilerParts[6],
     new AlteredCounts(
       dataSource,
       transactions,
@@ -141,6 +141,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       tokens,
       alerts,
     ),
+    new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
     host,
   );
   const lostTail = new LostTail(redisLink as unknown as RedisConnection, transactions, pump, host);

@@ -17,6 +17,7 @@ import { TokenLedger } from '../../../../apps/control-plane/src/features/subscri
 import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { DroppedTelemetry } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
+import { EventJudge } from '../../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';
 import { KnownFacts } from '../../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
 import { KnownWithdrawals } from '../../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
 import { LateUsage } from '../../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
@@ -101,15 +102,17 @@ export function openSide({ source, seed, now }: SideParts) {
   const alerts = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
   const ingest = new UsageIngest(
     transactions,
-    new KnownFacts(dataSource),
-    new KnownWithdrawals(dataSource),
+    new EventJudge(
+      new KnownFacts(dataSource),
+      new KnownWithdrawals(dataSource),
+      new DroppedTelemetry(),
+      days,
+    ),
     tokens,
     new WithdrawalBooking(tokens, new LedgerService()),
-    alerts as unknown as IngestParts[5],
+    alerts as unknown as IngestParts[4],
     epochs,
     new LateUsage(epochs, tokens, live),
-    new DroppedTelemetry(),
-    days,
     host,
   );
   return {

@@ -27,12 +27,14 @@ import {
 } from './keys.dto.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysService } from './keys.service.ts';
+import { ListedKeys } from './listed-keys.service.ts';
 
 @ApiTags('keys')
 @Controller('keys')
 export class KeysController {
   constructor(
     private readonly keys: KeysService,
+    private readonly listed: ListedKeys,
     private readonly windows: KeyWindowsService,
   ) {}
 
@@ -40,7 +42,7 @@ export class KeysController {
   @Permission('user')
   @Answers('List keys; administrators see those of all accounts', pageOf(listedKeySchema))
   list(@FromCaller() caller: Caller, @Query({ schema: keyListSchema }) query: KeyList) {
-    return this.keys.list(caller, query);
+    return this.listed.list(caller, query);
   }
 
   @Post()
@@ -90,7 +92,7 @@ export class KeysController {
   @Permission('user')
   @Answers('One key', listedKeySchema)
   get(@FromCaller() caller: Caller, @IdPath() id: number) {
-    return this.keys.get(caller, id);
+    return this.listed.get(caller, id);
   }
 
   @Get(':id/windows')

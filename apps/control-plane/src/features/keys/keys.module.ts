@@ -8,12 +8,13 @@ import { KeyLastUses } from './key-last-uses.service.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysController } from './keys.controller.ts';
 import { KeysService } from './keys.service.ts';
+import { ListedKeys } from './listed-keys.service.ts';
 import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule, CeilingsModule],
   controllers: [KeysController],
-  providers: [KeysService, KeyLastUses, KeyWindowsService, TemporaryKeysService],
+  providers: [KeysService, ListedKeys, KeyLastUses, KeyWindowsService, TemporaryKeysService],
   exports: [KeysService, TemporaryKeysService],
 })
 export class KeysModule {}

@@ -8,7 +8,6 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
-import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency, type IdempotentRequest } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -17,13 +16,10 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { isModelAllowed } from './allowed-models.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import { columnsOf, toKeyResponse } from './key-columns.ts';
-import { KeyLastUses } from './key-last-uses.service.ts';
 import type {
   CreatedKeyResponse,
   CreateKey,
-  KeyList,
   KeyResponse,
-  ListedKey,
   RotateKey,
   UpdateKey,
 } from './keys.dto.ts';
@@ -43,45 +39,9 @@ export class KeysService {
     private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
-    private readonly lastUses: KeyLastUses,
     private readonly ceilings: CeilingsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
-
-  async list(caller: Caller, query: KeyList): Promise<Page<ListedKey>> {
-    const userId = await this.scope.resolveList(caller, query.user_id);
-    const builder = this.keys
-      .createQueryBuilder('key')
-      .where("key.status <> 'deleted' AND key.playgroundSid IS NULL");
-    if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
-    if (query.status !== undefined)
-      builder.andWhere('key.status = :status', { status: query.status });
-    const page = await readPage(builder, query, {
-      columns: { id: 'key.id', name: 'key.name', created_at: 'key.createdAt' },
-      search: ['key.name', 'key.keyPrefix'],
-      map: toKeyResponse,
-    });
-    return { ...page, data: await this.withUse(page.data) };
-  }
-
-  async get(caller: Caller, id: number): Promise<ListedKey> {
-    const [key] = await this.withUse([(await this.find(caller, id)).response]);
-    if (!key) throw noSuch('key', id);
-    return key;
-  }
-
-  private async withUse(keys: readonly KeyResponse[]): Promise<ListedKey[]> {
-    const uses = await this.lastUses.of(keys);
-    const limits = await this.ceilings.inForce(keys.map(({ id }) => id));
-    return keys.map((key) => {
-      const { rpm, rph, rpd } = limits.get(key.id) ?? key;
-      return {
-        ...key,
-        last_used_at: uses.get(key.id) ?? null,
-        limits_in_force: { rpm, rph, rpd },
-      };
-    });
-  }
 
   async find(caller: Caller, id: number): Promise<FoundKey> {
     const [found] = await this.findVisible(caller, [id]);

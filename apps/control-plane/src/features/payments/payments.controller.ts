@@ -17,6 +17,7 @@ import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
+import { PaymentNotices } from './payment-notices.ts';
 import {
   paymentEntrySchema,
   paymentResponseSchema,
@@ -35,6 +36,7 @@ export class PaymentsController {
   constructor(
     private readonly payments: PaymentsService,
     private readonly payouts: PayoutsService,
+    private readonly notices: PaymentNotices,
   ) {}
 
   @Get('wallet/payments')
@@ -93,6 +95,6 @@ export class PaymentsController {
     @Req() request: RawBodyRequest<Request>,
     @Headers('stripe-signature') signature: string | undefined,
   ) {
-    return this.payments.takeNotice('stripe', request.rawBody ?? Buffer.alloc(0), signature);
+    return this.notices.take('stripe', request.rawBody ?? Buffer.alloc(0), signature);
   }
 }

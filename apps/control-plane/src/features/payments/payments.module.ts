@@ -9,6 +9,8 @@ import { Payment } from './payment.entity.ts';
 import { PaymentsController } from './payments.controller.ts';
 import { Payout } from './payout.entity.ts';
 import { PayoutSender } from './payout-sender.ts';
+import { PaymentNotices } from './payment-notices.ts';
+import { PayoutSettlement } from './payout-settlement.ts';
 import { PayoutsService } from './payouts.service.ts';
 import { PaymentsService } from './payments.service.ts';
 import { SandboxProvider } from './sandbox-provider.ts';
@@ -26,6 +28,8 @@ import { StripeProvider } from './stripe-provider.ts';
     PaymentsService,
     PayoutsService,
     PayoutSender,
+    PayoutSettlement,
+    PaymentNotices,
     { provide: PAYMENT_PROVIDER, inject: [CONFIG], useFactory: chooseProvider },
   ],
   exports: [PayoutsService],

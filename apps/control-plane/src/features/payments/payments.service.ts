@@ -5,7 +5,6 @@ import type { EntityManager, Repository } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
-import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
@@ -21,18 +20,15 @@ import {
   type PaymentsQuery,
   type RechargeBody,
 } from './payments.dto.ts';
-import { PayoutsService } from './payouts.service.ts';
 
 @Injectable()
 export class PaymentsService {
   constructor(
     @InjectRepository(Payment) private readonly payments: Repository<Payment>,
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
-    private readonly payouts: PayoutsService,
     private readonly ledger: LedgerService,
     private readonly scope: AccountScope,
     private readonly idempotency: Idempotency,
-    private readonly transactions: Transactions,
     private readonly activity: ActivityService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -92,22 +88,8 @@ export class PaymentsService {
     );
   }
 
-  /** A provider's own word. Genuine ones are answered 200 even when they change nothing, or the provider would repeat them for days. */
-  async takeNotice(
-    providerName: string,
-    rawBody: Buffer,
-    signature: string | undefined,
-  ): Promise<{ received: true }> {
-    const { provider } = this;
-    if (provider?.name !== providerName || !provider.readNotice) throw new Refusal('not_found');
-    const notice = provider.readNotice(rawBody, signature);
-    if (notice.kind === 'payout_failed') await this.payouts.failed(providerName, notice);
-    else if (notice.kind !== 'other')
-      await this.transactions.run((tx) => this.apply(tx, providerName, notice));
-    return { received: true };
-  }
-
-  private async apply(
+  /** Books what the provider reports of a payment, once. */
+  async apply(
     tx: EntityManager,
     providerName: string,
     notice: Extract<PaymentNotice, { kind: 'paid' | 'failed' }>,

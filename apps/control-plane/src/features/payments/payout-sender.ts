@@ -12,6 +12,7 @@ import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
+import { PayoutSettlement } from './payout-settlement.ts';
 import { PayoutsService } from './payouts.service.ts';
 
 const LOOK_EVERY_MS = 30_000;
@@ -55,8 +56,9 @@ export class PayoutSender implements OnApplicationBootstrap, BeforeApplicationSh
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
-    private readonly payouts: PayoutsService,
+    private readonly settlement: PayoutSettlement,
     private readonly alerts: AlertsService,
+    payouts: PayoutsService,
   ) {
     payouts.listen(() => this.loop.wakeWithin(0));
   }
@@ -96,7 +98,7 @@ export class PayoutSender implements OnApplicationBootstrap, BeforeApplicationSh
         amount,
         currency,
       });
-      if (paidBack) await this.payouts.settle(payoutId, paidBack);
+      if (paidBack) await this.settlement.settle(payoutId, paidBack);
     } catch (error) {
       this.logger.warn(error, `payout ${payoutId} has no outcome yet`);
       await this.note(claimed);

@@ -6,21 +6,13 @@ import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
-import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
+import { afterCommit } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
-import { ActivityService, SYSTEM, type Actor } from '../activity/activity.service.ts';
-import { AlertsService } from '../alerts/alerts.service.ts';
-import { LedgerService } from '../wallet/ledger.service.ts';
 import { WalletCorrections } from '../wallet/wallet-corrections.ts';
 import type { WithdrawBody } from '../wallet/wallet.dto.ts';
-import {
-  PAYMENT_PROVIDER,
-  type PaidBack,
-  type PaymentNotice,
-  type PaymentProvider,
-} from './payment-provider.ts';
+import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
 import { Payout } from './payout.entity.ts';
 import {
@@ -40,7 +32,7 @@ interface Part {
   amount: bigint;
 }
 
-/** Money that leaves a wallet. Through the provider it leaves the wallet first; what the provider does not pay comes back, once. */
+/** Money that leaves a wallet. Through the provider it leaves the wallet first; PayoutSettlement returns what the provider does not pay. */
 @Injectable()
 export class PayoutsService {
   private readonly onAdded: (() => void)[] = [];
@@ -49,12 +41,8 @@ export class PayoutsService {
     @InjectRepository(Payout) private readonly payouts: Repository<Payout>,
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
     private readonly corrections: WalletCorrections,
-    private readonly ledger: LedgerService,
     private readonly scope: AccountScope,
     private readonly idempotency: Idempotency,
-    private readonly transactions: Transactions,
-    private readonly activity: ActivityService,
-    private readonly alerts: AlertsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -110,69 +98,6 @@ export class PayoutsService {
   async pendingOf(tx: EntityManager, userId: number): Promise<Micros> {
     const rows = await tx.getRepository(Payout).findBy({ userId, status: 'pending' });
     return micros(rows.reduce((sum, { amount }) => sum + amount, 0n));
-  }
-
-  /** The provider's answer. Of a payout that is settled already it changes nothing. */
-  async settle(payoutId: number, paidBack: PaidBack): Promise<void> {
-    await this.transactions.run(async (tx) => {
-      const payout = await tx
-        .getRepository(Payout)
-        .findOne({ where: { id: payoutId }, lock: { mode: 'pessimistic_write' } });
-      if (payout?.status !== 'pending') return;
-      if (paidBack.kind === 'refused') return this.giveBack(tx, payout, paidBack.reason);
-      await this.end(tx, payout, {
-        status: 'paid',
-        providerReference: paidBack.reference,
-        failure: null,
-      });
-    });
-  }
-
-  /** A provider's later word about a payout that it had accepted. */
-  async failed(
-    provider: string,
-    { payoutId, paymentReference, reason }: Extract<PaymentNotice, { kind: 'payout_failed' }>,
-  ): Promise<void> {
-    await this.transactions.run(async (tx) => {
-      const payment = await tx
-        .getRepository(Payment)
-        .findOneBy({ provider, providerReference: paymentReference });
-      const payout = await tx
-        .getRepository(Payout)
-        .findOne({ where: { id: payoutId }, lock: { mode: 'pessimistic_write' } });
-      // Not ours, or returned already.
-      if (!payment || payout?.paymentId !== payment.id || payout.status === 'failed') return;
-      await this.giveBack(tx, payout, reason);
-    });
-  }
-
-  private async giveBack(tx: EntityManager, payout: Payout, reason: string): Promise<void> {
-    await this.ledger.post(tx, {
-      kind: 'payout_return',
-      reference: `payout:${payout.id}`,
-      actorUserId: null,
-      note: reason,
-      entries: [
-        { account: { kind: 'payments' }, amount: micros(-payout.amount) },
-        { account: { kind: 'wallet', userId: payout.userId }, amount: micros(payout.amount) },
-      ],
-    });
-    await this.end(tx, payout, { status: 'failed', failure: reason });
-  }
-
-  private async end(
-    tx: EntityManager,
-    payout: Payout,
-    change: Pick<Payout, 'status' | 'failure'> & Partial<Payout>,
-  ): Promise<void> {
-    await tx.getRepository(Payout).save({ ...payout, ...change, settledAt: new Date() });
-    await this.alerts.resolve(tx, { rule: 'payout_unsettled', subject: `payout:${payout.id}` });
-    const actor: Actor = { ...SYSTEM, username: payout.provider };
-    this.activity.record(tx, actor, {
-      action: `payout.${change.status}`,
-      target: { kind: 'payout', id: payout.id },
-      after: { user_id: payout.userId, amount: formatAmount(payout.amount) },
-    });
   }
 
   /** Newest payments first: a provider refunds an old one less surely. The payments stay locked, so that two withdrawals count each other. */

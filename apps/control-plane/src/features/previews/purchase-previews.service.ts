@@ -15,7 +15,7 @@ import { KeysService } from '../keys/keys.service.ts';
 import { ModelsService } from '../models/models.service.ts';
 import { PricingService } from '../models/pricing.service.ts';
 import { RefundPreviewService } from '../subscriptions/refund-preview.service.ts';
-import { SubscriptionsService } from '../subscriptions/subscriptions.service.ts';
+import { MySubscriptions } from '../subscriptions/my-subscriptions.service.ts';
 import { WalletService } from '../wallet/wallet.service.ts';
 import { boundedCost } from './bounded-cost.ts';
 import {
@@ -35,7 +35,7 @@ export class PurchasePreviews {
     private readonly scope: AccountScope,
     private readonly models: ModelsService,
     private readonly pricing: PricingService,
-    private readonly subscriptions: SubscriptionsService,
+    private readonly subscriptions: MySubscriptions,
     private readonly refunds: RefundPreviewService,
     private readonly wallets: WalletService,
     private readonly keys: KeysService,

@@ -5,6 +5,7 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ConfigCheck } from './config-check.ts';
 import { FinalProofs } from './final-proofs.ts';
+import { FleetStatusService } from './fleet-status.service.ts';
 import { FleetSync } from './fleet-sync.ts';
 import { NodeRepository } from './node-repository.ts';
 import { NodeDumps } from './node-dumps.ts';
@@ -23,6 +24,7 @@ import { UpstreamWatch } from './upstream-watch.ts';
   providers: [
     ProxyNodesService,
     ProxyService,
+    FleetStatusService,
     NodeRegistry,
     NodeRepository,
     FinalProofs,

@@ -13,19 +13,23 @@ import {
   statsRowsSchema,
   statsSchema,
 } from './node-answers.ts';
+import { FleetStatusService } from './fleet-status.service.ts';
 import { dumpSchema, nodeScopeSchema, type DumpQuery, type NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyService } from './proxy.service.ts';
 
 @ApiTags('proxy')
 @Controller('proxy')
 export class ProxyController {
-  constructor(private readonly proxy: ProxyService) {}
+  constructor(
+    private readonly proxy: ProxyService,
+    private readonly fleet: FleetStatusService,
+  ) {}
 
   @Get('status')
   @Permission('admin')
   @Answers('What is published and what every node runs', fleetStatusSchema)
   status(@Query({ schema: nodeScopeSchema }) scope: NodeScope) {
-    return this.proxy.status(scope);
+    return this.fleet.status(scope);
   }
 
   @Post('start')
@@ -63,21 +67,21 @@ export class ProxyController {
   @Permission('admin')
   @Answers('In-memory tables of every worker', statsSchema)
   stats(@Query({ schema: nodeScopeSchema }) scope: NodeScope) {
-    return this.proxy.stats(scope);
+    return this.fleet.stats(scope);
   }
 
   @Get('stats/dict')
   @Permission('admin')
   @Answers('Rows of one in-memory table, secrets redacted', statsRowsSchema)
   statsRows(@Query({ schema: dumpSchema }) query: DumpQuery) {
-    return this.proxy.statsRows(query);
+    return this.fleet.statsRows(query);
   }
 
   @Get('health')
   @Permission('admin')
   @Answers('Which nodes serve what is published', fleetHealthSchema)
   health(@Query({ schema: nodeScopeSchema }) scope: NodeScope) {
-    return this.proxy.health(scope);
+    return this.fleet.health(scope);
   }
 
   @Post('sync-config')

@@ -17,14 +17,11 @@ import { z } from 'zod';
 import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
-import { Transactions } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
-import { AlertsService } from '../alerts/alerts.service.ts';
-import { LiveStateService } from '../live-state/live-state.service.ts';
-import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
 import { AlteredCounts, unreadable, type Subscription } from './altered-counts.ts';
+import { BalanceRepairs } from './balance-repairs.ts';
 import { driftsAt, isAfter } from './drift.ts';
 
 const EVERY_MS = 5 * 60_000;
@@ -65,13 +62,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly transactions: Transactions,
     private readonly records: LiveRecords,
     private readonly backlog: QueueBacklog,
-    private readonly tokens: TokenLedger,
-    private readonly live: LiveStateService,
-    private readonly alerts: AlertsService,
     private readonly altered: AlteredCounts,
+    private readonly repairs: BalanceRepairs,
     @Optional() private readonly host: Host = new Host(),
   ) {
     this.startedAtMs = host.monotonicMs();
@@ -231,29 +225,11 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async repair(id: number, tokens: number): Promise<void> {
-    const message = `Subscription ${id}: Redis was ${Math.abs(tokens)} tokens ${tokens > 0 ? 'below' : 'above'} the ledger; it has been repaired`;
-    this.logger.error(message);
-    await this.transactions.run(async (tx) => {
-      await this.tokens.correctLive(tx, await this.tokens.lockOne(tx, id), {
-        delta: tokens,
-        kind: 'reconciliation',
-      });
-      await this.alerts.raise(tx, {
-        rule: 'drift',
-        subject: `subscription:${id}`,
-        message,
-        detail: { tokens },
-      });
-      await this.live.creditAdded(tx, id);
-    });
+    await this.repairs.repair(id, tokens);
     this.repaired.add(id);
   }
 
   private async noteClean(id: number): Promise<void> {
-    if (!this.repaired.delete(id)) return;
-    await this.alerts.resolve(this.dataSource.manager, {
-      rule: 'drift',
-      subject: `subscription:${id}`,
-    });
+    if (this.repaired.delete(id)) await this.repairs.noteClean(id);
   }
 }

@@ -3,13 +3,14 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { AlteredCounts } from './altered-counts.ts';
+import { BalanceRepairs } from './balance-repairs.ts';
 import { ClosedBalances } from './closed-balances.ts';
 import { Reconciler } from './reconciler.service.ts';
 import { UseGuard } from './use-guard.ts';
 
 @Module({
   imports: [AlertsModule, LiveStateModule, SubscriptionsModule],
-  providers: [AlteredCounts, Reconciler, UseGuard, ClosedBalances],
+  providers: [AlteredCounts, BalanceRepairs, Reconciler, UseGuard, ClosedBalances],
   exports: [Reconciler, UseGuard],
 })
 export class ReconciliationModule {}

@@ -13,9 +13,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveBalances, type LiveBalance } from '../live-state/live-balances.ts';
-import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { LedgerService } from '../wallet/ledger.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 
@@ -91,12 +89,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     private readonly tokens: TokenLedger,
     private readonly alerts: AlertsService,
     private readonly liveState: LiveStateService,
-    ledger: LedgerService,
-    writer: LiveRecordWriter,
-  ) {
-    writer.listen({ credited: async (subscriptionId) => this.consider([subscriptionId]) });
-    ledger.onWalletCredited((userId) => this.rearm(userId));
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
     this.loop.start();
@@ -132,7 +125,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   }
 
   /** Money has come into a wallet: what was held back for want of it may be bought again, and nodes wait for it again. */
-  private async rearm(userId: number): Promise<void> {
+  async rearm(userId: number): Promise<void> {
     const ids = await this.transactions.run(async (tx) => {
       const rows: { id: number }[] = await tx.query(
         `SELECT id FROM subscriptions WHERE user_id = $1 AND auto_recharge_retry_at IS NOT NULL AND auto_recharge_refusal = 'insufficient_funds'

@@ -25,6 +25,11 @@ export class PurchasesService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
+  /** Of every cost that this service answers. */
+  get currency(): string {
+    return this.config.CURRENCY;
+  }
+
   /** Throws insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
   async buy(
     tx: EntityManager,

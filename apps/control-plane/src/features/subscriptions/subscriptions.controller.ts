@@ -26,6 +26,8 @@ import {
   type Subscribe,
   type Unsubscribe,
 } from './subscriptions.dto.ts';
+import { AutoRechargeSettings } from './auto-recharge-settings.service.ts';
+import { MySubscriptions } from './my-subscriptions.service.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
@@ -34,6 +36,8 @@ import { WithdrawalsService } from './withdrawals.service.ts';
 export class SubscriptionsController {
   constructor(
     private readonly subscriptions: SubscriptionsService,
+    private readonly mine: MySubscriptions,
+    private readonly recharge: AutoRechargeSettings,
     private readonly withdrawals: WithdrawalsService,
     private readonly removal: ModelRemovalService,
   ) {}
@@ -42,7 +46,7 @@ export class SubscriptionsController {
   @Permission('user')
   @Answers('Subscribed models with live balances', pageOf(myModelResponseSchema))
   my(@FromCaller() caller: Caller, @Query({ schema: myModelsSchema }) query: MyModels) {
-    return this.subscriptions.my(caller, query);
+    return this.mine.my(caller, query);
   }
 
   @Post('subscribe')
@@ -118,7 +122,7 @@ export class SubscriptionsController {
     @FromCaller() caller: Caller,
     @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge,
   ) {
-    return this.subscriptions.setAutoRecharge(caller, body);
+    return this.recharge.set(caller, body);
   }
 
   @Delete(':id')

@@ -5,7 +5,10 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ModelsModule } from '../models/models.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
+import { AutoRechargeSettings } from './auto-recharge-settings.service.ts';
+import { AutoRechargeTriggers } from './auto-recharge-triggers.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
+import { MySubscriptions } from './my-subscriptions.service.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { RefundPreviewService } from './refund-preview.service.ts';
@@ -31,6 +34,9 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     TokenLedger,
     PurchasesService,
     AutoRechargeService,
+    AutoRechargeTriggers,
+    AutoRechargeSettings,
+    MySubscriptions,
     SubscriptionsService,
     WithdrawalsService,
     WithdrawalBooking,
@@ -41,6 +47,8 @@ import { WithdrawalsService } from './withdrawals.service.ts';
   exports: [
     TokenLedger,
     AutoRechargeService,
+    AutoRechargeSettings,
+    MySubscriptions,
     SubscriptionsService,
     WithdrawalsService,
     WithdrawalBooking,

@@ -20,12 +20,14 @@ import { BookedFigures } from './ingest/booked-figures.ts';
 import { BookingTraces } from './ingest/booking-traces.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { DroppedDays } from './ingest/dropped-days.ts';
+import { EventJudge } from './ingest/event-judge.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
 import { KnownWithdrawals } from './ingest/known-withdrawals.ts';
 import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
+import { WithdrawalEvents } from './ingest/withdrawal-events.ts';
 import { JournalController } from './journal/journal.controller.ts';
 import { JournalService } from './journal/journal.service.ts';
 
@@ -48,12 +50,14 @@ import { JournalService } from './journal/journal.service.ts';
     DeadLettersService,
     DroppedTelemetry,
     DroppedDays,
+    EventJudge,
     KnownFacts,
     KnownWithdrawals,
     LateUsage,
     JournalService,
     UsageIngest,
     UsageWorker,
+    WithdrawalEvents,
     UsagePartitions,
     UsageLogsService,
     UsageStatisticsService,

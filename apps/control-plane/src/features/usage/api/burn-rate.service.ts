@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
-import { SubscriptionsService } from '../../subscriptions/subscriptions.service.ts';
+import { MySubscriptions } from '../../subscriptions/my-subscriptions.service.ts';
 import type { BurnRate } from './burn-rate.dto.ts';
 
 /** More than an account subscribes to. */
@@ -24,7 +24,7 @@ export class BurnRateService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly scope: AccountScope,
-    private readonly subscriptions: SubscriptionsService,
+    private readonly subscriptions: MySubscriptions,
   ) {}
 
   async read(caller: Caller, userId?: number): Promise<{ data: BurnRate[] }> {

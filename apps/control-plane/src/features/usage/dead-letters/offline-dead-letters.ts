@@ -10,6 +10,7 @@ import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
 import { DroppedDays } from '../ingest/dropped-days.ts';
 import { DroppedTelemetry } from '../ingest/dropped-telemetry.ts';
+import { EventJudge } from '../ingest/event-judge.ts';
 import { KnownFacts } from '../ingest/known-facts.ts';
 import { KnownWithdrawals } from '../ingest/known-withdrawals.ts';
 import { LateUsage } from '../ingest/late-usage.ts';
@@ -35,15 +36,17 @@ export function offlineDeadLetters(
   const live = new LiveStateService({ deliver: () => Promise.resolve() });
   const usage = new UsageIngest(
     transactions,
-    new KnownFacts(dataSource),
-    new KnownWithdrawals(dataSource),
+    new EventJudge(
+      new KnownFacts(dataSource),
+      new KnownWithdrawals(dataSource),
+      new DroppedTelemetry(),
+      new DroppedDays(),
+    ),
     tokens,
     new WithdrawalBooking(tokens, new LedgerService()),
     alerts,
     epochs,
     new LateUsage(epochs, tokens, live),
-    new DroppedTelemetry(),
-    new DroppedDays(),
   );
   return new DeadLettersService(
     dataSource,

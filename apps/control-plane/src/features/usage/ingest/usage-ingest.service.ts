@@ -9,13 +9,10 @@ import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
-import { DroppedDays } from './dropped-days.ts';
-import { DroppedTelemetry } from './dropped-telemetry.ts';
-import { KnownFacts } from './known-facts.ts';
-import { KnownWithdrawals } from './known-withdrawals.ts';
+import { EventJudge } from './event-judge.ts';
 import { LateUsage } from './late-usage.ts';
 import { overdraftsOf, overdrawnSince, type Overdrawn } from './overdrawn.ts';
-import { readEvent, type ReadEvent } from './read-event.ts';
+import type { ReadEvent } from './read-event.ts';
 import { bookRollups } from './rollups.ts';
 import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
 
@@ -29,15 +26,12 @@ export class UsageIngest {
 
   constructor(
     private readonly transactions: Transactions,
-    private readonly facts: KnownFacts,
-    private readonly withdrawals: KnownWithdrawals,
+    private readonly judge: EventJudge,
     private readonly tokens: TokenLedger,
     private readonly booking: WithdrawalBooking,
     private readonly alerts: AlertsService,
     private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
-    private readonly dropped: DroppedTelemetry,
-    private readonly days: DroppedDays,
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
@@ -50,7 +44,7 @@ export class UsageIngest {
     source: Source = { fromJournal: false },
     forged: readonly DeadLetter[] = [],
   ): Promise<ReadEvent[]> {
-    const { sound, poison } = await this.judge(relayed);
+    const { sound, poison } = await this.judge.judge(relayed);
     poison.push(...forged.map((letter) => ({ ...letter, isEvidence: true })));
     try {
       return await this.transactions.run((tx) => this.book(tx, { sound, poison, ...source }));
@@ -63,29 +57,7 @@ export class UsageIngest {
 
   /** Why this event could not be booked; null when it can, or is. */
   async faultOf(relayed: RelayedEvent): Promise<string | null> {
-    return (await this.judge([relayed])).poison[0]?.reason ?? null;
-  }
-
-  private async judge(
-    relayed: readonly RelayedEvent[],
-  ): Promise<{ sound: ReadEvent[]; poison: DeadLetter[] }> {
-    const readings = relayed.map((event) => readEvent(event));
-    const poison: DeadLetter[] = readings.flatMap((reading) =>
-      reading.kind === 'poison' ? [reading] : [],
-    );
-    const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
-    this.dropped.note(reads);
-    const facts = await this.facts.load(reads);
-    const strangers = await this.withdrawals.unknownOf(reads);
-    const sound: ReadEvent[] = [];
-    for (const read of reads) {
-      const reason =
-        this.facts.faultOf(read, facts) ??
-        (strangers.has(read) ? 'forged: the subscription has no such withdrawal' : null);
-      if (reason === null) sound.push(read);
-      else poison.push({ relayed: read.relayed, reason });
-    }
-    return { sound, poison };
+    return (await this.judge.judge([relayed])).poison[0]?.reason ?? null;
   }
 
   private async book(
@@ -99,7 +71,7 @@ export class UsageIngest {
     );
     const { kept, aside } = isConfirmed
       ? { kept: sound, aside: [] }
-      : await this.days.setAside(tx, sound);
+      : await this.judge.setAside(tx, sound);
     const { booked, duplicates } = await this.insert(tx, {
       sound: this.late.placed(kept, epochs),
       fromJournal,

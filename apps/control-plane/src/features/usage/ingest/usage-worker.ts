@@ -3,7 +3,6 @@ import { Acknowledgements } from '@tollgate/keyspace';
 import { USAGE_QUEUE, type RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
 import { QueueWorkers } from '../../../platform/queues/queue-workers.ts';
-import { LiveRecordWriter, type Withdrawn } from '../../live-state/live-record-writer.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
 import { UseGuard } from '../../reconciliation/use-guard.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
@@ -69,13 +68,11 @@ export class UsageWorker implements OnModuleInit {
     private readonly usage: UsageIngest,
     private readonly acknowledgements: Acknowledgements,
     private readonly autoRecharge: AutoRechargeService,
-    private readonly liveRecords: LiveRecordWriter,
     private readonly figures: BookedFigures,
     private readonly traces: BookingTraces,
   ) {}
 
   onModuleInit(): void {
-    this.liveRecords.listen({ withdrawn: (withdrawn) => this.bookWithdrawal(withdrawn) });
     this.queues.register(
       USAGE_QUEUE,
       async (job) =>
@@ -125,27 +122,5 @@ export class UsageWorker implements OnModuleInit {
       // The node emits again what was not acknowledged, and then hears of it.
       this.logger.warn(error, 'acknowledgements could not be pushed');
     }
-  }
-
-  /** The same event also comes through the shard's outbox; whichever is first books it. */
-  private async bookWithdrawal(withdrawn: Withdrawn): Promise<void> {
-    const payload = {
-      kind: 'withdraw',
-      account_id: withdrawn.userId,
-      subscription_id: withdrawn.subscriptionId,
-      model_id: withdrawn.modelId,
-      withdrawal_id: withdrawn.withdrawalId,
-    };
-    await this.process([
-      {
-        shard: '',
-        epoch: '',
-        outboxId: '',
-        rid: withdrawn.withdrawalId,
-        seq: '0',
-        delta: String(withdrawn.tokens),
-        payload: JSON.stringify(payload),
-      },
-    ]);
   }
 }

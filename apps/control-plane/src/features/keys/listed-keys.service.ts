@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { noSuch } from '../../platform/http/refusal.ts';
+import { CeilingsService } from '../ceilings/ceilings.service.ts';
+import { ApiKeyRow } from './api-key.entity.ts';
+import { toKeyResponse } from './key-columns.ts';
+import { KeyLastUses } from './key-last-uses.service.ts';
+import type { KeyList, KeyResponse, ListedKey } from './keys.dto.ts';
+import { KeysService } from './keys.service.ts';
+
+/** Keys as callers see them: with their last use, and the limits in force. */
+@Injectable()
+export class ListedKeys {
+  constructor(
+    @InjectRepository(ApiKeyRow) private readonly rows: Repository<ApiKeyRow>,
+    private readonly keys: KeysService,
+    private readonly scope: AccountScope,
+    private readonly lastUses: KeyLastUses,
+    private readonly ceilings: CeilingsService,
+  ) {}
+
+  async list(caller: Caller, query: KeyList): Promise<Page<ListedKey>> {
+    const userId = await this.scope.resolveList(caller, query.user_id);
+    const builder = this.rows
+      .createQueryBuilder('key')
+      .where("key.status <> 'deleted' AND key.playgroundSid IS NULL");
+    if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
+    if (query.status !== undefined)
+      builder.andWhere('key.status = :status', { status: query.status });
+    const page = await readPage(builder, query, {
+      columns: { id: 'key.id', name: 'key.name', created_at: 'key.createdAt' },
+      search: ['key.name', 'key.keyPrefix'],
+      map: toKeyResponse,
+    });
+    return { ...page, data: await this.withUse(page.data) };
+  }
+
+  async get(caller: Caller, id: number): Promise<ListedKey> {
+    const [key] = await this.withUse([(await this.keys.find(caller, id)).response]);
+    if (!key) throw noSuch('key', id);
+    return key;
+  }
+
+  private async withUse(keys: readonly KeyResponse[]): Promise<ListedKey[]> {
+    const uses = await this.lastUses.of(keys);
+    const limits = await this.ceilings.inForce(keys.map(({ id }) => id));
+    return keys.map((key) => {
+      const { rpm, rph, rpd } = limits.get(key.id) ?? key;
+      return {
+        ...key,
+        last_used_at: uses.get(key.id) ?? null,
+        limits_in_force: { rpm, rph, rpd },
+      };
+    });
+  }
+}

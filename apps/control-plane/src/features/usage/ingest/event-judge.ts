@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { RelayedEvent } from '@tollgate/contracts';
+import type { EntityManager } from 'typeorm';
+import type { DeadLetter } from './dead-letters.ts';
+import { DroppedDays } from './dropped-days.ts';
+import { DroppedTelemetry } from './dropped-telemetry.ts';
+import { KnownFacts } from './known-facts.ts';
+import { KnownWithdrawals } from './known-withdrawals.ts';
+import { readEvent, type ReadEvent } from './read-event.ts';
+
+/** Which events of a batch may be booked, and why the others may not. */
+@Injectable()
+export class EventJudge {
+  constructor(
+    private readonly facts: KnownFacts,
+    private readonly withdrawals: KnownWithdrawals,
+    private readonly dropped: DroppedTelemetry,
+    private readonly days: DroppedDays,
+  ) {}
+
+  async judge(
+    relayed: readonly RelayedEvent[],
+  ): Promise<{ sound: ReadEvent[]; poison: DeadLetter[] }> {
+    const readings = relayed.map((event) => readEvent(event));
+    const poison: DeadLetter[] = readings.flatMap((reading) =>
+      reading.kind === 'poison' ? [reading] : [],
+    );
+    const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
+    this.dropped.note(reads);
+    const facts = await this.facts.load(reads);
+    const strangers = await this.withdrawals.unknownOf(reads);
+    const sound: ReadEvent[] = [];
+    for (const read of reads) {
+      const reason =
+        this.facts.faultOf(read, facts) ??
+        (strangers.has(read) ? 'forged: the subscription has no such withdrawal' : null);
+      if (reason === null) sound.push(read);
+      else poison.push({ relayed: read.relayed, reason });
+    }
+    return { sound, poison };
+  }
+
+  /** Of sound events, those of days whose usage is dropped: whether they are booked already can no longer be seen. */
+  setAside(tx: EntityManager, sound: readonly ReadEvent[]): ReturnType<DroppedDays['setAside']> {
+    return this.days.setAside(tx, sound);
+  }
+}
