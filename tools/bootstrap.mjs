@@ -200,7 +200,7 @@ function isWritable(folder) {
   }
 }
 
-/** A platform package that does not exist is dropped by pnpm without a word, so the result is looked at. */
+/** A platform package that does not exist is dropped by pnpm without a message, so the result is looked at. */
 function checkNode() {
   const result = spawnSync(node, ['-v'], { encoding: 'utf8' });
   if (result.status === 0 && result.stdout.trim() === `v${NODE_VERSION}`) return;

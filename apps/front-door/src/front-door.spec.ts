@@ -122,7 +122,7 @@ test.each([
   '/metrics',
   '/Metrics/',
   '/x/%2e%2e/metrics',
-])('S56: %s, which is for nodes and operators, is closed to everybody else', async (path) => {
+])('S56: %s, which is for nodes and operators, is closed to all others', async (path) => {
   const { hostname, port } = new URL(
     (await frontDoor({ nodes: [await named('node')], controlPlane: await named('plane') })).url,
   );
@@ -461,7 +461,7 @@ test('passes chunked bodies of any method on as chunked, so that no byte of one 
   expect(text).toContain('DELETE GET /');
 });
 
-test('S30: a request whose framing can be read in two ways is refused, and its connection closed, before anybody behind sees it', async () => {
+test('S30: a request whose framing can be read in two ways is refused, and its connection closed, before the server behind sees it', async () => {
   let seen = 0;
   const node = await backend((_, response) => void ((seen += 1), response.end()));
   const { url } = await frontDoor({ nodes: [node] });

@@ -37,7 +37,7 @@ function stopOnSignal(stop: () => Promise<void>, hurry: () => void): void {
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      // A second signal asks for an immediate stop; a worker hears its primary's as well as the terminal's.
+      // A second signal asks for an immediate stop; a worker receives its primary's as well as the terminal's.
       if (stopping && !cluster.isWorker) {
         hurry();
         process.exit(1);

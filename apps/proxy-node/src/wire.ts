@@ -17,7 +17,7 @@ const JOIN_POLL_MS = 20;
 
 export interface RunningNode {
   port: number;
-  /** Takes no more requests, lets running ones finish within the drain time, hands its usage over, and lets go of everything. */
+  /** Takes no more requests, lets running ones finish within the drain time, hands its usage over, and closes its connections. */
   stop(options?: Pick<StopParts, 'handOverMs'>): Promise<void>;
 }
 

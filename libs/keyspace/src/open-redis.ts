@@ -156,8 +156,8 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         sentinelRetryStrategy: reconnectDelayMs,
         // A sentinel that accepts and never answers must not be waited for: there are others.
         sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
-        // No `failoverDetector`: when word of a failover meets a connection that is being made, ioredis 6.0.0 ends the client for good. Sentinels break
-        // all connections of a primary they demote, within ten seconds of its return; what it took meanwhile is said again like a lost tail.
+        // No `failoverDetector`: when the notice of a failover meets a connection that is being made, ioredis 6.0.0 ends the client for good. Sentinels break
+        // all connections of a primary they demote, within ten seconds of its return; what it took meanwhile is sent again like a lost tail.
         ...(target.tls && {
           tls: target.tls,
           enableTLSForSentinelMode: true,

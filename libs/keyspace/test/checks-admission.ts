@@ -129,7 +129,7 @@ export const admissionChecks: Checks = {
     await refuses(tenant, {}, 'key_expired');
   },
 
-  'an account that Redis has never heard of is not active': async (world) => {
+  'an account that is not in Redis is not active': async (world) => {
     const tenant = await world.tenant();
     await putKey(tenant);
     assert.deepEqual(await tenant.store.admit(request(tenant)), {

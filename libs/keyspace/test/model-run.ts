@@ -505,7 +505,7 @@ class ModelRun {
     );
   }
 
-  /** A request belongs to one subscription, and begins when it is first heard of. */
+  /** A request belongs to one subscription, and begins when it is first named. */
   #rid({ of, nth }: Pick): { ref: HoldRef; startedMs: number } {
     const open = this.#requests.filter(
       ({ ref }) => this.#model.holds.get(ref.rid)?.state === 'open',

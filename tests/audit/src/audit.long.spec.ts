@@ -89,7 +89,7 @@ describe('the audit finds what is wrong', () => {
 
   /** Names of the checks that fail while the books are as `damage` left them; `repair` undoes it. */
   async function brokenBy(damage: string, repair: string): Promise<string[]> {
-    // Append-only tables say no to everybody; a disk or an operator with enough rights would not ask.
+    // Append-only tables refuse every role; a disk or an operator with enough rights would not ask.
     await database.query(`SET session_replication_role = replica; ${damage}`);
     try {
       return (await auditBooks(tollgate, { drainMs: 0 }))

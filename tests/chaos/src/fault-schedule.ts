@@ -76,7 +76,7 @@ export class FaultSchedule {
     for (const name of tollgate.processNames.filter(
       (each) => !tollgate.isRunning(each) && !this.#isBusy(each),
     )) {
-      const lastWords = tollgate
+      const lastOutput = tollgate
         .logs(name)
         .trimEnd()
         .split('\n')
@@ -84,7 +84,7 @@ export class FaultSchedule {
         .join('\n    ')
         .slice(-LAST_CHARS);
       this.#log(`CRASHED ${name}`);
-      this.crashes.push(`${name} ended by itself; its last words:\n    ${lastWords}`);
+      this.crashes.push(`${name} ended by itself; its last output:\n    ${lastOutput}`);
       this.#track([name], revive(tollgate, name));
     }
   }

@@ -51,7 +51,7 @@ export async function until<T>(
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (Date.now() > deadline) throw new Error(`waited ${waitMs} ms in vain for: ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited ${waitMs} ms without success for: ${what}`);
     await delay(PAUSE_MS);
   }
 }

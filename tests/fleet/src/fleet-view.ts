@@ -60,7 +60,8 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await isReached())) {
-    if (Date.now() >= deadline) throw new Error(`waited ${withinMs} ms in vain for: ${what}`);
+    if (Date.now() >= deadline)
+      throw new Error(`waited ${withinMs} ms without success for: ${what}`);
     await delay(20);
   }
 }

@@ -84,6 +84,6 @@ export const statisticsQuery = (
 export const firstStepsQuery = queryOptions({
   queryKey: ['usage', 'first-steps'],
   queryFn: () => dataOf(client.GET('/admin-api/first-steps')),
-  // Who has made the first call has made it for good.
+  // An account that has made its first call keeps that state.
   staleTime: ({ state }) => (state.data?.is_complete === true ? Infinity : FRESH_MS),
 });

@@ -17,8 +17,8 @@ const FIRST_WAIT_MS = 1_000;
 const WAIT_GROWTH = 1.5;
 /** A store may take a moment to show what it has just taken. */
 const ABSENCES_MAX = 3;
-/** After its time a run is cancelled, and its upstream has this long to say what it came to. */
-const LAST_WORD_MS = 60_000;
+/** After its time a run is cancelled, and its upstream has this long to report the usage. */
+const FINAL_GRACE_MS = 60_000;
 /** A mark of a run that no node is left to settle. */
 const MARK_SPARE_MS = 3_600_000;
 const STATUS_OK = 200;
@@ -127,7 +127,7 @@ export class BackgroundRuns {
     run.stopWaiting();
     if (this.#isClosed) return;
     // However long an upstream asks to be left alone, a run is over at its time.
-    const leftMs = run.background.untilMs + LAST_WORD_MS - this.#now();
+    const leftMs = run.background.untilMs + FINAL_GRACE_MS - this.#now();
     const waitMs = Math.max(run.waitMs, Math.min(atLeastMs, leftMs));
     run.waitMs = Math.min(this.#options.pollMs, run.waitMs * WAIT_GROWTH);
     run.stopWaiting = this.#timers.after(waitMs, () => this.#look(run));
@@ -197,7 +197,7 @@ export class BackgroundRuns {
   }
 
   #isOverdue({ background }: Run): boolean {
-    return this.#now() >= background.untilMs + LAST_WORD_MS;
+    return this.#now() >= background.untilMs + FINAL_GRACE_MS;
   }
 
   async #settle(run: Run, response: StoredResponse | null): Promise<void> {
@@ -224,7 +224,7 @@ export class BackgroundRuns {
     if (!response)
       log.warn(
         { rid: hold.rid, upstream_id: upstreamId, outcome },
-        'a response in the background ended without a word of its upstream',
+        'a response in the background ended before its upstream reported its usage',
       );
     trust.note({ rid: hold.rid, upstreamId }, counted, monotonicMs());
     onFinal(hold.rid, final);

@@ -28,7 +28,7 @@ export class BackgroundGuard {
   /** Its usage would be deleted with it: a response that is not settled is cancelled and settled first. Throws Refusal while that takes long. */
   async beforeDelete(place: BackgroundPlace, cancel: () => Promise<unknown>): Promise<void> {
     if (!(await this.#isRunning(place))) return;
-    // One that has ended refuses; of any other failure the next try hears.
+    // One that has ended refuses; any other failure shows in the next try.
     await cancel().catch(() => undefined);
     this.#runs.wake(place);
     const deadline = monotonicMs() + WAIT_MS;

@@ -19,7 +19,7 @@ import type { CountingLane } from './counting-lane.ts';
 import type { CountRelay } from './count-relay.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 
-/** The rest of a longer text is taken to be like its beginning: the answer is an estimate and free, and a whole 32 MB took 20 s of everybody's time. */
+/** The rest of a longer text is taken to be like its beginning: the answer is an estimate and free, and a whole 32 MB took 20 s of the time of all requests. */
 const COUNTED_CHARS_MAX = 2 ** 19;
 
 export interface CountRequest {

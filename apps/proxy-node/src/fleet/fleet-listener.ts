@@ -33,7 +33,7 @@ export function fleetListener({
   return (message) => {
     switch (message.kind) {
       case 'snapshot':
-        // Also when there was nothing new to apply: who announced it is waiting to hear what this worker runs.
+        // Also when there was nothing new to apply: the control plane that announced it waits for the report of what this worker runs.
         return void follower.pull().then(() => reporter.report());
       case 'reload':
         if (message.node === null || message.node === name) void follower.reload();

@@ -14,7 +14,7 @@ const DECODERS = {
 
 export class ClientGone extends Error {}
 
-/** Reading and parsing this much is done for anybody; more costs enough to be worth a question to Redis first. */
+/** Reading and parsing this much is done for any caller; more costs enough to be worth a question to Redis first. */
 const CHEAP_BODY_BYTES = 64 * 1024;
 
 /** Whether a body may be large: announced so, or its size unknown until it is read or decoded. */

@@ -12,7 +12,7 @@ import type { ClientReply } from './client-reply.ts';
 
 /**
  * Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for log and metrics: `code` as a chat
- * client reads it, but of an upstream's error the gateway's own word, so that there are only so many.
+ * client reads it, but of an upstream's error the gateway's own kind, so that there are only so many.
  */
 export function sendError(
   reply: ClientReply,

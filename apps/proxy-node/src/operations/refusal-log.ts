@@ -8,7 +8,7 @@ export interface Refused {
   /** The caller's own id of the request. */
   readonly callerId: string | null;
   readonly status: number;
-  /** As a chat client reads it (docs/errors.md); never an upstream's own word. */
+  /** As a chat client reads it (docs/errors.md); never the text of an upstream. */
   readonly code: string;
   /** The model no route leads to, where that is the reason. */
   readonly about: string | null;

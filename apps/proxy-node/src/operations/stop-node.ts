@@ -17,7 +17,7 @@ export interface StopParts {
   background: { close(): void };
   recorder: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
-  /** Lets go of everything else. */
+  /** Closes everything else. */
   disconnect: () => void | Promise<void>;
   /** Between the end of readiness and the end of service. */
   noticeMs: number;

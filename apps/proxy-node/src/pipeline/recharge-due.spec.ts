@@ -72,7 +72,7 @@ test.each([
   expect(await answer.json()).toMatchObject(shape);
 });
 
-test('when the wallet cannot pay, the request that waits hears at once that there are no tokens', async () => {
+test('when the wallet cannot pay, the request that waits is refused at once', async () => {
   const model = await modelWith(0);
   await node.arm(model, { threshold: 0, amount: 5_000 });
   const startedMs = performance.now();

@@ -3,7 +3,7 @@ import type { RestBegun, RouteRef, UpstreamHealth } from './upstream-health.ts';
 
 type RestMessage = Extract<FleetMessage, { kind: 'rest' | 'recovered' }>;
 
-/** A rest that is over sooner is over before the word of it is of use. */
+/** A shorter rest is over before its message is of use. */
 const WORTH_TELLING_MS = 2_000;
 
 /** Announces to the other workers of the fleet which routes fail and which have recovered, and receives their announcements. A lost announcement costs each worker a few failures. */

@@ -8,7 +8,7 @@ const PROBE_MS_MAX = 15_000;
 const COOLDOWN_MS_DEFAULT = 1_000;
 /** A provider's Retry-After is obeyed in full; one beyond a day is a mistake of its clock. */
 const COOLDOWN_MS_MAX = 86_400_000;
-/** Another node's word of a Retry-After is taken for so long at most: asking the provider itself costs one request. */
+/** A Retry-After that another node reports counts for so long at most: asking the provider itself costs one request. */
 const HEARD_COOLDOWN_MS_MAX = 300_000;
 /** An answer of so short a time ago outweighs another node's verdict: that node may be the one that is cut off. */
 const OWN_ANSWER_MS = 5_000;

@@ -89,7 +89,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#waiting.unshift(rest);
   }
 
-  /** Gives all that was consumed back, for another consumer to begin with; this one hears nothing more. */
+  /** Gives all that was consumed back, for another consumer to begin with; this one gets no further event. */
   rewind(consumed: readonly Buffer[]): void {
     this.#consumer = null;
     this.#hasEnded = false;
@@ -123,7 +123,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
       setTimeout(() => this.abort('the answer is complete'), LINGER_MS).unref();
   }
 
-  /** Ends the call at once; the consumer hears nothing more of it. */
+  /** Ends the call at once; the consumer gets no further event. */
   abort(reason: string): void {
     this.#consumer = null;
     this.#close(gatewayFailure('unreachable', reason, { evidence: 'given_up' }));
@@ -275,7 +275,7 @@ export function wholeBody(call: UpstreamCall): Promise<Buffer> {
 }
 
 const LINGER_MS = 1_000;
-/** The word that a connection is closed takes one way there and back. What breaks later may have been at work on the request. */
+/** The notice that a connection is closed takes one way there and back. What breaks later may have been at work on the request. */
 const STALE_MS = 1_000;
 
 function timeout(message: string): UpstreamFailure {

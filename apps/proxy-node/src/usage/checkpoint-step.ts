@@ -2,7 +2,7 @@ import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
 import type { OpenHold } from '../journal/open-hold.ts';
 
 const CHECKPOINT_INTERVAL_MS = 5_000;
-/** Self-fencing: a node that Redis has not heard for this share of the lease (45 s of 60) ends its streams, before another may spend what they hold. */
+/** Self-fencing: a node that has not reached Redis for this share of the lease (45 s of 60) ends its streams, before another may spend what they hold. */
 const FENCE_AFTER_LEASES = 0.75;
 const EXTEND_RETRY_MS = 500;
 /** A hold that Redis has lost is asked for again this often, until its shard is filled. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 /** What a key was allowed a while ago may have been taken from it since. */
 const SEEN_MAX_MS = 300_000;
-/** One request must be small against what was left when Redis was last heard. */
+/** One request must be small against what was left when Redis last answered. */
 const BALANCE_PER_HOLD = 20;
 /** Keys remembered, and models of each: forgetting one early refuses its next request, as without fail-open. */
 const KEYS_MAX = 10_000;

@@ -19,7 +19,7 @@ export interface RecorderOptions {
   leaseMs: number;
   /** `MeteringStore` fits. */
   metering: MeteringPort & OutboxPort;
-  /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is said again. */
+  /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is sent again. */
   redis: RedisConnection;
   acknowledgements: Pick<Acknowledgements, 'consume'>;
   /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */

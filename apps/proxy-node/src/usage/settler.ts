@@ -129,7 +129,7 @@ export class Settler {
     this.#enqueue(entry);
   }
 
-  /** Redis may have lost its tail while it was away: everything it could have lost is said again. */
+  /** Redis may have lost its tail while it was away: everything it could have lost is sent again. */
   replay(): void {
     for (const entry of this.#later) this.#enqueue(entry);
     for (const entry of this.#entries.values()) {
@@ -293,7 +293,7 @@ export class Settler {
   }
 }
 
-/** Redis has surely not heard of it. */
+/** It was certainly not sent to Redis. */
 function isUnsent({ failures, reEmit }: Entry): boolean {
   return failures === 0 && !reEmit;
 }

@@ -6,7 +6,7 @@ import type { FailOpen } from './fail-open.ts';
 export interface UsageRecorder {
   /** Journals the admission; from here on every way out must settle. */
   open(hold: OpenHold): HoldHandle;
-  /** Why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` has the last word. */
+  /** Why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` decides. */
   refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null;
   /** What may be admitted while Redis does not answer; off unless the operator turned it on. */
   readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'knows' | 'admit'>;

@@ -4,7 +4,7 @@ import { joinExpositions } from '@tollgate/contracts';
 type ScrapeMessage =
   /** A worker has figures to tell, from now on. */
   | { scrape: 'ready' }
-  /** A worker was scraped and wants everybody's figures; `gathered` answers it. */
+  /** A worker was scraped and wants the figures of all workers; `gathered` answers it. */
   | { scrape: 'wanted'; id: number }
   | { scrape: 'gathered'; id: number; text: string }
   /** The primary asks each worker for its own; `answered` answers it. */

@@ -100,7 +100,7 @@ async function low(
 const BURST = 150;
 const ONE_SUBSCRIPTION = 256;
 
-/** Many at once: when does each hear its first token; and is a caller refused who has no more open than it may have. */
+/** Many at once: when does each get its first token; and is a caller refused who has no more open than it may have. */
 export const burst: Scene = async ({ subjects, floor, rounds }) => {
   const order = {
     model: 'bench-slow',

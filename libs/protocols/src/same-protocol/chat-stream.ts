@@ -149,7 +149,7 @@ export class ChatStream extends StreamHandler {
     );
     out.add(applyPatches(bytes, patches));
     const learned = layout ?? layoutObject(bytes, bytes.indexOf('{'));
-    // The next chunk of a choice must not say again who speaks, as its first did.
+    // The next chunk of a choice must not repeat the role, which its first one has.
     const isFirst = this.choicesWithRole.size > choicesBefore;
     this.template =
       learned && bytes === event.raw && !isFirst

@@ -47,7 +47,7 @@ const ROW: UsageRow = {
   weight_input: 1_000_000,
   weight_output: 1_000_000,
 };
-/** Of ten and fifteen: as the books are of a node that died before it had the upstream's last word. */
+/** Of ten and fifteen: as the books are of a node that died before it had the upstream's last report. */
 const SHORT: UsageRow = {
   ...ROW,
   delta: 25,

@@ -99,7 +99,7 @@ const CONNECTIONS: readonly Fault[] = [
     stream: FAILED,
   },
   {
-    name: 'hangs up without a word',
+    name: 'hangs up without an answer',
     act: ({ socket }) => socket.end(),
     json: FAILED,
     stream: FAILED,

@@ -16,7 +16,7 @@ import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
 import { answerParts, REPORTED, type Speech } from './wire.ts';
 
 const TIMEOUT_MS = 240_000;
-/** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes anybody else wait. */
+/** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes others wait. */
 const DEADLINES = {
   connect_timeout_ms: 4_000,
   first_token_timeout_ms: 5_000,

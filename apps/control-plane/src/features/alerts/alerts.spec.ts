@@ -107,7 +107,7 @@ describe('the webhook', () => {
     await alerts.resolve(plane.dataSource.manager, overdraft(3));
   });
 
-  test('hears nothing of an alert whose transaction rolled back', async () => {
+  test('receives nothing of an alert whose transaction rolled back', async () => {
     await plane.dataSource
       .transaction(async (tx) => {
         await alerts.raise(tx, { ...overdraft(4), message: 'never' });

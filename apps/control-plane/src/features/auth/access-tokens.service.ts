@@ -23,7 +23,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_DAYS = 90;
-/** More than anybody has scripts; a bound, so that no account fills the table. */
+/** More than any account needs; a bound, so that no account fills the table. */
 const TOKENS_MAX = 50;
 
 @Injectable()

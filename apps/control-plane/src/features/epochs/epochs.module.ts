@@ -26,7 +26,7 @@ import { ShardOpening } from './shard-opening.ts';
     {
       provide: ShardFiller,
       inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG],
-      // Writes under the mark of a rebuild, which keeps everybody else out of the shard until it is whole.
+      // Writes under the mark of a rebuild, which keeps all others out of the shard until it is whole.
       useFactory: (
         dataSource: DataSource,
         redis: RedisConnection,

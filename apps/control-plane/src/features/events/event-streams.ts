@@ -28,7 +28,7 @@ const RECONNECT_MS = 2_000;
 
 interface Stream {
   caller: Caller;
-  /** Whose events; undefined: everybody's. */
+  /** The account whose events are sent; undefined: those of all accounts. */
   userId: number | undefined;
   response: Response;
   onEvents: (events: readonly PositionedEvent[]) => void;

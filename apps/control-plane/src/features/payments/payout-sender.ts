@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 30_000;
 /** Far above what the calls of one attempt take, so that no other replica sends it meanwhile. It is the first pause after a failure, too. */
 const LEASE = '2 minutes';
 const PAUSE_DOUBLINGS_MAX = 5;
-/** Attempts without an outcome, until an operator hears of it. */
+/** Attempts without an outcome, until an alert is raised. */
 const ATTEMPTS_BEFORE_ALERT = 3;
 
 const claimedRow = z

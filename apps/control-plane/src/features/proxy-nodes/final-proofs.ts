@@ -38,7 +38,7 @@ interface Signer {
 export interface JudgedFinals {
   /** Everything else: events of Redis' own functions, and what cannot be read. */
   believed: RelayedEvent[];
-  /** Their nodes wait for word of them. */
+  /** Their nodes wait for an acknowledgement of them. */
   finals: RelayedEvent[];
   forged: { relayed: RelayedEvent; reason: string }[];
 }

@@ -27,7 +27,7 @@ import { NodeWatch, type KnownNode } from './node-watch.ts';
 
 const POLL_MS = 1_000;
 const RETRY_MS = 200;
-/** A report this young counts as heard just now; older ones must not move last_seen_at on. */
+/** A report this young counts as received just now; older ones must not move last_seen_at on. */
 const HEARD_MS = 3_000;
 /** Finals a node settles within seconds; more means that relay, queue or PostgreSQL stands still. Nothing is lost, they are journalled. */
 const BACKLOG_MAX = 5_000;

@@ -36,7 +36,7 @@ export type ReportVerdict =
   | { kind: 'unproven' };
 
 /**
- * The last word of every worker, and whether it is still being spoken. Liveness goes by the change of reports as seen from here,
+ * The last report of every worker, and whether the worker still reports. Liveness goes by the change of reports as seen from here,
  * so neither a node's clock nor a report left behind in Redis can make a dead worker look alive for long.
  */
 export class NodeWatch {

@@ -234,7 +234,7 @@ describe('sync', () => {
     await startNode('stubborn', { refuses: 'checksum mismatch' });
     const names = ['good', 'deaf', 'stubborn'];
     const nodes = await Promise.all(names.map(isRegistered));
-    // The silent one must be seen as offline before the rest is asked: 10 s after its last word.
+    // The silent one must be seen as offline before the rest is asked: 10 s after its last report.
     await eventually(
       async () =>
         expect((await admin('GET', `/proxy-nodes/${silentId}`)).body.state).toBe('offline'),

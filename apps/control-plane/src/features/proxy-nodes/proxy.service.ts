@@ -39,7 +39,7 @@ export class ProxyService {
     };
   }
 
-  /** Publishes without waiting for anybody. */
+  /** Publishes without waiting for nodes. */
   async publish(caller: Caller, { node_id: nodeId }: NodeScope) {
     const nodes = await this.nodes.scope(nodeId);
     await this.record(caller, 'fleet.publish', nodeId);

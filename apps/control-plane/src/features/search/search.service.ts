@@ -15,7 +15,7 @@ const row = z.object({
   detail: z.string(),
 });
 
-/** `$1` is the pattern, `$2` the text as typed, `$3` whose keys (null: everybody's). Names that begin with the text come first. */
+/** `$1` is the pattern, `$2` the text as typed, `$3` the account whose keys are searched (null: all accounts). Names that begin with the text come first. */
 const SELECT = {
   user: "SELECT 'user' AS kind, id, username AS title, status AS detail FROM users WHERE deleted_at IS NULL AND (username ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
   model:

@@ -9,7 +9,7 @@ interface Hooks {
   after: Hook[];
 }
 
-/** A conflicting transaction is repeated this often before the caller hears of it. */
+/** A conflicting transaction is repeated this often before the caller gets the error. */
 const ATTEMPTS_MAX = 4;
 
 const hooksOf = new WeakMap<EntityManager, Hooks>();

@@ -63,7 +63,7 @@ export class BurnRateService {
   }
 }
 
-/** null: nothing is used, or it lasts longer than anybody plans. */
+/** null: nothing is used, or it lasts longer than a plan reaches. */
 function daysLeft(tokens: number, perDay: number): number | null {
   if (perDay <= 0) return null;
   const days = Math.max(0, tokens) / perDay;

@@ -119,7 +119,7 @@ export class UsageWorker implements OnModuleInit {
         ),
       );
     } catch (error) {
-      // The node emits again what was not acknowledged, and then hears of it.
+      // The node emits again what was not acknowledged; the acknowledgement follows then.
       this.logger.warn(error, 'acknowledgements could not be pushed');
     }
   }
