@@ -3,8 +3,9 @@ import { z } from 'zod';
 /**
  * What a node of this release can do that one of an earlier release cannot. The control plane uses a thing once every registered node has it.
  * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
+ * hold_mac: signs what its holds have used.
  */
-export const NODE_ABILITIES = ['sealed_secret_v2', 'final_mac'] as const;
+export const NODE_ABILITIES = ['sealed_secret_v2', 'final_mac', 'hold_mac'] as const;
 export type NodeAbility = (typeof NODE_ABILITIES)[number];
 
 /** In-memory tables of a worker that administrators may look into. */

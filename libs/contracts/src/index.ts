@@ -3,6 +3,7 @@ export * from './bounded-label.ts';
 export * from './control-plane-mac.ts';
 export * from './exposition.ts';
 export * from './final-mac.ts';
+export * from './hold-mac.ts';
 export * from './fleet.ts';
 export * from './journal-upload.ts';
 export * from './node-proof.ts';

@@ -5,6 +5,7 @@
 --      14 '1' = not counted in the windows: the request was counted when another model was to answer it
 --      15 '1' = less than want would shorten the output: not while a purchase is due that brings all of it
 --      16 '1' = takes at most half of what is free; where min is more than that, min and half of the rest
+--      17 MAC of the node over what this hold has used: nothing ('' = none)
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
@@ -58,7 +59,7 @@ local function admit(KEYS, ARGV)
   local granted = text(grant)
   redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
   redis.call('HSET', KEYS[5], 'st', 'open', 'amt', granted, 'used', '0', 'gen', sub[5], 'acct', ARGV[3], 'model', ARGV[4],
-    'sub', sub[6], 'key', key[5], 'price', ARGV[6], 'node', ARGV[12])
+    'sub', sub[6], 'key', key[5], 'price', ARGV[6], 'node', ARGV[12], 'mac', ARGV[17] or '')
   redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
   if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3] } end
   write_windows(KEYS[7], windows)

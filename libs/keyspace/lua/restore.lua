@@ -4,6 +4,7 @@
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 subscription id  6 key id  7 price version id  8 generation  9 node
 --      10 want tokens  11 used tokens  12 lease ms  13 now (tests only)
+--      14 MAC of the node over the used tokens ('' = none)
 -- Returns OK, held by this hold | GONE, reaped|done|none (none: no such subscription) | FENCED
 local function restore(KEYS, ARGV)
   if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
@@ -14,7 +15,7 @@ local function restore(KEYS, ARGV)
   local deadline = text(clock(ARGV[13]) + lease_ms)
   if hold and hold.st == 'open' then
     -- Its node counts on a lease that begins now, as after a checkpoint.
-    redis.call('HSET', KEYS[3], 'used', text(math.max(used, tonumber(hold.used))))
+    if used >= tonumber(hold.used) then redis.call('HSET', KEYS[3], 'used', text(used), 'mac', ARGV[14] or '') end
     redis.call('ZADD', KEYS[4], deadline, ARGV[2])
     return { 'OK', text(hold.amt) }
   end
@@ -29,7 +30,7 @@ local function restore(KEYS, ARGV)
   sub.conc = sub.conc + 1
   write_balance(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'open', 'amt', text(amount), 'used', text(used), 'gen', ARGV[8], 'acct', ARGV[3], 'model', ARGV[4],
-    'sub', ARGV[5], 'key', ARGV[6], 'price', ARGV[7], 'node', ARGV[9])
+    'sub', ARGV[5], 'key', ARGV[6], 'price', ARGV[7], 'node', ARGV[9], 'mac', ARGV[14] or '')
   redis.call('ZADD', KEYS[4], deadline, ARGV[2])
   return { 'OK', text(amount) }
 end

@@ -51,7 +51,9 @@ local function settle(KEYS, ARGV)
   sub.bal = sub.bal - withdrawn
 
   write_balance(KEYS[2], sub)
-  redis.call('HSET', KEYS[3], 'st', 'done', 'chg', text(charge), 'c' .. seq, text(delta), 'acct', ARGV[3], 'model', ARGV[4])
+  -- Only what was reaped leaves again with a MAC; markers of all others are many.
+  local mac = hold and hold.st == 'reaped' and hold.mac or ''
+  redis.call('HSET', KEYS[3], 'st', 'done', 'chg', text(charge), 'c' .. seq, text(delta), 'acct', ARGV[3], 'model', ARGV[4], 'mac', mac)
   expire_after(KEYS[3], DONE_TTL_MS, now, latest)
   if hold and hold.st == 'open' then redis.call('ZREM', KEYS[4], rid) end
   emit(KEYS[5], rid, seq, text(delta), ARGV[6])

@@ -1,6 +1,13 @@
 import type { RelayedEvent } from '@tollgate/contracts';
 
 /** What a node asks of `admit` and what it may be answered. All token amounts are charged tokens; all times Unix ms. */
+export interface AccessRequest {
+  accountId: number;
+  keyHash: string;
+  /** 32 hex digits, or '' when unknown. */
+  addressHex: string;
+}
+
 export interface AdmitRequest {
   /** UUIDv7. */
   rid: string;

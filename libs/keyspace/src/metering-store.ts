@@ -1,5 +1,7 @@
+import type { SignHold } from '@tollgate/contracts';
 import type {
   AccessReply,
+  AccessRequest,
   AdmitReply,
   AdmitRequest,
   CheckpointReply,
@@ -38,18 +40,13 @@ import {
 /** Lua unpacks these onto its stack, which is bounded. */
 const RELAYED_IDS_MAX = 1_000;
 
-export interface AccessRequest {
-  accountId: number;
-  keyHash: string;
-  /** 32 hex digits, or '' when unknown. */
-  addressHex: string;
-}
-
 export interface MeteringStoreParts {
   library: FunctionLibrary;
   epochs: EpochCache;
   /** Fixed for the life of an installation. */
   shards: number;
+  /** Of a node: its MAC over what a hold has used, for the hold's reap. */
+  signHold?: SignHold;
   /** Tests only: replaces Redis' clock. */
   now?: () => number;
 }
@@ -64,8 +61,10 @@ export class MeteringStore {
   readonly #epochs: EpochCache;
   readonly #shards: number;
   readonly #now: () => string;
+  readonly #signHold: SignHold;
 
-  constructor({ library, epochs, shards, now }: MeteringStoreParts) {
+  constructor({ library, epochs, shards, signHold, now }: MeteringStoreParts) {
+    this.#signHold = signHold ?? (() => '');
     this.#library = library;
     this.#epochs = epochs;
     this.#shards = natural(shards, 'shards');
@@ -87,6 +86,7 @@ export class MeteringStore {
         request.isCounted === false ? '1' : '',
         request.isWhole === true ? '1' : '',
         request.leavesHalf ? '1' : '',
+        this.#macOf(request, 0),
       ];
       return toAdmitReply(await this.#library.call('admit', call.keys, args), {
         epoch,
@@ -140,9 +140,8 @@ export class MeteringStore {
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
     if (epoch === null) return { kind: 'fenced' };
     const call = checkpointCall(shard, request);
-    return toCheckpointReply(
-      await this.#library.call('checkpoint', call.keys, [epoch, ...call.args, this.#now()]),
-    );
+    const args = [epoch, ...call.args, this.#now(), this.#macOf(request, request.usedTokens)];
+    return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
 
   /** The epoch the account's shard has now, read anew; null while it has none or is being filled. */
@@ -152,8 +151,9 @@ export class MeteringStore {
 
   async restore(request: RestoreRequest): Promise<RestoreReply> {
     const { keys, args } = restoreCall(this.shardOf(request.accountId), request);
+    const mac = this.#macOf(request, request.usedTokens);
     return toRestoreReply(
-      await this.#library.call('restore', keys, [request.epoch, ...args, this.#now()]),
+      await this.#library.call('restore', keys, [request.epoch, ...args, this.#now(), mac]),
     );
   }
 
@@ -281,6 +281,10 @@ export class MeteringStore {
       ],
       args,
     );
+  }
+
+  #macOf({ rid, accountId, modelId }: HoldRef, usedTokens: number): string {
+    return this.#signHold({ rid, accountId, modelId, usedTokens });
   }
 
   #settlementKeys(shard: string, { rid, accountId, modelId }: HoldRef): string[] {

@@ -39,10 +39,17 @@ export interface ModelHold extends HoldRef {
   keyId: number;
   subscriptionId: number;
   reapPayload: string;
+  /** Of its node, over `used`. */
+  mac: string;
   /** By Redis' clock; set once it is done or reaped. */
   expiresAt: number;
   /** Deltas by seq, and the payloads they left with. */
   emitted: Map<number, { delta: number; payload: string }>;
+}
+
+/** The MAC of the node over what its hold has used. */
+interface Signed {
+  mac?: string;
 }
 
 export interface ModelSubscription {
@@ -307,7 +314,7 @@ export class ReferenceModel {
     return status === 'active' ? undefined : { kind: 'account_not_active', status };
   }
 
-  admit(request: AdmitRequest, address: string): AdmitReply {
+  admit(request: AdmitRequest & Signed, address: string): AdmitReply {
     const { epoch } = this;
     if (epoch === null || this.isRestoring) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
@@ -379,6 +386,7 @@ export class ReferenceModel {
         subscriptionId,
         emitted: new Map(),
       },
+      mac: request.mac ?? '',
       reapPayload: reapPayload({ ...request, keyId: key.id, subscriptionId }),
     });
     return {
@@ -394,7 +402,7 @@ export class ReferenceModel {
     };
   }
 
-  checkpoint(request: CheckpointRequest): CheckpointReply {
+  checkpoint(request: CheckpointRequest & Signed): CheckpointReply {
     if (this.#isFenced(request.epoch)) return { kind: 'fenced' };
     const hold = this.holds.get(request.rid);
     if (hold?.state !== 'open') return { kind: 'gone', state: hold?.state ?? 'none' };
@@ -404,7 +412,7 @@ export class ReferenceModel {
       { record: this.accounts.get(request.accountId), good: 'active' },
       { record: sub.record, good: 'active' },
     ];
-    hold.used = Math.max(hold.used, request.usedTokens);
+    noteUsed(hold, request);
     hold.deadline = this.now + request.leaseMs;
     if (records.some(({ record, good }) => !record || (record.status !== good && !record.drain)))
       return { kind: 'stop', heldTokens: hold.amount };
@@ -420,13 +428,13 @@ export class ReferenceModel {
     return { kind: 'ok', heldTokens: hold.amount, extendedTokens, isRechargeDue };
   }
 
-  restore(request: RestoreRequest): RestoreReply {
+  restore(request: RestoreRequest & Signed): RestoreReply {
     if (this.#isFenced(request.epoch)) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
     if (known && known.state !== 'open') return { kind: 'gone', state: known.state };
     if (this.#marks.has(request.rid)) return { kind: 'gone', state: 'done' };
     if (known) {
-      known.used = Math.max(known.used, request.usedTokens);
+      noteUsed(known, request);
       known.deadline = this.now + request.leaseMs;
       return { kind: 'restored', heldTokens: known.amount };
     }
@@ -460,6 +468,7 @@ export class ReferenceModel {
       keyId,
       subscriptionId,
       emitted: new Map(),
+      mac: request.mac ?? '',
       reapPayload: reapPayload(request),
     });
     return { kind: 'restored', heldTokens: amount };
@@ -504,7 +513,11 @@ export class ReferenceModel {
     hold.state = 'reaped';
     hold.expiresAt = latest + REAPED_TTL_MS;
     hold.charged = hold.used;
-    this.#emitFor(sub, hold, { seq: 0, delta: hold.used, payload: hold.reapPayload });
+    this.#emitFor(sub, hold, {
+      seq: 0,
+      delta: hold.used,
+      payload: withMac(hold.reapPayload, hold.mac),
+    });
     this.#withdrawReleased(sub, hold, hold.amount - hold.used);
     return { kind: 'reaped', chargedTokens: hold.used };
   }
@@ -662,11 +675,25 @@ export class ReferenceModel {
       keyId: 0,
       subscriptionId: mark?.subscriptionId ?? 0,
       reapPayload: '',
+      mac: '',
       emitted: new Map(mark && [[2, mark]]),
     };
     this.holds.set(rid, hold);
     return hold;
   }
+}
+
+function noteUsed(
+  hold: ModelHold,
+  { usedTokens, mac = '' }: { usedTokens: number } & Signed,
+): void {
+  if (usedTokens < hold.used) return;
+  hold.used = usedTokens;
+  hold.mac = mac;
+}
+
+function withMac(payload: string, mac: string): string {
+  return mac === '' ? payload : `${payload.slice(0, -1)},"mac":"${mac}"}`;
 }
 
 /** More comes soon. */

@@ -1,4 +1,4 @@
-import { NO_USAGE } from '@tollgate/contracts';
+import { hashCredential, holdSigner, NO_USAGE } from '@tollgate/contracts';
 import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
@@ -45,7 +45,9 @@ export class Node {
       wallErrorMs: () => machine.wallErrorMs,
     });
     this.link = new Link(this.process, { server: redis, scheduler, random });
-    this.#client = redisClient(redis, this.link);
+    this.#client = redisClient(redis, this.link, {
+      signHold: holdSigner(hashCredential(CREDENTIAL)),
+    });
     const options = this.#options({ node, worker }, machine);
     this.process.after(
       0,

@@ -1,3 +1,4 @@
+import type { SignHold } from '@tollgate/contracts';
 import type { LiveCounts, LiveRecords, LostWithdrawals, MeteringStore } from '@tollgate/keyspace';
 import { uuidTimeMs } from '../../../apps/control-plane/src/features/usage/ingest/read-event.ts';
 import type { ReferenceModel } from '../../../libs/keyspace/test/reference-model.ts';
@@ -30,7 +31,7 @@ export type RedisClient = Metering & Records & Lost & Pick<LiveCounts, 'recountA
 export function redisClient(
   store: LiveStore,
   link: Link,
-  { isFiller = false }: { isFiller?: boolean } = {},
+  { isFiller = false, signHold = () => '' }: { isFiller?: boolean; signHold?: SignHold } = {},
 ): RedisClient {
   const call = <R>(label: string, shard: string, act: (model: ReferenceModel) => R): Promise<R> =>
     link.call(label, () => store.run(shard, act));
@@ -39,6 +40,15 @@ export function redisClient(
     { accountId }: { accountId: number },
     act: (model: ReferenceModel) => R,
   ): Promise<R> => call(label, store.shardOf(accountId), act);
+  const signed = <R>(
+    label: string,
+    request: { rid: string; accountId: number; modelId: number; usedTokens?: number },
+    act: (model: ReferenceModel, mac: string) => R,
+  ): Promise<R> => {
+    const { rid, accountId, modelId, usedTokens = 0 } = request;
+    const mac = signHold({ rid, accountId, modelId, usedTokens });
+    return of(label, request, (model) => act(model, mac));
+  };
   const put = <R>(label: string, ref: { accountId: number }, act: (model: ReferenceModel) => R) => {
     const shard = store.shardOf(ref.accountId);
     return link.call(label, () =>
@@ -49,13 +59,16 @@ export function redisClient(
   };
   return {
     shardOf: (accountId) => store.shardOf(accountId),
-    admit: (request) => of('admit', request, (model) => model.admit(request, '')),
+    admit: (request) =>
+      signed('admit', request, (model, mac) => model.admit({ ...request, mac }, '')),
     settle: (request) =>
       of('settle', request, (model) =>
         model.settle({ ...request, startedMs: uuidTimeMs(request.rid) }),
       ),
-    checkpoint: (request) => of('checkpoint', request, (model) => model.checkpoint(request)),
-    restore: (request) => of('restore', request, (model) => model.restore(request)),
+    checkpoint: (request) =>
+      signed('checkpoint', request, (model, mac) => model.checkpoint({ ...request, mac })),
+    restore: (request) =>
+      signed('restore', request, (model, mac) => model.restore({ ...request, mac })),
     epochOf: (accountId) => of('epoch', { accountId }, (model) => model.epoch),
     reap: (hold) => of('reap', hold, (model) => model.reap(hold)),
     relay: (shard, request) =>

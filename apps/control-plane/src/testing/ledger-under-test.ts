@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   hashCredential,
+  holdSigner,
   NO_USAGE,
   signFinal,
   tokenFieldsOf,
@@ -236,6 +237,8 @@ export function reapEvent(
     price_version_id: model.priceId,
     node: 'node-a:0',
   };
+  const use = { rid, accountId: account.id, modelId: model.id, usedTokens: tokens };
+  const mac = holdSigner(hashCredential(FLEET_CREDENTIAL))(use);
   return {
     shard: 's00',
     epoch: '',
@@ -243,7 +246,7 @@ export function reapEvent(
     rid,
     seq: '0',
     delta: String(tokens),
-    payload: JSON.stringify(payload),
+    payload: JSON.stringify({ ...payload, mac }),
   };
 }
 

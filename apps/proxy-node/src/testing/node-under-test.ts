@@ -283,6 +283,18 @@ export class NodeUnderTest {
     return (await read())?.balance ?? Number.NaN;
   }
 
+  /** Holds in Redis that are open, with their request ids. */
+  async openHolds(): Promise<Record<string, string>[]> {
+    const names = await this.#redis.keys('{s*}:hold:*');
+    const holds = await Promise.all(
+      names.map(async (name) => ({
+        rid: name.split(':').at(-1) ?? '',
+        ...(await this.#redis.hgetall(name)),
+      })),
+    );
+    return holds.filter((hold: Record<string, string>) => hold['st'] === 'open');
+  }
+
   async putKey(change: Partial<LiveKey>): Promise<{ key: string; hash: string }> {
     const { key } = issueApiKey(ACCOUNT_ID);
     const hash = parseApiKey(key)?.hash ?? '';

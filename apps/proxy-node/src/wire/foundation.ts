@@ -1,6 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createControlPlaneMac, encryptionKeysOf, VERSION } from '@tollgate/contracts';
+import {
+  createControlPlaneMac,
+  encryptionKeysOf,
+  hashCredential,
+  holdSigner,
+  VERSION,
+} from '@tollgate/contracts';
 import {
   Acknowledgements,
   BackgroundMarks,
@@ -47,6 +53,7 @@ export async function layFoundation(config: Config, log: Logger): Promise<Founda
     library,
     epochs: new EpochCache(new Epochs(redis.hot)),
     shards: config.SHARDS,
+    signHold: holdSigner(hashCredential(config.NODE_CREDENTIAL)),
   });
   const fleet = new FleetStore({ redis: redis.plain, library });
   const tracing = await openTraces(config, log);

@@ -19,11 +19,12 @@ local function emit(outbox, rid, seq, delta, payload)
   redis.call('XADD', outbox, '*', 'rid', rid, 'seq', seq, 'delta', delta, 'payload', payload)
 end
 
--- `usageReapSchema` of contracts, from the hold's own record.
+-- `usageReapSchema` of contracts, from the hold's own record, with the MAC of its node over what is charged.
 local function reap_payload(key)
-  local hold = redis.call('HMGET', key, 'acct', 'key', 'sub', 'model', 'price', 'node')
+  local hold = redis.call('HMGET', key, 'acct', 'key', 'sub', 'model', 'price', 'node', 'mac')
+  local mac = hold[7] and hold[7] ~= '' and ',"mac":' .. cjson.encode(hold[7]) or ''
   return '{"kind":"reap","account_id":' .. hold[1] .. ',"key_id":' .. hold[2] .. ',"subscription_id":' .. hold[3]
-    .. ',"model_id":' .. hold[4] .. ',"price_version_id":' .. hold[5] .. ',"node":' .. cjson.encode(hold[6]) .. '}'
+    .. ',"model_id":' .. hold[4] .. ',"price_version_id":' .. hold[5] .. ',"node":' .. cjson.encode(hold[6]) .. mac .. '}'
 end
 
 -- `withdrawalSchema` of contracts.
@@ -42,11 +43,11 @@ end
 
 -- What ending a hold needs to know of it, or nil.
 local function read_hold(key)
-  local values = redis.call('HMGET', key, 'st', 'amt', 'used', 'gen', 'acct', 'model', 'sub', 'chg', 'c2')
+  local values = redis.call('HMGET', key, 'st', 'amt', 'used', 'gen', 'acct', 'model', 'sub', 'chg', 'c2', 'mac')
   if not values[1] then return nil end
   return {
     st = values[1], amt = tonumber(values[2] or '0'), used = values[3], gen = values[4],
-    acct = values[5], model = values[6], sub = values[7], chg = tonumber(values[8] or '0'), is_withdrawn = values[9],
+    acct = values[5], model = values[6], sub = values[7], chg = tonumber(values[8] or '0'), is_withdrawn = values[9], mac = values[10],
   }
 end
 

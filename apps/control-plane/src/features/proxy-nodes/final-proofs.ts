@@ -1,18 +1,18 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { isFinalSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
-import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
+import type { RelayedEvent } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { acceptedHashes, fleetCredentialHashes, OWN_CREDENTIALS } from './node-credentials.ts';
+import { signedEvent, type SignedEvent } from './signed-events.ts';
 
 /** What is known of the nodes is read again after this long, and at once when a final is doubted. */
 const KNOWN_MS = 1_000;
 /** What a deleted node sent before is still on its way. */
 const DELETED_MS = 10 * 60_000;
-/** Finals without a MAC that began before their node's software was replaced, and wait in a backlog. */
+/** Events without a MAC whose requests began before their node's software was replaced, and wait in a backlog. */
 const UNSIGNED_MS = 24 * 3_600_000;
 /** Between a node's clock and PostgreSQL's. */
 const CLOCK_SLACK_MS = 5 * 60_000;
@@ -25,18 +25,21 @@ const signerRow = z.object({
   name: z.string(),
   credential_hashes: z.array(z.string()),
   signs_finals_since: z.date().nullable(),
+  signs_holds_since: z.date().nullable(),
+  last_seen_at: z.date().nullable(),
   deleted_at: z.date().nullable(),
 });
-const finalOf = z.object({ kind: z.literal('usage'), node: z.string() });
 
 interface Signer {
   credentialHashes: readonly string[];
   signsSinceMs: number | null;
+  signsHoldsSinceMs: number | null;
+  seenAtMs: number | null;
   deletedAtMs: number | null;
 }
 
 export interface JudgedFinals {
-  /** Everything else: events of Redis' own functions, and what cannot be read. */
+  /** Everything else: withdrawals, which Redis' own functions make, and what cannot be read. */
   believed: RelayedEvent[];
   /** Their nodes wait for an acknowledgement of them. */
   finals: RelayedEvent[];
@@ -44,9 +47,10 @@ export interface JudgedFinals {
 }
 
 /**
- * Distinguishes the finals that nodes wrote from forged ones in Redis. A final with a MAC must be signed with its node's credential:
- * the node's own, or the fleet's where it has none. One without is believed only of a registered node that does not sign yet, by its last proven
- * report, or that began before it did, at most a day ago.
+ * Distinguishes the finals that nodes wrote, and the reaps of holds that nodes took, from forged ones in Redis. An event with a MAC must be signed with its node's credential:
+ * the node's own, or the fleet's where it has none. A final without is believed only of a registered node that does not sign yet, by its last proven
+ * report, or that began before it did, at most a day ago. A reap is written by whichever node relays, so one without is believed while any node
+ * that was heard within a day does not sign its holds.
  */
 @Injectable()
 export class FinalProofs {
@@ -66,9 +70,9 @@ export class FinalProofs {
   }
 
   async judge(events: readonly RelayedEvent[]): Promise<JudgedFinals> {
-    const nodes = events.map(nodeOf);
+    const signed = events.map((event) => signedEvent(event));
     const faultsBy = (signers: Map<string, Signer[]>): (string | null)[] =>
-      events.map((event, index) => this.faultOf(event, nodes[index] ?? null, signers));
+      signed.map((event) => event && this.faultOf(event, signers));
     let faults = faultsBy(await this.known(KNOWN_MS));
     if (faults.some((fault) => fault !== null)) faults = faultsBy(await this.known(0));
     const judged: JudgedFinals = { believed: [], finals: [], forged: [] };
@@ -76,7 +80,7 @@ export class FinalProofs {
       const reason = faults[index] ?? null;
       if (reason !== null) judged.forged.push({ relayed, reason });
       else judged.believed.push(relayed);
-      if (reason === null && nodes[index] !== null) judged.finals.push(relayed);
+      if (reason === null && signed[index]?.kind === 'usage') judged.finals.push(relayed);
     });
     await this.tell(judged.forged);
     return judged;
@@ -95,23 +99,21 @@ export class FinalProofs {
     }
   }
 
-  private faultOf(
-    relayed: RelayedEvent,
-    node: string | null,
-    signers: Map<string, Signer[]>,
-  ): string | null {
-    if (node === null) return null;
-    const { payload, mac } = splitFinal(relayed.payload);
+  private faultOf(event: SignedEvent, signers: Map<string, Signer[]>): string | null {
+    const { kind, node, relayed } = event;
     const known = signers.get(node) ?? [];
     const unixMs = this.host.unixMs();
-    if (mac === null) return unsignedFault(relayed, node, { known, unixMs });
+    if (event.mac === null)
+      return kind === 'usage'
+        ? unsignedFault(relayed, node, { known, unixMs })
+        : unsignedReapFault(relayed, { signers: [...signers.values()].flat(), unixMs });
     const hashes =
       known.length === 0
         ? this.fleetHashes
         : known
             .filter((signer) => isRecent(signer, unixMs))
             .flatMap(({ credentialHashes }) => credentialHashes);
-    return hashes.some((hash) => isFinalSigned({ rid: relayed.rid, payload, mac }, hash))
+    return hashes.some((hash) => event.isSignedBy(hash))
       ? null
       : `forged: it is not signed by node ${node}`;
   }
@@ -120,7 +122,7 @@ export class FinalProofs {
     const nowMs = this.host.monotonicMs();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, deleted_at FROM proxy_nodes`,
+      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, signs_holds_since, last_seen_at, deleted_at FROM proxy_nodes`,
     );
     const byName = new Map<string, Signer[]>();
     for (const row of rows.map((raw) => signerRow.parse(raw)))
@@ -129,6 +131,8 @@ export class FinalProofs {
         {
           credentialHashes: acceptedHashes(row.credential_hashes, this.fleetHashes),
           signsSinceMs: row.signs_finals_since?.getTime() ?? null,
+          signsHoldsSinceMs: row.signs_holds_since?.getTime() ?? null,
+          seenAtMs: row.last_seen_at?.getTime() ?? null,
           deletedAtMs: row.deleted_at?.getTime() ?? null,
         },
       ]);
@@ -146,23 +150,32 @@ function unsignedFault(
   if (!registered) return `forged: it is not signed, and node ${node} is not registered`;
   const { signsSinceMs } = registered;
   if (signsSinceMs === null) return null;
+  return isOfOldRelease(rid, signsSinceMs, unixMs)
+    ? null
+    : `forged: it is not signed, and node ${node} signs its finals`;
+}
+
+/** A node that was not heard for a day relays nothing. */
+function unsignedReapFault(
+  { rid }: RelayedEvent,
+  { signers, unixMs }: { signers: readonly Signer[]; unixMs: number },
+): string | null {
+  const relaying = signers.filter(
+    ({ deletedAtMs, seenAtMs }) =>
+      deletedAtMs === null && seenAtMs !== null && unixMs - seenAtMs < UNSIGNED_MS,
+  );
+  const since = relaying.map(({ signsHoldsSinceMs }) => signsHoldsSinceMs ?? Infinity);
+  const isAccepted =
+    since.length > 0 &&
+    (since.includes(Infinity) || isOfOldRelease(rid, Math.max(...since), unixMs));
+  return isAccepted ? null : 'forged: the reap is not signed, and all nodes sign their holds';
+}
+
+function isOfOldRelease(rid: string, signsSinceMs: number, unixMs: number): boolean {
   const beganAtMs = Number.parseInt(rid.slice(0, 8) + rid.slice(9, 13), 16);
-  const isOfOldRelease =
-    beganAtMs < signsSinceMs + CLOCK_SLACK_MS && unixMs < signsSinceMs + UNSIGNED_MS;
-  return isOfOldRelease ? null : `forged: it is not signed, and node ${node} signs its finals`;
+  return beganAtMs < signsSinceMs + CLOCK_SLACK_MS && unixMs < signsSinceMs + UNSIGNED_MS;
 }
 
 function isRecent({ deletedAtMs }: Signer, unixMs: number): boolean {
   return deletedAtMs === null || unixMs - deletedAtMs < DELETED_MS;
-}
-
-/** The name of the node a final says it is of; null for all that is not a final. */
-function nodeOf({ payload }: RelayedEvent): string | null {
-  try {
-    const final = finalOf.safeParse(JSON.parse(payload));
-    return final.success ? parseNodeAddress(final.data.node).name : null;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof InvalidKeyPart) return null;
-    throw error;
-  }
 }

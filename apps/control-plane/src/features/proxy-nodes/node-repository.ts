@@ -83,13 +83,14 @@ export class NodeRepository {
     );
   }
 
-  /** A node's software was replaced. The moment from which on it signs its finals stays as long as it does. */
+  /** A node's software was replaced. The moments from which on it signs its finals and holds stay as long as it does. */
   async noteAbilities(id: number, abilities: readonly string[]): Promise<void> {
     await this.dataSource.query(
       `UPDATE proxy_nodes SET abilities = $2,
-         signs_finals_since = CASE WHEN $3 = ANY($2) THEN coalesce(signs_finals_since, now()) END
+         signs_finals_since = CASE WHEN $3 = ANY($2) THEN coalesce(signs_finals_since, now()) END,
+         signs_holds_since = CASE WHEN $4 = ANY($2) THEN coalesce(signs_holds_since, now()) END
        WHERE id = $1`,
-      [id, abilities, 'final_mac' satisfies NodeAbility],
+      [id, abilities, 'final_mac' satisfies NodeAbility, 'hold_mac' satisfies NodeAbility],
     );
   }
 

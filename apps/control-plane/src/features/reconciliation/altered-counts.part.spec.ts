@@ -38,18 +38,20 @@ const raised = (message: string) => [
 ];
 
 /** A request that runs. */
-async function running(tokens: number): Promise<void> {
+async function running(tokens: number): Promise<{ rid: string; keyHash: string }> {
   const { body } = await plane.call('POST', '/keys', {
     token: account.token,
     body: { name: uuidv7(Date.now()) },
   });
+  const [rid, keyHash] = [uuidv7(Date.now()), parseApiKey(body.key)?.hash ?? ''];
   const admitted = await plane.app.get(MeteringStore).admit({
-    ...{ rid: uuidv7(Date.now()), accountId: account.id, modelId: model.id },
-    ...{ keyHash: parseApiKey(body.key)?.hash ?? '', modelName: model.name },
+    ...{ rid, accountId: account.id, modelId: model.id },
+    ...{ keyHash, modelName: model.name },
     ...{ priceVersionId: model.priceId, addressHex: '', node: 'node-a:0' },
     ...{ wantTokens: tokens, minTokens: tokens, concurrencyMax: 10, leaseMs: 60_000 },
   });
   expect(admitted.kind).toBe('admitted');
+  return { rid, keyHash };
 }
 
 describe('S54: what Redis counts beside a balance', () => {
@@ -146,5 +148,17 @@ describe('S54: what Redis counts beside a balance', () => {
     expect(await redis.hmget(other.record, 'held', 'conc', 'cseq')).toEqual(['6000', '1', '1']);
     subscription = { id, accountId: account.id, modelId: model.id };
     expect(await drift()).toEqual(raised('5 tokens above'));
+  });
+
+  test('a reap whose event was deleted from the outbox is a drift of what it charged, which is given back', async () => {
+    const { rid, keyHash } = await running(6_000);
+    const store = plane.app.get(MeteringStore);
+    const who = { rid, accountId: account.id, modelId: model.id };
+    await store.checkpoint({ ...who, keyHash, usedTokens: 700, extendTokens: 0, leaseMs: 0 });
+    expect(await store.reap(who)).toMatchObject({ kind: 'reaped', chargedTokens: 700 });
+    await redis.xtrim(`${record.split(':')[0]}:outbox`, 'MAXLEN', 0);
+    await reconciler.runAlone({ pauseMs: 10 });
+    expect(await drift()).toEqual(raised('700 tokens below the ledger'));
+    expect(await live()).toMatchObject({ balance: BOUGHT, held: 0 });
   });
 });

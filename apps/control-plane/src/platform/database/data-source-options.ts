@@ -43,6 +43,7 @@ import { Erasure1795345000000 } from './migrations/1795345000000-erasure.ts';
 import { FormerNodeCredentials1795346000000 } from './migrations/1795346000000-former-node-credentials.ts';
 import { UsersNewest1795347000000 } from './migrations/1795347000000-users-newest.ts';
 import { UpstreamFileIds1795348000000 } from './migrations/1795348000000-upstream-file-ids.ts';
+import { HoldMacs1795348500000 } from './migrations/1795348500000-hold-macs.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -101,6 +102,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       FormerNodeCredentials1795346000000,
       UsersNewest1795347000000,
       UpstreamFileIds1795348000000,
+      HoldMacs1795348500000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

@@ -1,0 +1,29 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * A node signs what a hold of it has used so far, with every call that changes it. The MAC stays with the hold in Redis and leaves with the charge of
+ * a reap, which Redis' own function writes: without it a writer of Redis could charge accounts in the name of nodes that are gone.
+ */
+export interface HoldUse {
+  rid: string;
+  accountId: number;
+  modelId: number;
+  /** Charged tokens: what a reap charges. */
+  usedTokens: number;
+}
+
+/** Hex; `credentialHash` as `hashCredential` makes it. */
+export type SignHold = (use: HoldUse) => string;
+
+export function holdSigner(credentialHash: string): SignHold {
+  const key = Buffer.from(credentialHash, 'hex');
+  return ({ rid, accountId, modelId, usedTokens }) =>
+    createHmac('sha256', key)
+      .update(`["hold","${rid.toLowerCase()}",${accountId},${modelId},${usedTokens}]`)
+      .digest('hex');
+}
+
+/** `mac`: 64 hex digits, as `splitFinal` finds it. */
+export function isHoldSigned(use: HoldUse, mac: string, credentialHash: string): boolean {
+  return timingSafeEqual(Buffer.from(mac), Buffer.from(holdSigner(credentialHash)(use)));
+}
