@@ -82,6 +82,12 @@ const adminPages: readonly Picture[] = [
     who: 'admin',
     path: '/admin/nodes',
     act: async (page) => {
+      const { origin } = new URL(page.url());
+      const changed = await page.context().request.put(`${origin}/admin-api/models/1`, {
+        data: { context_window: 64_000 },
+        headers: { origin },
+      });
+      if (!changed.ok()) throw new Error(await changed.text());
       await press('Sync all nodes')(page);
       await page.getByRole('listitem').filter({ hasText: 'node-2' }).waitFor();
     },

@@ -7,6 +7,8 @@ export const EMBEDDING_MODEL = 'demo-embedding';
 
 const WALLET_AMOUNT = '100';
 const TOKENS = 1_000_000;
+/** Of the demo's chat models: without one, documents and the provider's tools are refused, and the configuration check warns. */
+export const CONTEXT_WINDOW = 128_000;
 /** What the models are called at the demo upstream; it chooses its behaviour by this name. */
 export const UPSTREAM_MODEL = 'demo-ok';
 
@@ -26,6 +28,7 @@ export async function seedDemo(
     name: CHAT_MODEL,
     display_name: 'Demo chat',
     kind: 'chat',
+    context_window: CONTEXT_WINDOW,
     price_per_million: '2',
     weight_output: '4',
   });
@@ -82,6 +85,7 @@ function ensureModel(
     name: string;
     display_name: string;
     kind: 'chat' | 'embedding';
+    context_window?: number;
     price_per_million: string;
     weight_output?: string;
   },

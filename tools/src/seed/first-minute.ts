@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AdminClient } from '../admin-client.ts';
-import { CHAT_MODEL, EMBEDDING_MODEL, UPSTREAM_MODEL } from './demo.ts';
+import { CHAT_MODEL, CONTEXT_WINDOW, EMBEDDING_MODEL, UPSTREAM_MODEL } from './demo.ts';
 import { ensure, unlessDone } from './ensure.ts';
 
 /** Sent in the first minute after the address is printed, then never again. */
@@ -75,6 +75,7 @@ export async function prepareFirstMinute(demo: Demonstration): Promise<DemoCalle
         name: FLAKY_MODEL,
         display_name: 'Demo reasoning',
         kind: 'chat',
+        context_window: CONTEXT_WINDOW,
         price: { price_per_million: '6', weight_output: '5' },
         is_on_shelf: true,
       }),
