@@ -161,6 +161,16 @@ test('every dependency is pinned to one version', () => {
   expect(loose).toEqual([]);
 });
 
+test('what tests and measurements need is no part of a start: they have devDependencies alone', () => {
+  const installed = tracked
+    .filter((file) => /^(tests\/[^/]+|bench)\/package\.json$/.test(file))
+    .filter((file) => {
+      const { dependencies, optionalDependencies } = JSON.parse(read(file)) as Record<string, object>;
+      return Object.keys({ ...dependencies, ...optionalDependencies }).length > 0;
+    });
+  expect(installed).toEqual([]);
+});
+
 test('every package carries the version of the release', () => {
   const versions = tracked
     .filter((file) =>

@@ -1,6 +1,6 @@
 import { Menu } from '@base-ui/react/menu';
 import { useQueryClient } from '@tanstack/react-query';
-import { Check, CircleUserRound, LogOut } from 'lucide-react';
+import { Check, CircleUserRound, LogOut } from '../ui/icons.tsx';
 import { signOut, type Me } from '../api/session.ts';
 import { failureOf } from '../api/failure.ts';
 import { BASE, paths } from '../paths.ts';

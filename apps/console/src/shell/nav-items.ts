@@ -15,14 +15,14 @@ import {
   Users,
   Wallet,
   Waypoints,
-  type LucideIcon,
-} from 'lucide-react';
+  type Icon,
+} from '../ui/icons.tsx';
 import { paths } from '../paths.ts';
 import type { Words } from '../words/words.ts';
 
 export interface NavItem {
   to: string;
-  icon: LucideIcon;
+  icon: Icon;
   label: (words: Words) => string;
 }
 

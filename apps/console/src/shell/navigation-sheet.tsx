@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { Menu as MenuIcon } from 'lucide-react';
+import { Menu as MenuIcon } from '../ui/icons.tsx';
 import { useState } from 'react';
 import type { Me } from '../api/session.ts';
 import { useWords } from '../words/words.ts';

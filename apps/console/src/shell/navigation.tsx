@@ -1,5 +1,5 @@
 import { Link, useLocation } from '@tanstack/react-router';
-import { Search } from 'lucide-react';
+import { Search } from '../ui/icons.tsx';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
 import { loadPalette, openPalette } from './command-palette.tsx';

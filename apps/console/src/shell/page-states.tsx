@@ -1,6 +1,6 @@
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { AdminRefusal } from '@tollgate/admin-client';
-import { Compass, TriangleAlert } from 'lucide-react';
+import { Compass, TriangleAlert } from '../ui/icons.tsx';
 import { paths } from '../paths.ts';
 import { Button, ButtonLink } from '../ui/button.tsx';
 import { EmptyState, FailureState } from '../ui/states.tsx';

@@ -1,5 +1,5 @@
 import { Toast } from '@base-ui/react/toast';
-import { CircleAlert, CircleCheck, X } from 'lucide-react';
+import { CircleAlert, CircleCheck, X } from '../ui/icons.tsx';
 import { useEffect, useEffectEvent } from 'react';
 import { useWords } from '../words/words.ts';
 import { onNotices, type Notice } from './notices.ts';

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { LoaderCircle } from 'lucide-react';
+import { LoaderCircle } from './icons.tsx';
 import type { ComponentProps, ReactNode } from 'react';
 import { Tooltip } from './tooltip.tsx';
 

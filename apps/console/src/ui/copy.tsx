@@ -1,4 +1,4 @@
-import { Check, Copy } from 'lucide-react';
+import { Check, Copy } from './icons.tsx';
 import { useState } from 'react';
 import { notify } from '../shell/notices.ts';
 import { useWords } from '../words/words.ts';

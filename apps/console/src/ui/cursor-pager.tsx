@@ -1,4 +1,4 @@
-import { ChevronRight, ChevronsLeft } from 'lucide-react';
+import { ChevronRight, ChevronsLeft } from './icons.tsx';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 

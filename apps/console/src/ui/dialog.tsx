@@ -1,6 +1,6 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { X } from 'lucide-react';
+import { X } from './icons.tsx';
 import { useState, type ReactNode } from 'react';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';

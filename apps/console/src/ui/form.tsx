@@ -1,6 +1,6 @@
 import { Form as Base } from '@base-ui/react/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { CircleAlert } from 'lucide-react';
+import { CircleAlert } from './icons.tsx';
 import type { ReactNode } from 'react';
 import { failureOf } from '../api/failure.ts';
 import { useWords } from '../words/words.ts';

@@ -1,4 +1,4 @@
-import { ChevronRight } from 'lucide-react';
+import { ChevronRight } from './icons.tsx';
 import { useEffect, type ReactNode } from 'react';
 import { useWords } from '../words/words.ts';
 import { TextLink } from './button.tsx';

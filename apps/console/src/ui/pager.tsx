@@ -1,4 +1,4 @@
-import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { ChevronLeft, ChevronRight } from './icons.tsx';
 import { useSpeech } from '../words/words.ts';
 import { Button } from './button.tsx';
 import { formatCount } from './format.ts';

@@ -1,4 +1,4 @@
-import { Search } from 'lucide-react';
+import { Search } from './icons.tsx';
 import { useEffect, useRef, useState } from 'react';
 
 /** Typing waits for nothing: this only gathers what one burst of keys sends. */

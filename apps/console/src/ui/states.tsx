@@ -1,4 +1,4 @@
-import { CircleAlert } from 'lucide-react';
+import { CircleAlert } from './icons.tsx';
 import { useEffect, useState, type ReactNode } from 'react';
 import { failureOf } from '../api/failure.ts';
 import { useWords } from '../words/words.ts';

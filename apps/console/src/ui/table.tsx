@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { ArrowDown, ArrowUp } from 'lucide-react';
+import { ArrowDown, ArrowUp } from './icons.tsx';
 import { lazy, Suspense, type MouseEvent, type ReactNode } from 'react';
 import { ScrollBox } from './scroll-box.tsx';
 import { recall } from '../shell/preferences.ts';

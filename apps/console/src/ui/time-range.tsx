@@ -1,4 +1,4 @@
-import { CalendarRange } from 'lucide-react';
+import { CalendarRange } from './icons.tsx';
 import { useState } from 'react';
 import { useSpeech } from '../words/words.ts';
 import { Button } from './button.tsx';

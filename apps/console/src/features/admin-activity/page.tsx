@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { History } from 'lucide-react';
+import { History } from '../../ui/icons.tsx';
 import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { SelectFilter } from '../../ui/field.tsx';

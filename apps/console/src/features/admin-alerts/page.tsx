@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { BellOff } from 'lucide-react';
+import { BellOff } from '../../ui/icons.tsx';
 import { ADMIN_PAGE_SIZE, alertsQuery, type Alert } from '../../api/admin.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { Ellipsis } from 'lucide-react';
+import { Ellipsis } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { modelQuery, shelve, type Model, type Price } from '../../api/catalogue.ts';
 import { pricesQuery } from '../../api/models.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Boxes, Plus } from 'lucide-react';
+import { Boxes, Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { catalogueQuery, type Model } from '../../api/catalogue.ts';
 import { marketQuery, type PriceTag } from '../../api/models.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Plus, RefreshCw, Server } from 'lucide-react';
+import { Plus, RefreshCw, Server } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/fleet.ts';
 import { useLive } from '../../api/stream.ts';

@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { CircleCheck, CircleDashed } from 'lucide-react';
+import { CircleCheck, CircleDashed } from '../../ui/icons.tsx';
 import { useEffect, useState } from 'react';
 import { nodesQuery, publish, type ProxyNode } from '../../api/fleet.ts';
 import { Dialog } from '../../ui/dialog.tsx';

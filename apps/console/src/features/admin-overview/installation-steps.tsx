@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Circle, CircleCheck } from 'lucide-react';
+import { Circle, CircleCheck } from '../../ui/icons.tsx';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';

@@ -1,4 +1,4 @@
-import { Plus } from 'lucide-react';
+import { Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { GitCompare, Layers } from 'lucide-react';
+import { GitCompare, Layers } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { rollBack, snapshotsQuery, unpin, type Snapshot } from '../../api/fleet.ts';

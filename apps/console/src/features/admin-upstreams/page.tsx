@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Plug, Plus } from 'lucide-react';
+import { Plug, Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import {
   upstreamsQuery,

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { Ellipsis } from 'lucide-react';
+import { Ellipsis } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import {
   deleteUpstream,

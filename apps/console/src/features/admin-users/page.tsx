@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { UserPlus, Users } from 'lucide-react';
+import { UserPlus, Users } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { moveUser, USER_ORDERS, usersQuery, type User, type UserOrder } from '../../api/users.ts';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';

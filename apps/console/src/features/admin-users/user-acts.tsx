@@ -1,4 +1,4 @@
-import { Ellipsis } from 'lucide-react';
+import { Ellipsis } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { moveUser, setRole, type User } from '../../api/users.ts';
 import { useMe } from '../../api/session.ts';

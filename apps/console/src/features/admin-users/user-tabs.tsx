@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
+import { Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { keysQuery, type Key } from '../../api/keys.ts';
 import { requestsQuery } from '../../api/usage.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { CircleCheck } from 'lucide-react';
+import { CircleCheck } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { createKey, type CreatedKey } from '../../api/keys.ts';

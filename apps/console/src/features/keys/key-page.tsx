@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { Ellipsis } from 'lucide-react';
+import { Ellipsis } from '../../ui/icons.tsx';
 import { lazy, Suspense, useState } from 'react';
 import { keyQuery, type Key } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { KeyRound, Plus } from 'lucide-react';
+import { KeyRound, Plus } from '../../ui/icons.tsx';
 import { useState, type ReactNode } from 'react';
 import { keysQuery, PAGE_SIZE, type KeysQuestion } from '../../api/keys.ts';
 import { useMe } from '../../api/session.ts';

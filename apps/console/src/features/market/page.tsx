@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Boxes } from 'lucide-react';
+import { Boxes } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { marketQuery, subscriptionsQuery, type MarketModel } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';

@@ -1,4 +1,4 @@
-import { TriangleAlert } from 'lucide-react';
+import { TriangleAlert } from '../../ui/icons.tsx';
 import type { MyModel } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { paths } from '../../paths.ts';

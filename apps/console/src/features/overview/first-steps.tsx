@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Circle, CircleCheck } from 'lucide-react';
+import { Circle, CircleCheck } from '../../ui/icons.tsx';
 import { keysQuery } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { KeyRound, Wallet } from 'lucide-react';
+import { KeyRound, Wallet } from '../../ui/icons.tsx';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';

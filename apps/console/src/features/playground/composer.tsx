@@ -1,4 +1,4 @@
-import { SendHorizontal, Square } from 'lucide-react';
+import { SendHorizontal, Square } from '../../ui/icons.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useWords } from '../../words/words.ts';
 

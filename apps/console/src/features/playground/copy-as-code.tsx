@@ -1,4 +1,4 @@
-import { Code } from 'lucide-react';
+import { Code } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { requestOf } from '../../api/playground.ts';
 import { GATEWAY } from '../../paths.ts';

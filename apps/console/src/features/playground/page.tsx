@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Boxes } from 'lucide-react';
+import { Boxes } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { keysQuery } from '../../api/keys.ts';
 import { marketQuery, subscriptionsQuery } from '../../api/models.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { MessagesSquare } from 'lucide-react';
+import { MessagesSquare } from '../../ui/icons.tsx';
 import { bookedQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';

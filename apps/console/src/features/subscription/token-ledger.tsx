@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Download } from 'lucide-react';
+import { Download } from '../../ui/icons.tsx';
 import { exportAddress } from '../../api/client.ts';
 import type { MyModel } from '../../api/models.ts';
 import { useLive } from '../../api/stream.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Download } from 'lucide-react';
+import { Download } from '../../ui/icons.tsx';
 import { useRef } from 'react';
 import { exportAddress } from '../../api/client.ts';
 import { useLive } from '../../api/stream.ts';

@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
-import { Download, Plus, Wallet as WalletIcon } from 'lucide-react';
+import { Download, Plus, Wallet as WalletIcon } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { exportAddress, type Shape } from '../../api/client.ts';
 import { useMe } from '../../api/session.ts';

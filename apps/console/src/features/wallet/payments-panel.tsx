@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { CreditCard } from 'lucide-react';
+import { CreditCard } from '../../ui/icons.tsx';
 import { ENTRIES_PAGE_SIZE, paymentsQuery, type Payment } from '../../api/wallet.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/page.tsx';
