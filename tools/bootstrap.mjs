@@ -4,19 +4,12 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isWritable } from './src/cache-folder.mjs';
+import { downloadDebianRedis } from './src/embedded/debian-redis.mjs';
 import { withLock } from './src/process/checkout-lock.mjs';
 
 // A `packageManager` field would make a frozen install fail, so the version lives here alone.
@@ -62,13 +55,33 @@ async function main() {
   const args = process.argv.slice(2);
   const extent = RUNTIME_COMMANDS.has(args[0] ?? '') ? RUNTIME : EVERYTHING;
   if (!isInstalled(extent)) {
-    await withLock(
-      path.join(root, '.tollgate', 'install.lock'),
-      () => install(extent),
-      () => console.log('Waiting for another install in this checkout ...'),
-    );
+    const fetching = new AbortController();
+    if (needsRedis(args[0])) void downloadDebianRedis(fetching.signal).catch(() => {});
+    try {
+      await withLock(
+        path.join(root, '.tollgate', 'install.lock'),
+        () => install(extent),
+        () => console.log('Waiting for another install in this checkout ...'),
+      );
+    } catch (error) {
+      fetching.abort();
+      throw error;
+    }
   }
   handOver(args);
+}
+
+/**
+ * Whether a start may have to fetch Redis, which then goes on beside the install. Without a result: the start looks itself, waits
+ * for a download that is under way, and says what failed.
+ * @param {string | undefined} command
+ */
+function needsRedis(command) {
+  if (!['start', 'dev'].includes(command ?? '') || process.env.REDIS_URL) return false;
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter(path.isAbsolute);
+  return !folders.some((folder) =>
+    ['redis-server', 'valkey-server'].some((name) => existsSync(path.join(folder, name))),
+  );
 }
 
 /** @param {string} extent */
@@ -190,16 +203,6 @@ function installEnvironment() {
     mkdirSync(env.HOME, { recursive: true });
   }
   return env;
-}
-
-/** @param {string} folder */
-function isWritable(folder) {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A platform package that does not exist is dropped by pnpm without a message, so the result is looked at. */

@@ -165,7 +165,10 @@ test('what tests and measurements need is no part of a start: they have devDepen
   const installed = tracked
     .filter((file) => /^(tests\/[^/]+|bench)\/package\.json$/.test(file))
     .filter((file) => {
-      const { dependencies, optionalDependencies } = JSON.parse(read(file)) as Record<string, object>;
+      const { dependencies, optionalDependencies } = JSON.parse(read(file)) as Record<
+        string,
+        object
+      >;
       return Object.keys({ ...dependencies, ...optionalDependencies }).length > 0;
     });
   expect(installed).toEqual([]);

@@ -19,7 +19,7 @@ export {
   debianFolder,
   downloadDebianPackages,
   libraryFolders,
-} from './embedded/debian-packages.ts';
+} from './embedded/debian-packages.mjs';
 export {
   embeddedPostgres,
   postgresUrl,

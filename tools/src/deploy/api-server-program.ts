@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '../checkout.ts';
-import { debianFolder, downloadDebianPackages } from '../embedded/debian-packages.ts';
+import { debianFolder, downloadDebianPackages } from '../embedded/debian-packages.mjs';
 import { KUBERNETES_VERSION, ToolMissing } from './deploy-tools.ts';
 
 const ETCD = { name: 'etcd-server', wanted: ['etcd-server'], known: ['etcd-server'] } as const;

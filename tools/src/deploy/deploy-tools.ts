@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { cacheFolder } from '../checkout.ts';
-import { debianFolder, downloadDebianPackages } from '../embedded/debian-packages.ts';
+import { debianFolder, downloadDebianPackages } from '../embedded/debian-packages.mjs';
 
 /** Pinned: another version may judge otherwise. */
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.18.6';

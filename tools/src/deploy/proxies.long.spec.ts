@@ -12,7 +12,7 @@ import {
   debianFolder,
   downloadDebianPackages,
   libraryFolders,
-} from '../embedded/debian-packages.ts';
+} from '../embedded/debian-packages.mjs';
 import { findFreePort } from '../process/free-port.ts';
 import { envoyProgram } from './envoy-program.ts';
 

@@ -5,7 +5,7 @@ import {
   downloadDebianPackages,
   libraryFolders,
   type DebianPackages,
-} from './debian-packages.ts';
+} from './debian-packages.mjs';
 
 const FAKETIME: DebianPackages = {
   name: 'faketime',

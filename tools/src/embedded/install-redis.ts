@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { packageManagerEnvironment } from './debian-packages.mjs';
 
 interface PackageManager {
   command: string;
@@ -31,23 +32,4 @@ export function installRedis(): string | undefined {
     );
   }
   return problems.join('; ');
-}
-
-/** Package managers live in the system's folders, and call what else is there, whatever PATH says. */
-export function packageManagerEnvironment(): NodeJS.ProcessEnv {
-  const folders = [
-    process.env.PATH,
-    '/usr/local/sbin',
-    '/usr/local/bin',
-    '/usr/sbin',
-    '/usr/bin',
-    '/sbin',
-    '/bin',
-  ];
-  return {
-    ...process.env,
-    PATH: folders.filter(Boolean).join(':'),
-    DEBIAN_FRONTEND: 'noninteractive',
-    LC_ALL: 'C',
-  };
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import { cachedRedis, downloadDebianRedis } from './debian-redis.ts';
+import { cachedRedis, downloadDebianRedis } from './debian-redis.mjs';
 import { installRedis } from './install-redis.ts';
 import type { RedisBinary } from './redis-binary.ts';
 
