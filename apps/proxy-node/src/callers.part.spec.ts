@@ -158,7 +158,8 @@ describe('limits and funds', () => {
     }
   });
 
-  test('an empty balance is 429 insufficient_quota on chat and 402 billing_error on messages, both final', async () => {
+  test('an empty balance is 429 insufficient_quota on chat and 402 billing_error on messages, both final and with the way out', async () => {
+    const way = 'Buy tokens for the model in the console';
     const poor = await node.addModel(
       [{ baseUrl: upstream.baseUrl }, { baseUrl: upstream.baseUrl, protocol: 'anthropic' }],
       {},
@@ -167,13 +168,20 @@ describe('limits and funds', () => {
     const onChat = await node.post('/v1/chat/completions', chat({ model: poor.name }));
     expect([onChat.status, onChat.headers.get('x-should-retry')]).toEqual([429, 'false']);
     expect(await bodyOf(onChat)).toMatchObject({
-      error: { code: 'insufficient_quota', type: 'insufficient_quota' },
+      error: {
+        code: 'insufficient_quota',
+        type: 'insufficient_quota',
+        message: expect.stringMatching(new RegExp(`^You exceeded your current quota: .*${way}`)),
+      },
     });
     const onMessages = await node.post('/v1/messages', messages({ model: poor.name }));
     expect([onMessages.status, onMessages.headers.get('x-should-retry')]).toEqual([402, 'false']);
     expect(await bodyOf(onMessages)).toMatchObject({
       type: 'error',
-      error: { type: 'billing_error' },
+      error: {
+        type: 'billing_error',
+        message: expect.stringMatching(new RegExp(`^Your credit balance is too low: .*${way}`)),
+      },
     });
   });
 });

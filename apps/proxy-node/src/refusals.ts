@@ -13,6 +13,9 @@ export interface RefusalRow {
   vendorCode?: string;
 }
 
+const BALANCE_TOO_LOW =
+  'the token balance for this model is too low for this request. Buy tokens for the model in the console (Models), or ask the administrator of this gateway.';
+
 export const REFUSALS = {
   invalid_api_key: {
     error: 'invalid_api_key',
@@ -120,9 +123,9 @@ export const REFUSALS = {
   balance_too_low: {
     error: 'insufficient_quota',
     message: {
-      chat: 'You exceeded your current quota: the token balance for this model is too low for this request.',
-      messages:
-        'Your credit balance is too low: the token balance for this model is too low for this request.',
+      // OpenAI's and Anthropic's first words, by which SDKs and LiteLLM know it; then what the owner of the account does next.
+      chat: `You exceeded your current quota: ${BALANCE_TOO_LOW}`,
+      messages: `Your credit balance is too low: ${BALANCE_TOO_LOW}`,
     },
   },
   metering_unavailable: {
