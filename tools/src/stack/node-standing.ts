@@ -5,8 +5,14 @@ import { z } from 'zod';
 import { AdminClient, AdminRefusal } from '../admin-client.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
-/** A node registers itself within two polls of the control plane; one that has not by then was deleted. */
+/** Of a control plane that is ready, a node without any decision gets one within two of its polls. */
 const REGISTRATION_MS = 5_000;
+/** A decision that Redis kept from before is replaced by the first poll. */
+const REMOVAL_MS = 1_000;
+const OUTSIDE_MS: Readonly<Record<string, number>> = {
+  unregistered: REGISTRATION_MS,
+  removed: REMOVAL_MS,
+};
 
 /** Whether a node serves, and if not, what an administrator decided about it. */
 export type Standing = 'serving' | 'stopped' | 'disabled' | 'deleted';
@@ -20,7 +26,7 @@ const readiness = z.object({ ready: z.boolean(), state: z.string() });
 export class NodeStanding {
   readonly #url: string;
   readonly #now: () => number;
-  #unregisteredSinceMs: number | null = null;
+  #outsideSinceMs: number | null = null;
 
   constructor(url: string, now: () => number = Date.now) {
     this.#url = url;
@@ -33,12 +39,13 @@ export class NodeStanding {
     if (answer === null) return null;
     if (answer.ready) return 'serving';
     if (answer.state === 'stopped' || answer.state === 'disabled') return answer.state;
-    if (answer.state !== 'unregistered' || !canRegister) {
-      this.#unregisteredSinceMs = null;
+    const waitMs = OUTSIDE_MS[answer.state];
+    if (waitMs === undefined || !canRegister) {
+      this.#outsideSinceMs = null;
       return null;
     }
-    this.#unregisteredSinceMs ??= this.#now();
-    return this.#now() - this.#unregisteredSinceMs >= REGISTRATION_MS ? 'deleted' : null;
+    this.#outsideSinceMs ??= this.#now();
+    return this.#now() - this.#outsideSinceMs >= waitMs ? 'deleted' : null;
   }
 }
 

@@ -87,6 +87,8 @@ export class NodeReporter {
         gate.want(desired.state);
         break;
       case 'unknown':
+        gate.want('removed');
+        break;
       case undefined:
         gate.want('unregistered');
         break;
@@ -138,6 +140,7 @@ function reportedState({ closure }: Gate): NodeReport['state'] {
     case 'disabled':
       return closure;
     case 'unregistered':
+    case 'removed':
     case null:
       return 'online';
   }

@@ -1,7 +1,8 @@
 import { Refusal, retryHeaders } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 
-export type Closure = 'draining' | 'stopped' | 'disabled' | 'unregistered';
+/** `unregistered`: the fleet has not decided yet. `removed`: it has no node of this name and credential. */
+export type Closure = 'draining' | 'stopped' | 'disabled' | 'unregistered' | 'removed';
 
 const RETRY_MS = 5_000;
 
