@@ -63,6 +63,18 @@ test('runs the control plane, two nodes or more, PostgreSQL, Redis and a front d
   expect(services.filter(([, { healthcheck }]) => healthcheck.test.length < 2)).toEqual([]);
 });
 
+test('a node that an administrator disabled, stopped or deleted holds up no start: compose asks for life, the chart waits for no other pod', () => {
+  for (const [, { healthcheck }] of nodes)
+    expect(healthcheck.test).toEqual(['CMD', 'node', 'deploy/healthcheck.mjs']);
+  expect(read('deploy/healthcheck.mjs')).toContain('/healthz');
+  const chart = read('deploy/helm/tollgate/templates/proxy-node.yaml');
+  expect(chart).toMatch(/^ {2}podManagementPolicy: Parallel$/m);
+  expect(chart).toMatch(/^ *livenessProbe: \{ httpGet: \{ path: \/healthz,/m);
+  expect(chart).toMatch(/^ *startupProbe: \{ httpGet: \{ path: \/healthz,/m);
+  // The front door starts without waiting for nodes, so that the administrator can enable one.
+  expect(named('front-door').depends_on).toEqual(['control-plane', 'node-1', 'node-2']);
+});
+
 test('builds each app from a target the Dockerfile has, whose command is an entry point the app has', () => {
   const built = services.flatMap(([, { build }]) => (build ? [build] : []));
   expect(built.length).toBeGreaterThanOrEqual(3);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { LiveRecords, primariesOf } from '@tollgate/keyspace';
+import { FleetStore, LiveRecords, openRedis, primariesOf } from '@tollgate/keyspace';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -66,6 +66,33 @@ describe("an administrator's call", () => {
       ),
     ).toEqual([]);
   });
+});
+
+test.each([
+  ['a limit was raised', 'PUT', '', { rpm: 60 }],
+  ['a key was disabled', 'POST', '/disable', undefined],
+  ['a key was deleted', 'DELETE', '', undefined],
+])('every node learns that %s before the call answers', async (_, method, path, body) => {
+  const account = await ledger.account('0');
+  const { body: key } = await post('/keys', account.token, { name: 'a', rpm: 3 });
+  const hash = parseApiKey(key.key)?.hash ?? '';
+  const changed: string[] = [];
+  const connection = openRedis(plane.services.redisUrl, {
+    role: 'subscriber',
+    name: 'spec',
+    onError: () => undefined,
+  });
+  try {
+    await plane.app.get(FleetStore).subscribe(connection, (message) => {
+      if (message.kind === 'key_changed') changed.push(message.key_hash);
+    });
+    const options = { token: plane.adminToken, ...(body && { body }) };
+    expect((await plane.call(method, `/keys/${key.id}${path}`, options)).status).toBeLessThan(300);
+    // The call waits for the record, after which the message is sent; only its way to this subscriber is waited for.
+    await eventually(async () => expect(changed).toContain(hash));
+  } finally {
+    connection.disconnect();
+  }
 });
 
 describe('while Redis is away', () => {
