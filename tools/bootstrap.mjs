@@ -8,13 +8,16 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isWritable } from './src/cache-folder.mjs';
+import { homeFolder, isWritable } from './src/cache-folder.mjs';
 import { downloadDebianRedis } from './src/embedded/debian-redis.mjs';
 import { withLock } from './src/process/checkout-lock.mjs';
 
 // A `packageManager` field would make a frozen install fail, so the version lives here alone.
 const PNPM_VERSION = '12.21.0';
 const NODE_VERSION = '26.10.0';
+const STOP_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+/** What is interrupted has this long to end. */
+const INTERRUPT_MS = 3_000;
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const binFolder = path.join(root, 'node_modules', '.bin');
@@ -44,7 +47,11 @@ class Unusable extends Error {
   }
 }
 
+/** By a signal, which said so already. */
+class Interrupted extends Error {}
+
 main().catch((error) => {
+  if (error instanceof Interrupted) return;
   console.error(`\n${error instanceof Unusable ? error.message : error.stack}`);
   process.exitCode = 1;
 });
@@ -54,21 +61,37 @@ async function main() {
     throw new Unusable(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
   const args = process.argv.slice(2);
   const extent = RUNTIME_COMMANDS.has(args[0] ?? '') ? RUNTIME : EVERYTHING;
+  const preparing = new AbortController();
   if (!isInstalled(extent)) {
-    const fetching = new AbortController();
-    if (needsRedis(args[0])) void downloadDebianRedis(fetching.signal).catch(() => {});
+    for (const signal of STOP_SIGNALS) process.on(signal, () => interrupt(preparing, signal));
+    if (needsRedis(args[0])) void downloadDebianRedis(preparing.signal).catch(() => {});
     try {
       await withLock(
         path.join(root, '.tollgate', 'install.lock'),
-        () => install(extent),
+        () => install(extent, preparing.signal),
         () => console.log('Waiting for another install in this checkout ...'),
       );
     } catch (error) {
-      fetching.abort();
+      preparing.abort();
       throw error;
     }
+    for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
   }
   handOver(args);
+}
+
+/**
+ * Ctrl-C or SIGTERM before there is a start: ends the install and the download, which are processes of their own, and waits for
+ * their end, so that the next command does not install beside them.
+ * @param {AbortController} preparing
+ * @param {NodeJS.Signals} signal
+ */
+function interrupt(preparing, signal) {
+  process.exitCode = 128 + os.constants.signals[signal];
+  if (preparing.signal.aborted) process.exit();
+  console.error('\nInterrupted. The next command goes on with the installation.');
+  preparing.abort();
+  setTimeout(() => process.exit(), INTERRUPT_MS).unref();
 }
 
 /**
@@ -128,22 +151,24 @@ function manifests() {
   return ['.', 'tools', 'bench', ...folders].map((folder) => path.join(folder, 'package.json'));
 }
 
-/** @param {string} wanted */
-async function install(wanted) {
+/**
+ * @param {string} wanted
+ * @param {AbortSignal} signal ends it
+ */
+async function install(wanted, signal) {
   if (isInstalled(wanted)) return;
   // A checkout that has everything keeps everything, whatever its next command is.
   const extent = readStamp().extent === EVERYTHING ? EVERYTHING : wanted;
   // Nothing counts as installed while it is replaced: an interrupted install is done again.
   rmSync(stampFile, { force: true });
   const result = await withClock('Installing dependencies', () =>
-    run('npx', [
-      '--yes',
-      `pnpm@${PNPM_VERSION}`,
-      'install',
-      '--frozen-lockfile',
-      ...INSTALL_OPTIONS[extent],
-    ]),
+    run(
+      'npx',
+      ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', ...INSTALL_OPTIONS[extent]],
+      signal,
+    ),
   );
+  if (signal.aborted) throw new Interrupted();
   if (result.code !== 0) {
     console.error(result.output);
     throw new Unusable(
@@ -175,22 +200,30 @@ async function withClock(name, work) {
 }
 
 /**
+ * In a process group of its own: what it starts ends with it.
  * @param {string} command
  * @param {string[]} args
+ * @param {AbortSignal} signal
  * @returns {Promise<{ code: number | null, output: string }>}
  */
-function run(command, args) {
+function run(command, args, signal) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: root,
       env: installEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
     });
+    const end = () => child.pid && process.kill(-child.pid, 'SIGTERM');
+    signal.addEventListener('abort', end);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes) => (output += bytes));
     child.on('error', (error) => resolve({ code: null, output: output + error.message }));
-    child.on('close', (code) => resolve({ code, output }));
+    child.on('close', (code) => {
+      signal.removeEventListener('abort', end);
+      resolve({ code, output });
+    });
   });
 }
 
@@ -198,7 +231,7 @@ function installEnvironment() {
   // CI=true: never ask. NODE_ENV=production would leave the compiler out.
   const env = { ...process.env, CI: 'true' };
   delete env.NODE_ENV;
-  if (!isWritable(os.homedir())) {
+  if (!isWritable(homeFolder())) {
     env.HOME = path.join(root, '.tollgate', 'home');
     mkdirSync(env.HOME, { recursive: true });
   }
@@ -230,8 +263,7 @@ function handOver(args) {
     { stdio: 'inherit', env },
   );
   // The child decides when to end. After Ctrl-C it may see the signal twice, from the terminal and from here: it treats both as one.
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => child.kill(signal));
+  for (const signal of STOP_SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(
       `\nThe installed Node does not start: ${error.message}\n  Fix: Delete node_modules and run the command again.`,

@@ -1,15 +1,19 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
+  readlinkSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ROOT } from './checkout.ts';
 
@@ -36,6 +40,19 @@ beforeAll(() => {
 }, 60_000);
 afterAll(() => rmSync(checkout, { recursive: true, force: true }), 60_000);
 
+/** Command lines of the processes whose working folder this is. */
+const workingIn = (folder: string): string[] =>
+  readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .flatMap((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/cwd`) === folder
+          ? [readFileSync(`/proc/${pid}/cmdline`, 'utf8')]
+          : [];
+      } catch {
+        return [];
+      }
+    });
 const has = (file: string): boolean => existsSync(path.join(checkout, file));
 const stamp = (): string => path.join(checkout, 'node_modules', '.tollgate-install');
 function bootstrap(...args: readonly string[]): string {
@@ -68,6 +85,30 @@ test('a command that runs the product installs what runs it; one that tests inst
   expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);
 }, 300_000);
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'an install that %s ends leaves no process behind, and the next command goes on with it',
+  async (signal) => {
+    rmSync(path.join(checkout, 'node_modules'), { recursive: true, force: true });
+    const child = spawn('node', ['tools/bootstrap.mjs', 'size'], {
+      cwd: checkout,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let errors = '';
+    child.stderr.on('data', (bytes) => (errors += bytes));
+    while (!has('node_modules')) await setTimeout(10);
+    child.kill(signal);
+    const [code] = await once(child, 'exit');
+
+    expect(code).toBe(128 + constants.signals[signal]);
+    expect(errors).toContain('Interrupted. The next command goes on with the installation.');
+    expect(workingIn(checkout)).toEqual([]);
+    expect(existsSync(stamp())).toBe(false);
+    expect(bootstrap('size')).toContain('ok    Installing dependencies');
+    expect(bootstrap('size')).not.toContain('Installing');
+  },
+  300_000,
+);
 
 test('an install that fails leaves nothing behind that counts as installed', () => {
   const manifest = path.join(checkout, 'tests', 'fuzz', 'package.json');

@@ -9,10 +9,20 @@ export const STATE_FOLDER = fileURLToPath(new URL('../../.tollgate', import.meta
 /** For what is downloaded once and shared by all checkouts. Falls back to this checkout when the home folder cannot be written. */
 export function cacheFolder() {
   if (process.env.TOLLGATE_CACHE) return path.resolve(process.env.TOLLGATE_CACHE);
-  const base = process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
-  return isWritable(existsSync(base) ? base : homedir())
+  const home = homeFolder();
+  const base = process.env.XDG_CACHE_HOME ?? path.join(home, '.cache');
+  return isWritable(existsSync(base) ? base : home)
     ? path.join(base, 'tollgate')
     : path.join(STATE_FOLDER, 'cache');
+}
+
+/** Where `HOME` is not set and the user has no entry in /etc/passwd, as in some containers: a path that cannot be written. */
+export function homeFolder() {
+  try {
+    return homedir();
+  } catch {
+    return path.join(path.sep, 'nonexistent');
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { cacheFolder, ROOT, STATE_FOLDER } from '../checkout.ts';
 import { locatePostgres } from '../embedded/postgres-binaries.ts';
 import { resolveRedis } from '../embedded/resolve-redis.ts';
-import { serviceUser } from '../embedded/service-user.ts';
+import { assertNamed, serviceUser } from '../embedded/service-user.ts';
 import { isFree } from '../process/free-port.ts';
 import { readLivePid } from '../process/pid-file.ts';
 import { postgresFolder } from '../stack/services.ts';
@@ -81,7 +81,9 @@ async function freeSpace(): Promise<string> {
 
 async function postgres(): Promise<string> {
   if (process.env.DATABASE_URL) return reach('DATABASE_URL', process.env.DATABASE_URL, 5432);
-  return `embedded (${locatePostgres(serviceUser()).postgres}), data in ${path.dirname(postgresFolder(STATE_FOLDER))}`;
+  const user = serviceUser();
+  assertNamed(user);
+  return `embedded (${locatePostgres(user).postgres}), data in ${path.dirname(postgresFolder(STATE_FOLDER))}`;
 }
 
 async function redis(): Promise<string> {

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
 import type { Termination } from '../process/terminate.ts';
 import { locatePostgres, type PostgresBinaries } from './postgres-binaries.ts';
-import { isReachable, serviceUser, type ServiceUser } from './service-user.ts';
+import { assertNamed, isReachable, serviceUser, type ServiceUser } from './service-user.ts';
 
 export const DATABASE_USER = 'tollgate';
 export const DATABASE_NAME = 'tollgate';
@@ -48,6 +48,7 @@ export interface PostgresSettings {
 export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
   const { dataFolder, port, folders, isDisposable = false, name = 'postgres' } = settings;
   const user = serviceUser();
+  if (!existsSync(completionMark(dataFolder))) assertNamed(user);
   const binaries = locatePostgres(user);
   return new ManagedProcess(
     {
@@ -96,13 +97,16 @@ function environment(): Record<string, string | undefined> {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
 
+const completionMark = (dataFolder: string): string =>
+  path.join(dataFolder, 'tollgate-initialised');
+
 function createCluster(
   settings: PostgresSettings,
   binaries: PostgresBinaries,
   user: ServiceUser | undefined,
 ): void {
   const { dataFolder, password } = settings;
-  const completed = path.join(dataFolder, 'tollgate-initialised');
+  const completed = completionMark(dataFolder);
   if (existsSync(completed)) return checkVersion(dataFolder, binaries, user);
   // Without the mark an earlier attempt died half-way, and nothing has ever been stored here.
   rmSync(dataFolder, { recursive: true, force: true });

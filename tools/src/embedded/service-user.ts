@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import path from 'node:path';
 
 export interface ServiceUser {
@@ -20,6 +21,27 @@ export function serviceUser(): ServiceUser | undefined {
   throw new Error(
     'PostgreSQL cannot run as root and there is no user `postgres` or `nobody`. Fix: run as an ordinary user, or set DATABASE_URL.',
   );
+}
+
+/**
+ * PostgreSQL creates a cluster only as a user that has a name. Throws when the one that it would run as has none, as a container's
+ * `--user 12345`.
+ * @param nameOf looks the user of this process up
+ */
+export function assertNamed(
+  user: ServiceUser | undefined,
+  nameOf: () => unknown = () => userInfo(),
+): void {
+  // As root it runs as another user, which was found by its name.
+  if (user) return;
+  try {
+    nameOf();
+  } catch (error) {
+    throw new Error(
+      `PostgreSQL needs a user with a name, and uid ${process.getuid?.()} has no entry in /etc/passwd.\n  Fix: run as a user that has one (in a container: as root, or useradd --uid ${process.getuid?.()} tollgate), or set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Whether `user` may pass through every folder above `target`. Looks at mode bits only, so that an access list can only make us more careful. */
