@@ -21,6 +21,9 @@ export const ceilingsBody = z
   .meta({ 'x-example': { rpm: 600 } });
 export type CeilingsBody = z.output<typeof ceilingsBody>;
 
+/** Begins the refusal of a limit of a key; the ceiling follows. */
+export const ABOVE_CEILING = 'is above the ceiling of the account';
+
 export const limitsInForceSchema = z
   .object({ rpm: z.int(), rph: z.int(), rpd: z.int() })
   .describe('Requests that are admitted: the own limits under the ceilings; 0 = no limit');

@@ -8,6 +8,7 @@ import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { KeyRevisions } from '../keys/key-revisions.ts';
 import {
+  ABOVE_CEILING,
   limitsInForceSchema,
   REQUEST_WINDOWS,
   type Ceilings,
@@ -86,7 +87,7 @@ export class CeilingsService {
     const ceilings = limitsInForceSchema.parse(rows[0]);
     for (const window of changed)
       if (ceilings[window] > 0 && (limits[window] ?? 0) > ceilings[window])
-        throw invalidField(window, `at most ${ceilings[window]}, the ceiling of the account`);
+        throw invalidField(window, `${ABOVE_CEILING}, which is ${ceilings[window]}`);
   }
 
   /** What admission counts against, by the ids of keys. */

@@ -11,13 +11,18 @@ import {
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
-import { limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
+import { ABOVE_CEILING, limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
 
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
 const ALLOWLIST_CHARS_MAX = 8_192;
 
 /** Requests; 0 = no limit. */
-const limit = z.number().int().min(0).max(INTEGER_MAX);
+const limit = z
+  .number()
+  .int()
+  .min(0)
+  .max(INTEGER_MAX)
+  .meta({ 'x-rules': [ABOVE_CEILING] });
 const name = trimmedText(128);
 
 /** Model names with `*` wildcards, separated by commas; empty or `*` = everything the account subscribes to. */
@@ -159,14 +164,20 @@ export const keyWindowsSchema = z
   .meta({ id: 'KeyWindows' });
 export type KeyWindowsResponse = z.output<typeof keyWindowsSchema>;
 
+const ID_TOO_LARGE = `is larger than any id, ${INTEGER_MAX}`;
+const TOO_MANY_IDS = `at most ${PAGE_SIZE_MAX} ids`;
+
 /** `?ids=3,17` */
 export const windowsOfSchema = z.strictObject({
   ids: z
     .string()
     .regex(/^[1-9]\d{0,9}(,[1-9]\d{0,9})*$/, 'must be ids separated by commas, e.g. 3,17')
     .transform((text) => [...new Set(text.split(',').map(Number))])
-    .pipe(z.array(z.number().max(INTEGER_MAX)).max(PAGE_SIZE_MAX))
-    .describe(`Ids of keys, separated by commas; ${PAGE_SIZE_MAX} at most`),
+    .pipe(z.array(z.number().max(INTEGER_MAX, ID_TOO_LARGE)).max(PAGE_SIZE_MAX, TOO_MANY_IDS))
+    .meta({
+      description: `Ids of keys, separated by commas; ${PAGE_SIZE_MAX} at most`,
+      'x-rules': [ID_TOO_LARGE, TOO_MANY_IDS],
+    }),
 });
 export type WindowsOf = z.infer<typeof windowsOfSchema>;
 

@@ -3,6 +3,7 @@ import { countField, idField } from '../../platform/http/answer-fields.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
 
 export const MODEL_IS_NEEDED = 'is required while no route leads to this upstream';
+export const NO_EMBEDDINGS = 'the protocol of this upstream has no embeddings';
 export const KEY_UNREADABLE = 'the stored key cannot be opened; set it again';
 
 export const connectionTestBody = z
@@ -11,7 +12,7 @@ export const connectionTestBody = z
       .optional()
       .meta({
         description: "The upstream's own name of a model; that of its first route when absent",
-        'x-rules': [MODEL_IS_NEEDED, KEY_UNREADABLE],
+        'x-rules': [MODEL_IS_NEEDED, NO_EMBEDDINGS, KEY_UNREADABLE],
       }),
     kind: z.enum(['chat', 'embedding']).optional(),
   })

@@ -19,6 +19,7 @@ import { ActivityService } from '../activity/activity.service.ts';
 import {
   MODEL_IS_NEEDED,
   KEY_UNREADABLE,
+  NO_EMBEDDINGS,
   type ConnectionTest,
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
@@ -112,7 +113,7 @@ export class ConnectionTestService {
   ): Promise<GuardedAnswer> {
     const provider = PROVIDERS[row.protocol];
     const probe = provider.probe(model, kind);
-    if (!probe) throw invalidField('model', `the ${row.protocol} protocol has no embeddings`);
+    if (!probe) throw invalidField('model', NO_EMBEDDINGS);
     return guardedRequest(new URL(`${row.baseUrl.replace(/\/+$/, '')}${probe.path}`), {
       body: JSON.stringify(probe.body),
       headers: {
