@@ -9,6 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createFrontDoor } from './front-door.ts';
 
 const servers: { close: () => unknown }[] = [];
@@ -71,6 +72,11 @@ async function frontDoor({
   const url = await listen(door.server);
   servers.push({ close: () => door.pool.stop() });
   return { url, nodes: door.pool.nodes };
+}
+
+/** Until a count that grows has been the same for 100 ms. */
+async function standsStill(count: () => number): Promise<void> {
+  for (let last = -1; last !== count(); await delay(100)) last = count();
 }
 
 async function readBody(incoming: IncomingMessage): Promise<string> {
@@ -357,7 +363,7 @@ test('a client that reads slowly holds the node back, and gets all of it', async
   });
   const { url } = await frontDoor({ nodes: [node] });
   const [answer] = (await once(request(`${url}/v1/x`).end(), 'response')) as [IncomingMessage];
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await standsStill(() => written);
   expect(written).toBeLessThan(20);
   let read = 0;
   for await (const bytes of answer) read += (bytes as Buffer).length;
@@ -378,7 +384,7 @@ test('answers 503 with Retry-After while no node is ready, and serves again once
   expect((await fetch(`${url}/readyz`)).status).toBe(503);
   isReady = true;
   for (let tries = 0; tries < 100 && (await fetch(`${url}/readyz`)).status !== 200; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await delay(20);
   expect((await fetch(`${url}/v1/models`)).status).toBe(200);
 });
 

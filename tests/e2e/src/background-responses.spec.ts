@@ -294,7 +294,7 @@ test('an upstream that asks to be left alone is asked again no sooner than it sa
   const upstream = await startLocalUpstream((reply, _, incoming) => {
     if (incoming.method === 'GET') looks.push(Date.now());
     if (looks.length === 1)
-      return reply.writeHead(429, { 'retry-after': '3' }).end('{"error":{"message":"slow"}}');
+      return reply.writeHead(429, { 'retry-after': '2' }).end('{"error":{"message":"slow"}}');
     const now = looks.length === 0 ? { status: 'queued' } : { status: 'completed', usage };
     reply.writeHead(200, { 'content-type': 'application/json' });
     return reply.end(JSON.stringify({ ...response, ...now }));
@@ -303,7 +303,7 @@ test('an upstream that asks to be left alone is asked again no sooner than it sa
     const model = await native(upstream.baseUrl);
     await begin(model, 'hi');
     expect(await charged(model)).toBe(12);
-    expect((looks[1] ?? 0) - (looks[0] ?? 0)).toBeGreaterThanOrEqual(2_990);
+    expect((looks[1] ?? 0) - (looks[0] ?? 0)).toBeGreaterThanOrEqual(1_990);
   } finally {
     await upstream.close();
   }

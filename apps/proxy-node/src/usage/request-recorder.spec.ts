@@ -16,7 +16,7 @@ import {
   uuidV7,
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
-import { encodeLine } from '../journal/journal-line.ts';
+import { decodeLine, encodeLine } from '../journal/journal-line.ts';
 
 const TOKENS = 1_000_000;
 const bench = meteredBench(TOKENS);
@@ -36,6 +36,18 @@ beforeEach(() => {
 
 const open: typeof bench.open = (options) =>
   bench.open({ monotonicNow: () => performance.now() + lateMs, ...options });
+
+/** Until a journal of any worker has a count of this request: what a process that ends now leaves behind. */
+const counted = ({ rid }: { rid: string }): Promise<void> =>
+  eventually('its count is in the journal', () => {
+    const journals = join(dataDir, 'journals');
+    const files = readdirSync(journals, { recursive: true, encoding: 'utf8' });
+    return files
+      .filter((file) => file.endsWith('.journal'))
+      .flatMap((file) => readFileSync(join(journals, file), 'utf8').split('\n'))
+      .map((line) => decodeLine(line))
+      .some((line) => line?.t === 'C' && rid in line.counts);
+  });
 
 describe('RequestRecorder', () => {
   test('brings a final from the node to PostgreSQL once, and forgets nothing before it is acknowledged', async () => {
@@ -295,7 +307,7 @@ describe('RequestRecorder', () => {
     const first = await open();
     const [ended, running] = [await admit(world, { accountId }), await admit(world, { accountId })];
     first.open(running).count(() => usageOf(40, 15));
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await counted(running);
     await services.redis.kill('SIGKILL');
     await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
     await close(first);
@@ -313,7 +325,7 @@ describe('RequestRecorder', () => {
     const extra = await open({ worker: 1 });
     const hold = await admit(world, { accountId, node: 'node-1:1' });
     extra.open(hold).count(() => usageOf(0, 5));
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await counted(hold);
     await close(extra);
     const node = await open({ worker: 0 });
     await eventually(
@@ -329,7 +341,7 @@ describe('RequestRecorder', () => {
     first.open(running).count(() => usageOf(40, 15));
     await services.redis.kill('SIGKILL');
     await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await counted(running);
     await close(first);
     const folder = join(dataDir, 'journals', 'node-1.0');
     const name = readdirSync(folder).find((each) => each.endsWith('.journal')) ?? '';
