@@ -4,12 +4,11 @@ import { AlertWebhook } from './alert-webhook.ts';
 import { Alert } from './alert.entity.ts';
 import { AlertsController } from './alerts.controller.ts';
 import { AlertsService } from './alerts.service.ts';
-import { BalanceWatch } from './balance-watch.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Alert])],
   controllers: [AlertsController],
-  providers: [AlertsService, AlertWebhook, BalanceWatch],
+  providers: [AlertsService, AlertWebhook],
   exports: [AlertsService],
 })
 export class AlertsModule {}

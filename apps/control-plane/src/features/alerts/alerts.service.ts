@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import {
@@ -15,6 +16,14 @@ import type { AlertList, AlertResponse } from './alerts.dto.ts';
 /** The most alerts the dashboard lists; it must stay fast when many alerts are open. */
 const OPEN_COUNTED_MAX = 1_000;
 const NEWEST = 5;
+
+const openRow = z.object({ subject: z.string(), unseen_ms: z.coerce.number() });
+
+export interface OpenAlert {
+  subject: string;
+  /** Since its reason was last seen. */
+  unseenMs: number;
+}
 
 @Injectable()
 export class AlertsService {
@@ -56,6 +65,17 @@ export class AlertsService {
        INSERT INTO alert_deliveries (alert_id, event) SELECT id, 'resolved' FROM closed WHERE $3`,
       [rule, subject, this.isDelivered],
     );
+  }
+
+  /** The open alerts of this rule. */
+  async openOf(tx: EntityManager, rule: AlertRule): Promise<OpenAlert[]> {
+    const rows: unknown[] = await tx.query(
+      `SELECT subject, extract(epoch FROM now() - last_seen_at) * 1000 AS unseen_ms FROM alerts WHERE rule = $1 AND resolved_at IS NULL ORDER BY subject`,
+      [rule],
+    );
+    return rows
+      .map((row) => openRow.parse(row))
+      .map(({ subject, unseen_ms: unseenMs }) => ({ subject, unseenMs }));
   }
 
   /** How many are open by severity, and the newest of them. */

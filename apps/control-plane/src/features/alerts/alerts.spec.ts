@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { AlertsService } from './alerts.service.ts';
-import { BalanceWatch } from './balance-watch.ts';
+import { BalanceWatch } from '../subscriptions/balance-watch.ts';
 
 interface Received {
   id: string;
@@ -136,7 +136,7 @@ test('a low balance raises an alert at a tenth of the last purchase, and the nex
       })
     ).status,
   ).toBe(201);
-  const watch = plane.app.get(BalanceWatch);
+  const watch = plane.app.get(BalanceWatch, { strict: false });
   await watch.look();
   expect((await list('?rule=low_balance')).body.total).toBe(0);
   await plane.dataSource.query('UPDATE subscriptions SET balance = 100 WHERE user_id = $1', [

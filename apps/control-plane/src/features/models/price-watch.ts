@@ -47,14 +47,16 @@ export class PriceWatch implements OnApplicationBootstrap, OnApplicationShutdown
 
   async look(): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const open = `SELECT subject FROM alerts WHERE rule = 'model_not_priced' AND resolved_at IS NULL`;
+      const open = (await this.alerts.openOf(tx, 'model_not_priced')).map(({ subject }) => subject);
       const over: unknown[] = await tx.query(
-        `${open} AND subject NOT IN (SELECT 'model:' || found.id FROM (${FOR_SALE_UNPRICED}) found)`,
+        `SELECT subject FROM unnest($1::text[]) AS open(subject) WHERE subject NOT IN (SELECT 'model:' || found.id FROM (${FOR_SALE_UNPRICED}) found)`,
+        [open],
       );
       for (const { subject } of over.map((row) => subjectRow.parse(row)))
         await this.alerts.resolve(tx, { rule: 'model_not_priced', subject });
       const begun: unknown[] = await tx.query(
-        `SELECT * FROM (${FOR_SALE_UNPRICED}) found WHERE 'model:' || found.id NOT IN (${open}) ORDER BY found.id LIMIT ${RAISED_MAX}`,
+        `SELECT * FROM (${FOR_SALE_UNPRICED}) found WHERE NOT 'model:' || found.id = ANY($1) ORDER BY found.id LIMIT ${RAISED_MAX}`,
+        [open],
       );
       for (const { id, name } of begun.map((row) => modelRow.parse(row))) {
         await this.alerts.raise(tx, {

@@ -6,21 +6,18 @@ import {
 } from '@nestjs/common';
 import type { NodeReport } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
-import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { upstreamNames } from '../upstreams/upstream-names.ts';
 import { NodeRegistry } from './node-registry.ts';
 
 const LOOK_MS = 5_000;
 const RETRY_MS = 5_000;
 /** One odd report is an accident; workers count the last hour or two. */
 const DOUBTS_MIN = 3;
-
-const nameRow = z.object({ id: z.number(), name: z.string() });
-const subjectRow = z.object({ subject: z.string() });
 
 type Doubted = NonNullable<NodeReport['doubted']>[number];
 
@@ -85,17 +82,13 @@ export class TrustWatch implements OnApplicationBootstrap, OnApplicationShutdown
     standings: ReadonlyMap<number, Standing>,
     say: (name: string, standing: Standing) => { message: string; detail: object },
   ): Promise<void> {
-    const rows: unknown[] = await tx.query(
-      'SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id',
-      [[...standings.keys()]],
-    );
-    const kept: string[] = [];
-    for (const { id, name } of rows.map((row) => nameRow.parse(row))) {
+    const kept = new Set<string>();
+    for (const { id, name } of await upstreamNames(tx, [...standings.keys()])) {
       const standing = standings.get(id);
       if (!standing) continue;
       const { message, detail } = say(name, standing);
       const subject = `upstream:${id}`;
-      kept.push(subject);
+      kept.add(subject);
       await this.alerts.raise(tx, {
         rule,
         subject,
@@ -103,12 +96,8 @@ export class TrustWatch implements OnApplicationBootstrap, OnApplicationShutdown
         detail: { ...detail, workers: standing.workers },
       });
     }
-    const over: unknown[] = await tx.query(
-      'SELECT subject FROM alerts WHERE rule = $1 AND resolved_at IS NULL AND NOT subject = ANY($2)',
-      [rule, kept],
-    );
-    for (const row of over)
-      await this.alerts.resolve(tx, { rule, subject: subjectRow.parse(row).subject });
+    for (const { subject } of await this.alerts.openOf(tx, rule))
+      if (!kept.has(subject)) await this.alerts.resolve(tx, { rule, subject });
   }
 
   private async standings(): Promise<ReadonlyMap<number, Standing>> {

@@ -4,11 +4,11 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { upstreamNames } from '../upstreams/upstream-names.ts';
 import { NodeRegistry } from './node-registry.ts';
 
 /** A worker reports a breaker that opens at once, and this finds it. */
@@ -17,10 +17,7 @@ const RETRY_MS = 5_000;
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
-const PROBE_TIME = '10 seconds';
-
-const nameRow = z.object({ id: z.number(), name: z.string() });
-const subjectRow = z.object({ subject: z.string() });
+const PROBE_TIME_MS = 10_000;
 
 /** Raises `upstream_failing` while any worker leaves an upstream alone, also when other routes hide it from callers; closes it when it answers again, is configured anew, or has not failed since. */
 @Injectable()
@@ -56,11 +53,11 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
       );
       if (!lock?.got) return;
       const open = failing.filter((each) => each.isOpen);
-      const rows: unknown[] = await tx.query(
-        'SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL',
-        [open.map((each) => each.upstreamId)],
+      const names = await upstreamNames(
+        tx,
+        open.map((each) => each.upstreamId),
       );
-      for (const { id, name } of rows.map((row) => nameRow.parse(row))) {
+      for (const { id, name } of names) {
         const workers = open.filter((each) => each.upstreamId === id).map((each) => each.by);
         await this.alerts.raise(tx, {
           rule: 'upstream_failing',
@@ -69,13 +66,12 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
           detail: { workers },
         });
       }
-      // A worker of an earlier release, which does not report rests, may be the one that rests it: then only the elapsed time decides.
-      const over: unknown[] = await tx.query(
-        `SELECT subject FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL AND (($2 AND NOT subject = ANY($1)) OR last_seen_at < now() - interval '${PROBE_TIME}')`,
-        [failing.map((each) => subjectOf(each.upstreamId)), isWhole],
-      );
-      for (const { subject } of over.map((row) => subjectRow.parse(row)))
-        await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
+      const known = new Set(failing.map((each) => subjectOf(each.upstreamId)));
+      for (const { subject, unseenMs } of await this.alerts.openOf(tx, 'upstream_failing')) {
+        // A worker of an earlier release, which does not report rests, may be the one that rests it: then only the elapsed time decides.
+        const isOver = (isWhole && !known.has(subject)) || unseenMs > PROBE_TIME_MS;
+        if (isOver) await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
+      }
     });
   }
 

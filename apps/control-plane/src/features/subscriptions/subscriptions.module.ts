@@ -9,6 +9,7 @@ import { AutoRechargeSettings } from './auto-recharge-settings.service.ts';
 import { AutoRechargeTriggers } from './auto-recharge-triggers.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 import { MySubscriptions } from './my-subscriptions.service.ts';
+import { BalanceWatch } from './balance-watch.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { RefundPreviewService } from './refund-preview.service.ts';
@@ -35,6 +36,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     PurchasesService,
     AutoRechargeService,
     AutoRechargeTriggers,
+    BalanceWatch,
     AutoRechargeSettings,
     MySubscriptions,
     SubscriptionsService,

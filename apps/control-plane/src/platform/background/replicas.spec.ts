@@ -9,7 +9,7 @@ import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { AlertsService } from '../../features/alerts/alerts.service.ts';
-import { BalanceWatch } from '../../features/alerts/balance-watch.ts';
+import { BalanceWatch } from '../../features/subscriptions/balance-watch.ts';
 import { TrustWatch } from '../../features/proxy-nodes/trust-watch.ts';
 import { UpstreamWatch } from '../../features/proxy-nodes/upstream-watch.ts';
 import { Reconciler } from '../../features/reconciliation/reconciler.service.ts';

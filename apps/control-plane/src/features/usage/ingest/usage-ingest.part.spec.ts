@@ -3,7 +3,7 @@ import { USAGE_QUEUE, type RelayedEvent, type UsageJob } from '@tollgate/contrac
 import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace';
 import { Queue, QueueEvents } from 'bullmq';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
-import { BalanceWatch } from '../../alerts/balance-watch.ts';
+import { BalanceWatch } from '../../subscriptions/balance-watch.ts';
 import {
   ledgerOf,
   reapEvent,

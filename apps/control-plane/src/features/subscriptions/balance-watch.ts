@@ -4,11 +4,12 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { AlertsService } from './alerts.service.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
 
 const LOOK_MS = 60_000;
 const RETRY_MS = 5_000;
@@ -21,11 +22,10 @@ const LOW = `
   FROM subscriptions subscription
   CROSS JOIN LATERAL (SELECT tokens FROM token_lots WHERE subscription_id = subscription.id ORDER BY credit_seq DESC LIMIT 1) lot
   WHERE subscription.status = 'active' AND coalesce(subscription.auto_recharge_amount, 0) = 0 AND subscription.balance <= lot.tokens / 10`;
-/** What was overdrawn is repaid: by the correction it waited for, or by a purchase. */
+/** Of the subjects in `$1` those of which nothing is overdrawn any more: by the correction it waited for, or by a purchase. */
 const REPAID = `
-  SELECT alert.subject FROM alerts alert
-  WHERE alert.rule = 'overdraft' AND alert.resolved_at IS NULL
-    AND NOT EXISTS (SELECT FROM subscriptions WHERE 'subscription:' || id = alert.subject AND overdraft > 0)`;
+  SELECT subject FROM unnest($1::text[]) AS open(subject)
+  WHERE NOT EXISTS (SELECT FROM subscriptions WHERE 'subscription:' || id = subject AND overdraft > 0)`;
 const lowRow = z.object({
   subject: z.string(),
   user_id: z.number(),
@@ -66,17 +66,19 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
         [ADVISORY_LOCKS.balanceWatch],
       );
       if (!lock?.got) return;
-      const open = `SELECT subject FROM alerts WHERE rule = 'low_balance' AND resolved_at IS NULL`;
+      const open = await this.openOf(tx, 'low_balance');
       const over: unknown[] = await tx.query(
-        `${open} AND subject NOT IN (SELECT subject FROM (${LOW}) low)`,
+        `SELECT subject FROM unnest($1::text[]) AS open(subject) WHERE subject NOT IN (SELECT subject FROM (${LOW}) low)`,
+        [open],
       );
       for (const { subject } of over.map((row) => subjectRow.parse(row)))
         await this.alerts.resolve(tx, { rule: 'low_balance', subject });
-      const repaid: unknown[] = await tx.query(REPAID);
+      const repaid: unknown[] = await tx.query(REPAID, [await this.openOf(tx, 'overdraft')]);
       for (const { subject } of repaid.map((row) => subjectRow.parse(row)))
         await this.alerts.resolve(tx, { rule: 'overdraft', subject });
       const begun: unknown[] = await tx.query(
-        `SELECT * FROM (${LOW}) low WHERE subject NOT IN (${open}) LIMIT ${RAISED_MAX}`,
+        `SELECT * FROM (${LOW}) low WHERE NOT subject = ANY($1) LIMIT ${RAISED_MAX}`,
+        [open],
       );
       for (const { subject, balance, bought, ...detail } of begun.map((row) => lowRow.parse(row))) {
         await this.alerts.raise(tx, {
@@ -87,5 +89,9 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
         });
       }
     });
+  }
+
+  private async openOf(tx: EntityManager, rule: 'low_balance' | 'overdraft'): Promise<string[]> {
+    return (await this.alerts.openOf(tx, rule)).map(({ subject }) => subject);
   }
 }
