@@ -71,10 +71,6 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['ledger_transactions'],
     reason: 'the audit compares tables of all features at one moment',
   },
-  'books/books.service.ts': {
-    tables: ['usage_dead_letters'],
-    reason: 'counts what keeps the books from being complete',
-  },
   'books/equalities.ts': {
     tables: [
       'ledger_accounts',
@@ -151,11 +147,6 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['alerts', 'ledger_accounts', 'live_state_outbox', 'usage_dead_letters'],
     reason: 'gauges of all features in one statement',
   },
-  'models/models.service.ts': {
-    tables: ['routes'],
-    reason: 'deletes the routes of a deleted model; routing depends on models',
-    isWriter: true,
-  },
   'proxy-nodes/config-check.ts': {
     tables: ['api_keys', 'models'],
     reason: 'counts keys that a change of models would leave without one',
@@ -180,10 +171,6 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['models', 'upstreams'],
     reason: 'simulates with the rows as they are',
   },
-  'routing/routing.service.ts': {
-    tables: ['models'],
-    reason: 'locks the model while a route changes',
-  },
   'search/search.service.ts': {
     tables: ['api_keys', 'models', 'proxy_nodes', 'upstreams', 'users'],
     reason: 'searches names of all features in one statement',
@@ -199,10 +186,6 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   'subscriptions/withdrawals.service.ts': {
     tables: ['ledger_entries', 'ledger_transactions'],
     reason: 'the refund of a withdrawal, beside its tokens',
-  },
-  'subscriptions/withdrawal-booking.ts': {
-    tables: ['users'],
-    reason: 'a refund to a deleted account is forfeited',
   },
   'upstreams/connection-test.service.ts': {
     tables: ['models', 'routes'],

@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { countDeadLetters } from '../usage/dead-letters/count-dead-letters.ts';
 import { BooksAudit } from './books-audit.service.ts';
 import type { Books } from './books.dto.ts';
 import { EQUALITIES, LIVE_BALANCES } from './equalities.ts';
@@ -18,7 +19,7 @@ const proofRow = z.object({
   example: z.record(z.string(), z.unknown()).nullable(),
   duration_ms: z.number(),
 });
-const stateRow = z.object({ running_since: z.date().nullable(), dead_letters: z.number() });
+const stateRow = z.object({ running_since: z.date().nullable() });
 
 @Injectable()
 export class BooksService {
@@ -45,19 +46,17 @@ export class BooksService {
   }
 
   async read(): Promise<Books> {
-    const [state]: unknown[] = await this.dataSource.query(
-      'SELECT running_since, (SELECT count(*)::int FROM usage_dead_letters WHERE resolved_at IS NULL) AS dead_letters FROM books_audit',
-    );
+    const [state]: unknown[] = await this.dataSource.query('SELECT running_since FROM books_audit');
     const rows: unknown[] = await this.dataSource.query('SELECT * FROM books_proofs');
     const proofs = new Map(rows.map((row) => proofRow.parse(row)).map((row) => [row.name, row]));
-    const { running_since: runningSince, dead_letters: deadLetters } = stateRow.parse(state);
+    const { running_since: runningSince } = stateRow.parse(state);
     return {
       running_since: runningSince?.toISOString() ?? null,
       checks: [
         ...Object.entries(EQUALITIES).map(([name, { says }]) => ({ name, says })),
         LIVE_BALANCES,
       ].map(({ name, says }) => toCheck({ name, says }, proofs.get(name))),
-      dead_letters: deadLetters,
+      dead_letters: await countDeadLetters(this.dataSource),
       waiting_jobs: await this.waitingJobs(),
     };
   }

@@ -26,6 +26,8 @@ import { PricingService } from './pricing.service.ts';
 
 @Injectable()
 export class ModelsService {
+  private readonly deletionListeners: ((tx: EntityManager, id: number) => Promise<void>)[] = [];
+
   constructor(
     @InjectRepository(ModelRow) private readonly models: Repository<ModelRow>,
     private readonly transactions: Transactions,
@@ -113,13 +115,17 @@ export class ModelsService {
     return this.changing(caller, id, 'model.disable', { isOnShelf: false });
   }
 
+  /** Called in the transaction that deletes a model. */
+  onDeleted(listener: (tx: EntityManager, id: number) => Promise<void>): void {
+    this.deletionListeners.push(listener);
+  }
+
   /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it and closed its subscriptions. */
   async markDeleted(tx: EntityManager, caller: Caller, row: ModelRow): Promise<void> {
     await tx
       .getRepository(ModelRow)
       .update({ id: row.id }, { deletedAt: new Date(), isOnShelf: false });
-    // A deleted model must not keep an upstream from being deleted.
-    await tx.query('DELETE FROM routes WHERE model_id = $1', [row.id]);
+    for (const listener of this.deletionListeners) await listener(tx, row.id);
     this.activity.record(tx, caller, {
       action: 'model.delete',
       target: { kind: 'model', id: row.id },

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { ModelsModule } from '../models/models.module.ts';
 import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { UpstreamsModule } from '../upstreams/upstreams.module.ts';
@@ -14,6 +15,7 @@ import { RoutingService } from './routing.service.ts';
   imports: [
     TypeOrmModule.forFeature([Route]),
     ActivityModule,
+    ModelsModule,
     ProxyNodesModule,
     SnapshotsModule,
     UpstreamsModule,

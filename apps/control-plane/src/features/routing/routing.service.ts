@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { hasEmbeddings } from '@tollgate/contracts';
-import { MODEL_KINDS } from '@tollgate/snapshot';
+import type { MODEL_KINDS } from '@tollgate/snapshot';
 import { Repository, type EntityManager } from 'typeorm';
-import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { refuseTwins } from '../../platform/database/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -12,6 +11,7 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { ModelsService } from '../models/models.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
 import { Route } from './route.entity.ts';
@@ -23,7 +23,10 @@ import {
   type UpdateRoute,
 } from './routing.dto.ts';
 
-const modelFacts = z.object({ name: z.string(), kind: z.enum(MODEL_KINDS) });
+interface ModelFacts {
+  name: string;
+  kind: (typeof MODEL_KINDS)[number];
+}
 
 @Injectable()
 export class RoutingService {
@@ -34,7 +37,13 @@ export class RoutingService {
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
-  ) {}
+    private readonly models: ModelsService,
+  ) {
+    // A deleted model must not keep an upstream from being deleted.
+    models.onDeleted(
+      async (tx, modelId) => void (await tx.getRepository(Route).delete({ modelId })),
+    );
+  }
 
   list(query: RouteList): Promise<Page<RouteResponse>> {
     const builder = this.routes.createQueryBuilder('route');
@@ -133,18 +142,16 @@ export class RoutingService {
   private async checkEnds(
     tx: EntityManager,
     ends: { modelId: number; upstreamId: number },
-  ): Promise<z.infer<typeof modelFacts>> {
-    const rows: unknown[] = await tx.query(
-      'SELECT name, kind FROM models WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
-      [ends.modelId],
-    );
-    const model = modelFacts.safeParse(rows[0]);
-    if (!model.success) throw noSuch('model', ends.modelId, 'model_id');
+  ): Promise<ModelFacts> {
+    const model = await this.models.lock(tx, ends.modelId, {
+      mode: 'pessimistic_read',
+      field: 'model_id',
+    });
     const protocol = await this.upstreams.protocolOf(tx, ends.upstreamId);
     if (protocol === undefined) throw noSuch('upstream', ends.upstreamId, 'upstream_id');
-    if (model.data.kind === 'embedding' && !hasEmbeddings(protocol))
+    if (model.kind === 'embedding' && !hasEmbeddings(protocol))
       throw invalidField('upstream_id', NO_EMBEDDINGS);
-    return model.data;
+    return { name: model.name, kind: model.kind };
   }
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
+import { isDeleted } from '../users/is-deleted.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
 
@@ -37,11 +38,7 @@ export class WithdrawalBooking {
     tx: EntityManager,
     { userId, reference, refund }: { userId: number; reference: string; refund: bigint },
   ): Promise<void> {
-    const deleted: unknown[] = await tx.query(
-      'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL',
-      [userId],
-    );
-    if (deleted.length === 0) return;
+    if (!(await isDeleted(tx, userId))) return;
     await this.ledger.post(tx, {
       kind: 'forfeit',
       reference,
