@@ -9,6 +9,16 @@ export interface BackgroundWork {
   onWorking?: () => void | Promise<void>;
 }
 
+/** Pauses that are long beside it end on a beat, so that the work of an idle process is done in few turns, whose code is warm. */
+const BEAT_MS = 250;
+
+/** The pause from now until the beat next to its end. */
+function onBeat(pauseMs: number): number {
+  if (pauseMs < 2 * BEAT_MS) return pauseMs;
+  const now = performance.now();
+  return Math.round((now + pauseMs) / BEAT_MS) * BEAT_MS - now;
+}
+
 /** Repeats a piece of work until it is stopped, one run at a time, with a pause in between. */
 export class BackgroundLoop {
   private timer: NodeJS.Timeout | undefined;
@@ -47,7 +57,7 @@ export class BackgroundLoop {
     if (this.running) return this.wakeAfterRun();
     this.running = this.attempt().then((pauseMs) => {
       this.running = undefined;
-      this.wakeWithin(pauseMs);
+      this.wakeWithin(onBeat(pauseMs));
     });
   }
 
