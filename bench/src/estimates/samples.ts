@@ -73,7 +73,7 @@ function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
           ? promptSample(
               protocol,
               path.join(folder, request),
-              usage.input + usage.cacheRead + usage.cacheWrite,
+              reportedPrompt(row) ?? usage.input + usage.cacheRead + usage.cacheWrite,
             )
           : null,
       output:
@@ -82,6 +82,18 @@ function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
           : { textTokens: countTokens(text), calls, tokens: usage.output },
     },
   ];
+}
+
+/** Of a chat answer, as it stands: some count cached tokens of their own template beside the prompt, in one answer more than in the next. */
+function reportedPrompt({ usage_json: text = '', protocol }: Row): number | null {
+  if (protocol !== 'chat' || text === '') return null;
+  const { prompt_tokens: tokens } = JSON.parse(unquoted(text)) as { prompt_tokens?: unknown };
+  return typeof tokens === 'number' ? tokens : null;
+}
+
+/** A cell with quotes in it stands in quotes, each of them doubled. */
+function unquoted(cell: string): string {
+  return cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 }
 
 function promptSample(protocol: Protocol, file: string, tokens: number): Recorded['prompt'] {

@@ -4,12 +4,14 @@
 {"text", "tool_inputs", "usage": {"input", "output"}}.
 `client.py fail NAME` sends requests that fail. The environment has ORIGIN and CASES, a JSON list of {"api_key", "model", "prompt", "more"},
 where `more` has further fields. Prints a list of {"exception", "status"}.
+`client.py background` begins responses in the background and polls, cancels and resumes them. Prints {"polled", "usage", "cancelled", "resumed"}.
 """
 
 import asyncio
 import json
 import os
 import sys
+import time
 
 ORIGIN = os.environ["ORIGIN"]
 API_KEY = os.environ.get("API_KEY", "")
@@ -267,6 +269,37 @@ def openai_agents() -> Seen:
     return seen
 
 
+def background() -> dict:
+    from openai import OpenAI
+
+    client = OpenAI(base_url=BASE, api_key=API_KEY)
+
+    def begin(prompt: str):
+        return client.responses.create(model=MODEL, input=prompt, background=True)
+
+    def over(response):
+        while response.status in ("queued", "in_progress"):
+            time.sleep(0.1)
+            response = client.responses.retrieve(response.id)
+        return response
+
+    polled = over(begin(PROMPT))
+    cancelled = over(client.responses.cancel(begin(f"{PROMPT} @demo tokens=500 delay=50").id))
+    resumed, identity, last = "", "", -1
+    for event in client.responses.create(model=MODEL, input=PROMPT, background=True, stream=True):
+        last = event.sequence_number
+        if event.type == "response.created":
+            identity = event.response.id
+        if event.type == "response.output_text.delta":
+            resumed += event.delta
+            break
+    for event in client.responses.retrieve(identity, stream=True, starting_after=last):
+        if event.type == "response.output_text.delta":
+            resumed += event.delta
+    usage = {"input": polled.usage.input_tokens, "output": polled.usage.output_tokens}
+    return {"polled": polled.output_text, "usage": usage, "cancelled": cancelled.status, "resumed": resumed}
+
+
 def fail_openai(api_key: str, model: str, prompt: str, more: dict) -> None:
     from openai import OpenAI
 
@@ -328,9 +361,11 @@ FAILURES = {
 
 
 def main() -> None:
-    what, name = sys.argv[1], sys.argv[2]
+    what, name = sys.argv[1], sys.argv[-1]
     if what == "converse":
         print(json.dumps(CLIENTS[name]().json()))
+    elif what == "background":
+        print(json.dumps(background()))
     else:
         print(json.dumps([raised_by(FAILURES[name], case) for case in json.loads(os.environ["CASES"])]))
 

@@ -98,6 +98,39 @@ async function runPython(args: readonly string[], env: Record<string, string>): 
     );
   });
 
+  test(
+    'openai begins responses in the background, polls, cancels and resumes them',
+    async () => {
+      const { outcome, tap } = await overTheWire(
+        scene,
+        { model: 'native', prompt: `@demo tokens=${OUTPUT_TOKENS} delay=40` },
+        ({ origin, apiKey, model, prompt }) =>
+          runPython(['background'], {
+            ORIGIN: origin,
+            API_KEY: apiKey,
+            MODEL: model,
+            PROMPT: prompt,
+          }),
+      );
+      if (outcome.status === 'rejected') throw outcome.reason;
+      const words = wordsUpTo(OUTPUT_TOKENS);
+      expect(outcome.value).toMatchObject({
+        polled: words,
+        usage: { output: OUTPUT_TOKENS },
+        cancelled: 'cancelled',
+        resumed: words,
+      });
+      const begun = tap.inference.filter(({ path: to }) => to === '/v1/responses');
+      const { outcomes } = await booked(scene, begun);
+      expect(outcomes).toEqual([
+        'completed, reported',
+        'client_closed, estimated',
+        'completed, reported',
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
   test.each<[string, (each: ErrorCase) => Raised, 'exception' | 'litellm']>([
     ['openai', ({ openai }) => openai, 'exception'],
     ['anthropic', ({ anthropic }) => anthropic, 'exception'],

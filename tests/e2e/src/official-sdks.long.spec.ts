@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { wordsUpTo } from '@tollgate/demo-upstream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createCustomer,
@@ -20,6 +21,8 @@ let tollgate: Tollgate;
 let customer: Customer;
 let chat: RoutedModel;
 let embedding: RoutedModel;
+/** Of an upstream that speaks /v1/responses. */
+let native: RoutedModel;
 let key: string;
 
 const PATHS = ['front door', 'first node', 'second node'] as const;
@@ -31,7 +34,13 @@ beforeAll(async () => {
   customer = await createCustomer(tollgate);
   chat = await createRoutedModel(tollgate);
   embedding = await createRoutedModel(tollgate, { kind: 'embedding' });
-  key = await subscribeWithKey(customer, { modelIds: [chat.id, embedding.id], tokens: TOKENS });
+  native = await createRoutedModel(tollgate, {
+    protocols: ['openai'],
+    upstream: { endpoints: ['responses'] },
+    context_window: 10_000,
+  });
+  const modelIds = [chat.id, embedding.id, native.id];
+  key = await subscribeWithKey(customer, { modelIds, tokens: TOKENS });
   const { nodes } = await tollgate.admin.syncAll();
   expect(nodes.map((node) => node.outcome)).toEqual(['applied', 'applied']);
 }, 60_000);
@@ -157,7 +166,7 @@ describe.each(PATHS)('through the %s', (path) => {
   });
 
   test('the model list holds what the account subscribed to, in both SDKs', async () => {
-    const names = [chat.name, embedding.name].toSorted();
+    const names = [chat.name, embedding.name, native.name].toSorted();
     expect((await openai(path).models.list()).data.map((model) => model.id).toSorted()).toEqual(
       names,
     );
@@ -198,6 +207,74 @@ describe.each(PATHS)('through the %s', (path) => {
       error: { error: { type: 'not_found_error' } },
     });
   });
+});
+
+describe('responses in the background', () => {
+  async function begin(input: string): Promise<{ begun: OpenAI.Responses.Response; rid: string }> {
+    const { data, request_id: rid } = await openai()
+      .responses.create({ model: native.name, input, background: true })
+      .withResponse();
+    return { begun: data, rid: rid ?? '' };
+  }
+
+  async function over(id: string): Promise<OpenAI.Responses.Response> {
+    for (;;) {
+      const response = await openai().responses.retrieve(id);
+      if (response.status !== 'queued' && response.status !== 'in_progress') return response;
+      await delay(100);
+    }
+  }
+
+  test('are begun, polled by their id through any node, and charged what the provider reports', async () => {
+    const { begun, rid } = await begin('@demo tokens=9 delay=40');
+    expect(begun).toMatchObject({ status: 'queued', background: true, model: native.name });
+    const ended = await over(begun.id);
+    expect(ended).toMatchObject({ id: begun.id, status: 'completed', output_text: wordsUpTo(9) });
+    const [row] = await settledRows(tollgate, rid);
+    expect(row).toMatchObject({
+      input_tokens: ended.usage?.input_tokens,
+      output_tokens: 9,
+      charge: ended.usage?.total_tokens,
+      basis: 'reported',
+      outcome: 'completed',
+    });
+  }, 30_000);
+
+  test('are cancelled and deleted', async () => {
+    const { begun, rid } = await begin('@demo tokens=500 delay=50');
+    expect((await openai().responses.cancel(begun.id)).status).toBe('cancelled');
+    expect((await over(begun.id)).status).toBe('cancelled');
+    const [row] = await settledRows(tollgate, rid);
+    expect(row).toMatchObject({ outcome: 'client_closed', output_tokens: 0 });
+    await openai().responses.delete(begun.id);
+    await expect(openai().responses.retrieve(begun.id)).rejects.toMatchObject({ status: 404 });
+  }, 30_000);
+
+  test('are streamed, left, and resumed after the last event that came', async () => {
+    const stream = await openai().responses.create({
+      model: native.name,
+      input: '@demo tokens=12 delay=40',
+      background: true,
+      stream: true,
+    });
+    let id = '';
+    let last = -1;
+    let text = '';
+    for await (const event of stream) {
+      if (event.type === 'response.created') ({ id } = event.response);
+      last = event.sequence_number;
+      if (event.type !== 'response.output_text.delta') continue;
+      text += event.delta;
+      break;
+    }
+    const rest = await openai('second node').responses.retrieve(id, {
+      stream: true,
+      starting_after: last,
+    });
+    for await (const event of rest)
+      if (event.type === 'response.output_text.delta') text += event.delta;
+    expect(text).toBe(wordsUpTo(12));
+  }, 30_000);
 });
 
 describe('a body over the limit', () => {

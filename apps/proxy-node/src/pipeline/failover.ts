@@ -1,4 +1,5 @@
 import { InvalidRequest, type StreamSink } from '@tollgate/protocols';
+import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { Hedges } from '../upstream/hedges.ts';
@@ -44,19 +45,23 @@ export class Failover {
   readonly #health: UpstreamHealth;
   readonly #affinity: SessionAffinity;
   readonly #attemptsMax: number;
-  readonly #hedges = new Hedges();
+  readonly #hedges: Hedges;
 
   constructor({
     forwarder,
     health,
     affinity,
     attemptsMax,
+    workers,
   }: {
     forwarder: Forwarder;
     health: UpstreamHealth;
     affinity: SessionAffinity;
     attemptsMax: number;
+    /** Processes of the node. */
+    workers: number;
   }) {
+    this.#hedges = new Hedges(workers);
     this.#forwarder = forwarder;
     this.#health = health;
     this.#affinity = affinity;
@@ -149,7 +154,10 @@ export class Failover {
     const won =
       delayMs === null
         ? { runner: first, answer: await first.flight.answer }
-        : await raceForContent(first, { delayMs, second: () => this.#second(delivery, tries) });
+        : await raceForContent(first, {
+            delayMs,
+            second: () => this.#second(delivery, tries, next),
+          });
     if (won.runner !== first) {
       won.runner.win();
       passing.watch(won.runner.flight);
@@ -163,13 +171,13 @@ export class Failover {
   }
 
   /** The attempt that is made beside a slow one; null where none may be. */
-  #second(delivery: Delivery, tries: Tries): Attempt | null {
-    const { asked, passing } = delivery;
+  #second(delivery: Delivery, tries: Tries, first: Next): Attempt | null {
+    const { asked } = delivery;
     const cap = asked.model.failover?.hedge;
     if (!cap || delivery.isOver() || tries.asked >= this.#attemptsMax) return null;
     const choice = this.#choose(delivery, tries);
     if (choice.kind !== 'candidate') return null;
-    const { input_tokens: tokens } = passing.costSoFar();
+    const tokens = costOfLoser(delivery, [first.candidate, choice.candidate]);
     if (!this.#hedges.take(asked.model.id, { cap, tokens, now: monotonicMs() })) return null;
     try {
       return this.#start(delivery, tries, { candidate: choice.candidate, isAnew: false });
@@ -254,6 +262,13 @@ export class Failover {
       random: Math.random,
     });
   }
+}
+
+/** What the slower of two attempts may be billed: its prompt, and all of its output where its provider generates on after it was closed. */
+function costOfLoser({ passing, admitted }: Delivery, candidates: readonly Candidate[]): number {
+  const { input_tokens: prompt } = passing.costSoFar();
+  const isClosed = candidates.every(({ upstream }) => stopsBillingOnClose(upstream));
+  return prompt + (isClosed ? 0 : (admitted.outputLimit ?? 0));
 }
 
 const NO_MORE: Choice = { kind: 'exhausted' };

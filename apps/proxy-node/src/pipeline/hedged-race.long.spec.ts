@@ -71,12 +71,17 @@ async function ask(
 }
 
 /** A model whose node has seen enough quick streams. */
-async function knownModel(maxPercent = 100, maxTokens = 1_000_000): Promise<SnapshotModel> {
+async function knownModel(
+  maxPercent = 100,
+  maxTokens = 1_000_000,
+  stopsBilling?: boolean,
+): Promise<SnapshotModel> {
+  const overrides = stopsBilling === undefined ? {} : { stops_billing_on_close: stopsBilling };
   const hedge = { max_percent: maxPercent, max_tokens_per_hour: maxTokens };
   const model = await node.addModel(
     [
-      { baseUrl: first.baseUrl, priority: 0 },
-      { baseUrl: second.baseUrl, priority: 1 },
+      { baseUrl: first.baseUrl, priority: 0, overrides },
+      { baseUrl: second.baseUrl, priority: 1, overrides },
     ],
     { failover: { hedge } },
   );
@@ -148,6 +153,19 @@ describe('a stream that is slower than usual', () => {
       const asked = second.requests.length;
       expect((await ask(model)).text).toContain('one');
       expect(second.requests).toHaveLength(asked);
+      manners.first = 'quick';
+    }
+  });
+
+  test('counts the whole output of the slower one, unless its provider stops billing on close', async () => {
+    const prompts = 2_000;
+    for (const [stops, answer] of [
+      [false, 'one'],
+      [true, 'two'],
+    ] as const) {
+      const model = await knownModel(100, prompts, stops);
+      manners.first = 'slow';
+      expect((await ask(model)).text).toContain(answer);
       manners.first = 'quick';
     }
   });

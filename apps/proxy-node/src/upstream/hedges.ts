@@ -21,6 +21,12 @@ interface ModelRecord {
 /** When a second upstream is asked for a model's stream, and how often that may be: within a share of its streams and a number of tokens an hour. */
 export class Hedges {
   readonly #models = new Map<number, ModelRecord>();
+  readonly #workers: number;
+
+  /** `workers`: processes of the node, each of which has its part of the tokens. */
+  constructor(workers = 1) {
+    this.#workers = workers;
+  }
 
   /** A stream's first content came after this long, from the only upstream it asked. */
   observe(modelId: number, firstTokenMs: number): void {
@@ -43,7 +49,7 @@ export class Hedges {
     const record = this.#ofThisHour(modelId, now);
     const isWithin =
       (record.hedges + 1) * 100 <= record.streams * cap.max_percent &&
-      record.tokens + tokens <= cap.max_tokens_per_hour;
+      record.tokens + tokens <= cap.max_tokens_per_hour / this.#workers;
     if (!isWithin) return false;
     record.hedges += 1;
     record.tokens += tokens;

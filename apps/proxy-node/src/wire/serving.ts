@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { parseRanges } from '@tollgate/contracts';
 import { nodeAddress } from '@tollgate/keyspace';
 import { createApp } from '../app.ts';
+import { workerCount } from '../config.ts';
 import { BackgroundRuns } from '../background/background-runs.ts';
 import { BackgroundGuard } from '../endpoints/background-guard.ts';
 import { CountRelay } from '../endpoints/count-relay.ts';
@@ -133,7 +134,13 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
     gate,
     bodies,
     admitter: admission.admitter,
-    failover: new Failover({ forwarder, health, affinity, attemptsMax: config.ATTEMPTS_MAX }),
+    failover: new Failover({
+      forwarder,
+      health,
+      affinity,
+      attemptsMax: config.ATTEMPTS_MAX,
+      workers: workerCount(config),
+    }),
     trust,
     ticker,
     reasoning: new ReasoningRates(),

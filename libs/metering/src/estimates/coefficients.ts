@@ -6,7 +6,7 @@ export interface EstimateFamily {
   prompt: readonly [number, number, number, number, number, number, number, number];
   /** Of an answer: base, text, each call. */
   output: readonly [number, number, number];
-  image: 'area' | 'tiles' | 'patches';
+  image: 'area' | 'tiles' | 'patches' | 'blocks';
   /** Each page of a document. */
   page: number;
 }
@@ -34,7 +34,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
   {
     name: 'gpt-oss',
     pattern: /gpt-oss/i,
-    prompt: [62.34, 5.22, 0.92, -1.99, 26.5, 0.61, 27.56, 1.06],
+    prompt: [62.23, 5.09, 0.95, 20.24, 6.63, 0.57, 18.91, 1.05],
     output: [8.17, 0.98, 16.83],
     image: 'tiles',
     page: 1_500,
@@ -66,7 +66,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
   {
     name: 'qwen',
     pattern: /qwen|qwq/i,
-    prompt: [3.71, 4.27, 1.02, 130.41, 21.25, 1.04, 17.53, 1.02],
+    prompt: [2.92, 5.04, 1.02, 148.61, 21.58, 0.6, -4.44, 0.88],
     output: [6.07, 1.02, 13.21],
     image: 'patches',
     page: 1_500,
@@ -74,9 +74,9 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
   {
     name: 'grok',
     pattern: /grok/i,
-    prompt: [143.78, 12.8, 1.03, -6.18, 18.82, 0.73, 120.76, 1.25],
+    prompt: [-3.63, 3.88, 0.97, 125.82, 21.17, 1.02, 17.63, 1.01],
     output: [0.23, 0.98, 11.97],
-    image: 'tiles',
+    image: 'blocks',
     page: 1_500,
   },
   {

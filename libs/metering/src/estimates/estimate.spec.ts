@@ -46,6 +46,9 @@ describe('an estimate', () => {
     ['gpt-4o', { width: 1_024, height: 1_024 }, 765],
     ['gpt-4o', { width: 2_048, height: 4_096 }, 1_105],
     ['pixtral-12b', { width: 280, height: 56 }, 22],
+    ['grok-4', { width: 239, height: 178 }, 256],
+    ['grok-4', { width: 800, height: 400 }, 768],
+    ['grok-4', { width: 8_000, height: 8_000 }, 1_792],
   ])("of an image follows the provider's formula: %s %j", (model, size, tokens) => {
     const family = estimateFamily(model);
     const added =

@@ -70,6 +70,8 @@ function imageTokens(
       return tileTokens(width, height);
     case 'patches':
       return patchTokens(width, height);
+    case 'blocks':
+      return blockTokens(width, height);
   }
 }
 
@@ -90,4 +92,10 @@ function tileTokens(width: number, height: number): number {
 function patchTokens(width: number, height: number): number {
   const scale = Math.min(1, 1_540 / Math.max(width, height));
   return Math.ceil((height * scale) / 28) * (Math.ceil((width * scale) / 28) + 1);
+}
+
+/** Grok: 256 for each block of 448 pixels, at most six, and one more for the whole where there are several: https://docs.x.ai/docs/guides/image-understanding. */
+function blockTokens(width: number, height: number): number {
+  const blocks = Math.min(6, Math.ceil(width / 448) * Math.ceil(height / 448));
+  return 256 * (blocks === 1 ? 1 : blocks + 1);
 }

@@ -82,3 +82,18 @@ test('so are chat and responses prompts', () => {
     messages: 4,
   });
 });
+
+test('thinking counts in the turn that goes on, once, and not in earlier ones', () => {
+  const turn = (words: string) => ({
+    role: 'assistant',
+    content: '',
+    reasoning: words,
+    reasoning_content: words,
+  });
+  const user = { role: 'user', content: 'u' };
+  const result = { role: 'tool', content: 'r' };
+  const texts = (messages: object[]) => promptParts('chat', { messages }).texts.filter(Boolean);
+  expect(texts([user, turn('one'), result])).toEqual(['u', 'one', 'r']);
+  expect(texts([user, turn('one'), result, turn('two'), user])).toEqual(['u', 'r', 'u']);
+  expect(texts([user, turn('one'), user, turn('two'), result])).toEqual(['u', 'u', 'two', 'r']);
+});

@@ -35,7 +35,7 @@ export function promptParts(protocol: ClientProtocol, body: JsonRecord): PromptP
   if (protocol === 'completions')
     parts.texts.push(...texts(body['prompt']), ...texts(body['suffix']));
   else if (typeof body[turns] === 'string') addMessage(parts, { content: body[turns] });
-  else for (const turn of list(body[turns])) addMessage(parts, record(turn));
+  else addTurns(parts, records(body[turns]));
   for (const tool of records(body['tools']))
     parts.tools.push(JSON.stringify(tool['function'] ?? tool));
   const format = body['response_format'] ?? record(body['output_config'])['format'];
@@ -60,6 +60,16 @@ function addMessage(parts: PromptParts, message: JsonRecord): void {
   const called = records(message['tool_calls']).map((call) => record(call['function']));
   for (const { name, arguments: args } of called) addCall(parts, name, args);
   if (message['type'] === 'function_call') addCall(parts, message['name'], message['arguments']);
+}
+
+/** Templates keep the thinking of the turn that goes on, behind the user's last words, and leave out any earlier one. */
+function addTurns(parts: PromptParts, turns: readonly JsonRecord[]): void {
+  const asked = turns.findLastIndex(({ role }) => role === 'user');
+  turns.forEach((turn, at) => {
+    addMessage(parts, turn);
+    const thinking = nonEmpty(turn['reasoning_content']) ?? nonEmpty(turn['reasoning']);
+    if (at > asked && thinking !== null) parts.texts.push(thinking);
+  });
 }
 
 function addCall(parts: PromptParts, name: unknown, args: unknown): void {
