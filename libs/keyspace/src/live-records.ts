@@ -108,6 +108,13 @@ export class LiveRecords {
     return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
   }
 
+  /** Removes the open holds of a shard that is filled again, and its events: what they charge is known to their nodes. */
+  async forgetHolds(shard: string): Promise<void> {
+    const rids = await this.#redis.zrangebyscore(keys.holds(shard), '-inf', '+inf');
+    for (const rid of rids) await this.#redis.del(`${keys.holdPrefix(shard)}${rid}`);
+    await this.#redis.del(keys.holds(shard), keys.outbox(shard));
+  }
+
   /** Removes a balance that was altered in Redis, to be opened anew from its row at once. */
   async discardBalance({ accountId, modelId }: SubscriptionRef): Promise<void> {
     const shard = shardOf(accountId, this.#shards);

@@ -21,7 +21,13 @@ type Metering = Pick<
 >;
 type Records = Pick<
   LiveRecords,
-  'putKey' | 'putAccount' | 'putSubscription' | 'mark' | 'oldestEvent'
+  | 'putKey'
+  | 'putAccount'
+  | 'putSubscription'
+  | 'discardBalance'
+  | 'forgetHolds'
+  | 'mark'
+  | 'oldestEvent'
 >;
 type Lost = Pick<LostWithdrawals, 'repeatWithdrawal' | 'repeatRelease'>;
 
@@ -88,6 +94,15 @@ export function redisClient(
     putAccount: (record) => put('putAccount', record, (model) => model.putAccount(record)),
     putSubscription: (record) =>
       put('putSubscription', record, (model) => model.putSubscription(record)),
+    discardBalance: ({ accountId, modelId }) =>
+      of('discardBalance', { accountId }, (model) => {
+        model.subscriptions.delete(`${accountId}:${modelId}`);
+      }),
+    forgetHolds: (shard) =>
+      call('forgetHolds', shard, (model) => {
+        for (const [rid, { state }] of model.holds) if (state === 'open') model.holds.delete(rid);
+        model.outbox.length = 0;
+      }),
     mark: (ref) =>
       of('mark', ref, (model) => {
         const { record, balance, held, running, creditSeq } = model.subscription(ref);

@@ -244,13 +244,16 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ],
   ['DELETE FROM usage_events WHERE day <', dropDays],
   [
-    'SELECT shard, epoch FROM shard_epochs',
+    'SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)',
     (db, tx, [shards]) =>
       db.rows.epochs.all(tx).filter(({ shard }) => (shards as string[]).includes(shard)),
   ],
   [
-    'SELECT 1 FROM shard_epochs WHERE shard = $1',
-    (db, tx, [shard]) => (db.rows.epochs.get(tx, text(shard)) ? [{ '?column?': 1 }] : []),
+    'SELECT shard, epoch FROM shard_epochs WHERE shard = $1',
+    (db, tx, [shard]) => {
+      const row = db.rows.epochs.get(tx, text(shard));
+      return row ? [row] : [];
+    },
   ],
   [
     'INSERT INTO shard_epochs',

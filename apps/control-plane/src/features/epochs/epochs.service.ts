@@ -14,6 +14,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { hasOpenRestore } from '../restores/open-restore.ts';
 import { ShardFenced } from '../live-state/shard-fenced.ts';
 import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';
@@ -87,16 +88,24 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     for (let turn = 0; turn < Math.min(SHARDS_PER_LOOK, this.shards.length); turn += 1) {
       const shard = this.shards[this.nextIndex % this.shards.length];
       this.nextIndex += 1;
-      if (shard !== undefined && !(await this.epochs.isOpen(shard))) return this.ensureAll();
+      if (shard === undefined) continue;
+      if (!(await this.epochs.isOpen(shard)) || (await this.isStale(shard)))
+        return this.ensureAll();
     }
   }
 
   private async ensure(shard: string): Promise<void> {
+    const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, this.shards.indexOf(shard)] as const;
+    if (await this.isStale(shard)) {
+      await ifUnlocked(this.dataSource, lock, async () => {
+        if (await this.isStale(shard)) await this.fill(shard, { isStale: true });
+      });
+      return;
+    }
     if (await this.epochs.isOpen(shard)) return;
     const restoring = await this.epochs.readRestoring(shard);
     // Of a replica that may be gone.
     if (restoring !== null) return this.opening.openSoon(shard, restoring);
-    const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, this.shards.indexOf(shard)] as const;
     // Another replica may fill it already, or have done it between the look and the lock.
     await ifUnlocked(this.dataSource, lock, async () => {
       if ((await this.epochs.read(shard)) === null) await this.fill(shard);
@@ -104,29 +113,39 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /**
+   * Another epoch than PostgreSQL knows: Redis' file was brought back from before the shard was lost. Redis is read first, because a change writes
+   * the mark of a rebuild there before PostgreSQL learns of it. Books from a backup know the older epoch, and what Redis has is evidence then.
+   */
+  private async isStale(shard: string): Promise<boolean> {
+    const found = await this.epochs.read(shard);
+    if (found === null) return false;
+    const current = await this.shardEpochs.current(shard);
+    if (current === null || current === found) return false;
+    return !(await hasOpenRestore(this.dataSource));
+  }
+
+  /**
    * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
    * so the next one starts over. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
    */
-  private async fill(shard: string): Promise<void> {
-    const known: unknown[] = await this.dataSource.query(
-      'SELECT 1 FROM shard_epochs WHERE shard = $1',
-      [shard],
-    );
-    const isLoss = known.length > 0;
+  private async fill(shard: string, { isStale = false } = {}): Promise<void> {
+    const isLoss = (await this.shardEpochs.current(shard)) !== null;
     const subject = `shard:${shard}`;
     if (isLoss) {
-      this.logger.error(
-        `shard ${shard} has lost its data in Redis; it is filled again from PostgreSQL`,
-      );
+      const message = isStale
+        ? `Redis has data of shard ${shard} from before it was lost; the shard is being filled again from PostgreSQL`
+        : `Redis lost the data of shard ${shard}; it is being filled again from PostgreSQL`;
+      this.logger.error(message);
       await this.alerts.raise(this.dataSource.manager, {
         rule: 'redis_data_lost',
         subject,
-        message: `Redis lost the data of shard ${shard}; it is being filled again from PostgreSQL`,
+        message,
       });
     }
     const epoch = this.host.uuid();
     await this.epochs.beginRebuild(shard, epoch);
     await this.shardEpochs.change(shard, epoch);
+    if (isStale) await this.filler.forget(shard);
     await this.filler.fill(shard);
     const isFull = isLoss
       ? await this.epochs.beginRestoring(shard, epoch)

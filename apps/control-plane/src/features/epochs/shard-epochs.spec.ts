@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Epochs, shardOf } from '@tollgate/keyspace';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
+import { EpochsService } from './epochs.service.ts';
 
 let plane: ControlPlane;
 let ledger: ReturnType<typeof ledgerOf>;
@@ -13,6 +17,61 @@ beforeAll(async () => {
   await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
+
+describe('a shard whose data in Redis is from before it was lost', () => {
+  const stale = async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    await plane.call('POST', '/models/subscribe', {
+      token: account.token,
+      body: { model_id: model.id, tokens: 1_000 },
+    });
+    const shard = shardOf(account.id, Number(plane.environment['SHARDS']));
+    // Filled once, so that PostgreSQL knows its epoch.
+    await plane.app.get(Epochs).clear(shard);
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    const isOpen = async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true);
+    await eventually(isOpen);
+    const record = keysOf(plane, account.id, model.id);
+    const redis = plane.app.get(REDIS);
+    await redis.hset(record, { bal: '5000', held: '700', conc: '2' });
+    await redis.zadd(`{${shard}}:holds`, 1, '01900000-0000-7000-8000-000000000001');
+    await redis.hset(`{${shard}}:hold:01900000-0000-7000-8000-000000000001`, 'st', 'open');
+    return { account, model, shard };
+  };
+
+  test('is filled again from PostgreSQL under a new epoch, with an alert', async () => {
+    const { account, model, shard } = await stale();
+    await plane.app.get(Epochs).set(shard, 'of-an-old-file');
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({
+        balance: 1_000,
+        held: 0,
+        running: 0,
+      }),
+    );
+    const [row] = await ledger.query('SELECT epoch FROM shard_epochs WHERE shard = $1', [shard]);
+    expect(await plane.app.get(Epochs).read(shard)).toBe(row.epoch);
+    const hold = `{${shard}}:hold:01900000-0000-7000-8000-000000000001`;
+    expect(await plane.app.get(REDIS).exists(hold)).toBe(0);
+    const alerts = await ledger.query(
+      `SELECT message FROM alerts WHERE rule = 'redis_data_lost' AND subject = $1 AND message LIKE '%from before it was lost%'`,
+      [`shard:${shard}`],
+    );
+    expect(alerts).toHaveLength(1);
+  });
+
+  test('is left as it is while a restore is open: Redis is what shows the loss', async () => {
+    const { account, model, shard } = await stale();
+    await ledger.query(
+      'INSERT INTO restores (backup_id, taken_at) VALUES (gen_random_uuid(), now())',
+    );
+    await plane.app.get(Epochs).set(shard, 'of-a-newer-time');
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 5_000, held: 700 });
+    await ledger.query('UPDATE restores SET closed_at = now()');
+  });
+});
 
 test('what is booked after its shard was filled says so, also where its transaction began before', async () => {
   const [account, model] = [await ledger.account('10'), await ledger.model('1')];

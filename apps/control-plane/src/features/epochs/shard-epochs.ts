@@ -48,6 +48,15 @@ export class ShardEpochs {
     );
   }
 
+  /** Null before the shard was first filled. */
+  async current(shard: string): Promise<string | null> {
+    const [row]: unknown[] = await this.dataSource.query(
+      'SELECT shard, epoch FROM shard_epochs WHERE shard = $1',
+      [shard],
+    );
+    return row === undefined ? null : epochRow.parse(row).epoch;
+  }
+
   /** What was booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {

@@ -6,6 +6,11 @@ import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 export class ShardFiller {
   constructor(private readonly records: LiveRebuildService) {}
 
+  /** Removes what Redis has of the shard from before it was lost. */
+  async forget(shard: string): Promise<void> {
+    await this.records.forgetAll(shard);
+  }
+
   async fill(shard: string): Promise<void> {
     await this.records.rewriteAll(shard);
   }

@@ -59,6 +59,21 @@ export class LiveRebuildService {
     return { accounts, keys, subscriptions };
   }
 
+  /** Forgets balances, holds and events of the shard. Keys and accounts are replaced by `rewriteAll`; their revisions only rise. */
+  async forgetAll(shard: string): Promise<void> {
+    await this.records.forgetHolds(shard);
+    await this.eachPage(
+      shardNames(this.config.SHARDS).indexOf(shard),
+      (which) => this.rows.subscriptions(which),
+      ({ id, userId, modelId }) => ({
+        id,
+        write: this.records
+          .discardBalance({ accountId: userId, modelId })
+          .then(() => ({ kind: 'applied' as const })),
+      }),
+    );
+  }
+
   private async eachPage<Row>(
     index: number,
     read: (which: {
