@@ -32,6 +32,26 @@ class StrictIngest extends UsageIngest {
   }
 }
 
+/** What is booked already is judged as if it were new, by the delta that Redis repeats: a node that lost the end of its journal knows less than was booked. */
+class JudgingIngest extends UsageIngest {
+  override ingest(
+    relayed: readonly RelayedEvent[],
+    ...[source, forged = []]: Parameters<UsageIngest['ingest']> extends [unknown, ...infer Rest]
+      ? Rest
+      : never
+  ): ReturnType<UsageIngest['ingest']> {
+    const isRefused = ({ seq, delta, payload }: RelayedEvent): boolean => {
+      const [, charge = delta] = /"charge":(\d+)/.exec(payload) ?? [];
+      return seq === '0' && charge !== delta;
+    };
+    const letters = relayed
+      .filter(isRefused)
+      .map((event) => ({ relayed: event, reason: 'the first charge must equal its delta' }));
+    const others = relayed.filter((event) => !isRefused(event));
+    return super.ingest(others, source, [...forged, ...letters]);
+  }
+}
+
 class ForgetfulWithdrawals extends BookedWithdrawals {
   override repeat(): Promise<void> {
     return Promise.resolve();
@@ -202,5 +222,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     parts: withControlPlane({ proofs: (...parts) => new TrustingProofs(...parts) }),
     faults: (random) =>
       turns(20, (nth) => [at('forgery', 5_000 + nth * 4_000 + random.integer(0, 2_000), 0)]),
+  },
+  {
+    name: 'duplicates are judged before they are dropped',
+    parts: withControlPlane({ ingest: (...parts) => new JudgingIngest(...parts) }),
+    // The disk has not kept the last finals, Redis and PostgreSQL have.
+    faults: (random) =>
+      turns(20, (nth) => [
+        at('power-loss', 6_000 + nth * 4_000 + random.integer(0, 2_000), 1_000, { target: nth }),
+      ]),
   },
 ];
