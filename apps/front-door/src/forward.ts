@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { cleanResponseHeaders } from './proxy-headers.ts';
 
@@ -29,13 +30,14 @@ export function createForward(localAddress: string | undefined): Forward {
     }
     const { pool, prefix } = target;
     return new Promise((resolve, reject) => {
-      const passage = new Passage(response, { resolve, reject });
+      const body = hasBody(request) ? bodyOf(request) : null;
+      const passage = new Passage(response, { resolve, reject, start: () => begin(request, body) });
       pool.dispatch(
         {
           path: prefix + request.url,
           method: request.method as Dispatcher.HttpMethod,
           headers: headersOf(request),
-          body: hasBody(request) ? request : null,
+          body,
         },
         passage,
       );
@@ -65,7 +67,28 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
+/** Longer bodies, and those of unknown length, may still be on their way when the answer comes. */
+const SHORT_BYTES = 64 * 1024;
+
+/**
+ * undici destroys a body whose answer is there before it was sent whole, and nothing reads the client's connection any more: a client that still sends
+ * would wait for good. What is left of it is read and dropped, as a node does.
+ */
+function bodyOf(request: IncomingMessage): IncomingMessage | PassThrough {
+  if (Number(request.headers['content-length'] ?? Infinity) <= SHORT_BYTES) return request;
+  return new PassThrough();
+}
+
+/** Not before there is a connection: until then another target may get the whole body. */
+function begin(request: IncomingMessage, body: IncomingMessage | PassThrough | null): void {
+  if (!body || body === request) return;
+  body.once('close', () => request.unpipe().resume());
+  request.pipe(body as PassThrough);
+}
+
 interface End {
+  /** The request is on its way. */
+  start: () => void;
   resolve: () => void;
   reject: (error: Error) => void;
 }
@@ -89,6 +112,7 @@ class Passage implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#end.start();
     if (this.#isGone) controller.abort(new Error('the client left'));
   }
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import {
+  Agent,
   createServer,
   request,
   type IncomingMessage,
@@ -196,4 +197,26 @@ test('spreads requests over the ready nodes', async () => {
   const { url } = await frontDoor({ nodes: [await holding('one'), await holding('two')] });
   await Promise.all(Array.from({ length: 4 }, () => fetch(`${url}/v1/models`)));
   expect([...seen].sort()).toEqual(['one', 'two']);
+});
+
+test('a client that still sends when the answer comes is read to its end, and its connection serves its next request', async () => {
+  const node = await backend((incoming, response) => {
+    incoming.resume();
+    response.writeHead(incoming.method === 'POST' ? 413 : 200).end('too large');
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const upload = request(`${url}/v1/x`, { method: 'POST', agent });
+  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  const piece = Buffer.alloc(1024 * 1024, ' ');
+  upload.write(piece);
+  const [answer] = await answered;
+  expect([answer.statusCode, await readBody(answer)]).toEqual([413, 'too large']);
+  for (let piecesLeft = 16; piecesLeft > 0; piecesLeft -= 1) upload.write(piece);
+  upload.end();
+  await once(upload, 'close');
+  const next = request(`${url}/v1/x`, { agent }).end();
+  const [second] = (await once(next, 'response')) as [IncomingMessage];
+  expect([second.statusCode, next.reusedSocket]).toEqual([200, true]);
+  agent.destroy();
 });
