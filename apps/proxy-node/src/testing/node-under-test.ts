@@ -1,15 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createControlPlaneMac,
-  createSecretBox,
-  issueApiKey,
-  parseApiKey,
-  type NodeReport,
-  type UpstreamProtocol,
-} from '@tollgate/contracts';
+import { issueApiKey, parseApiKey, type NodeReport } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
 import {
   EpochCache,
@@ -26,38 +19,23 @@ import {
   type RedisConnection,
   type SubscriptionBalance,
 } from '@tollgate/keyspace';
-import {
-  publishSnapshot,
-  sealSnapshot,
-  type SnapshotDocument,
-  type SnapshotModel,
-  type SnapshotUpstream,
-} from '@tollgate/snapshot';
+import type { SnapshotModel } from '@tollgate/snapshot';
 import { pino, type Logger } from 'pino';
 import { readConfig } from '../config.ts';
 import { startNode, type RunningNode } from '../wire.ts';
+import { journalledFinal, journalText } from './node-journal.ts';
+import { ENCRYPTION_KEY, PublishedModels, type UpstreamSpec } from './published-models.ts';
+import { until } from './until.ts';
+
+export { UPSTREAM_KEY, type UpstreamSpec } from './published-models.ts';
+export { until } from './until.ts';
 
 const SHARDS = 4;
 const NODE_NAME = 'node-test';
-const ENCRYPTION_KEY = randomBytes(32).toString('base64url');
-const INSTALLATION = randomUUID();
-const WEIGHT = 1_000_000;
 const READY_MS = 5_000;
 
 export const NODE_CREDENTIAL = randomBytes(32).toString('base64url');
-export const UPSTREAM_KEY = 'sk-upstream-secret-0123456789';
 export const ACCOUNT_ID = 7;
-
-export interface UpstreamSpec {
-  baseUrl: string;
-  protocol?: UpstreamProtocol;
-  priority?: number;
-  /** `real-<id>` unless given. */
-  upstreamModel?: string;
-  /** `max_tokens` unless given. */
-  outputLimitField?: 'max_tokens' | 'max_completion_tokens';
-  overrides?: Partial<SnapshotUpstream>;
-}
 
 /** A node of this process over a Redis of its own, with one account, and models as each test needs them. */
 export async function startNodeUnderTest(
@@ -124,11 +102,7 @@ export class NodeUnderTest {
   readonly #keyHash: string;
   readonly #redis: RedisConnection;
   readonly #store: MeteringStore;
-  readonly #box = createSecretBox({ current: ENCRYPTION_KEY });
-  readonly #document: SnapshotDocument = { format: 1, models: [], upstreams: [], routes: [] };
-  readonly #mac = createControlPlaneMac({ current: ENCRYPTION_KEY });
-  #version = 0;
-  #lastId = 1;
+  readonly #models: PublishedModels;
 
   constructor({
     node,
@@ -153,6 +127,7 @@ export class NodeUnderTest {
     this.node = node;
     this.services = services;
     this.fleet = fleet;
+    this.#models = new PublishedModels(fleet);
     this.live = new LiveRecords({ redis, library, epochs, shards: SHARDS });
     this.#redis = redis;
     this.#store = new MeteringStore({ library, epochs, shards: SHARDS });
@@ -165,69 +140,17 @@ export class NodeUnderTest {
     change: Partial<SnapshotModel> = {},
     tokens = 1_000_000,
   ): Promise<SnapshotModel> {
-    const id = this.#nextId();
-    const prices = [
-      {
-        id,
-        effective_at: 0,
-        weight_input: WEIGHT,
-        weight_output: WEIGHT,
-        weight_cache_read: WEIGHT,
-        weight_cache_write: WEIGHT,
-      },
-    ];
-    const kind = {
-      kind: 'chat' as const,
-      owned_by: 'tollgate',
-      created: 1_767_225_600,
-      context_window: null,
-      max_output_tokens: null,
-      unbounded_input_tokens: null,
-    };
-    const model: SnapshotModel = {
-      id,
-      name: `model-${id}`,
-      display_name: `Model ${id}`,
-      ...kind,
-      is_on_shelf: true,
-      prices,
-      ...change,
-    };
-    this.#document.models.push(model);
-    for (const upstream of upstreams) this.#addUpstream(upstream, id);
-    this.#version += 1;
-    await this.publish();
-    await this.live.putSubscription({
-      accountId: ACCOUNT_ID,
-      modelId: id,
-      id,
-      status: 'active',
-      generation: 1,
-      drain: false,
-      revision: 1,
-      withdrawalId: null,
-    });
-    if (tokens > 0)
-      await this.#store.credit({
-        accountId: ACCOUNT_ID,
-        modelId: id,
-        subscriptionId: id,
-        seq: 1,
-        deltaTokens: tokens,
-      });
-    await until(() => this.#isServing(this.#version));
+    const model = await this.#models.add(upstreams, change);
+    const { id } = model;
+    await this.#putSubscription(id);
+    if (tokens > 0) await this.#credit(id, 1, tokens);
+    await until(() => this.#isServing(this.#models.version));
     return model;
   }
 
   /** Credits tokens to the account's subscription, as a purchase does. */
   async credit({ id }: SnapshotModel, seq: number, tokens: number): Promise<void> {
-    await this.#store.credit({
-      accountId: ACCOUNT_ID,
-      modelId: id,
-      subscriptionId: id,
-      seq,
-      deltaTokens: tokens,
-    });
+    await this.#credit(id, seq, tokens);
     await this.#announceSubscription(id);
   }
 
@@ -235,6 +158,14 @@ export class NodeUnderTest {
   async arm(
     { id }: SnapshotModel,
     autoRecharge: LiveSubscription['autoRecharge'] = null,
+  ): Promise<void> {
+    await this.#putSubscription(id, autoRecharge);
+    await this.#announceSubscription(id);
+  }
+
+  async #putSubscription(
+    id: number,
+    autoRecharge?: LiveSubscription['autoRecharge'],
   ): Promise<void> {
     await this.live.putSubscription({
       accountId: ACCOUNT_ID,
@@ -245,9 +176,13 @@ export class NodeUnderTest {
       drain: false,
       revision: 1,
       withdrawalId: null,
-      autoRecharge,
+      ...(autoRecharge !== undefined && { autoRecharge }),
     });
-    await this.#announceSubscription(id);
+  }
+
+  async #credit(id: number, seq: number, deltaTokens: number): Promise<void> {
+    const at = { accountId: ACCOUNT_ID, modelId: id, subscriptionId: id };
+    await this.#store.credit({ ...at, seq, deltaTokens });
   }
 
   #announceSubscription(modelId: number): Promise<void> {
@@ -258,16 +193,9 @@ export class NodeUnderTest {
     });
   }
 
-  /** As the control plane does: the document as it is now, sealed. */
-  async publish(): Promise<void> {
-    const snapshot = publishSnapshot({
-      version: this.#version,
-      document: structuredClone(this.#document),
-      publishedAtMs: Date.now(),
-    });
-    const { version, checksum } = snapshot;
-    const seal = { installation: INSTALLATION, lineage: 1, version, checksum };
-    await this.fleet.publish(snapshot, sealSnapshot(this.#mac, seal));
+  /** Publishes the configuration as it is now once more. */
+  publish(): Promise<void> {
+    return this.#models.publish();
   }
 
   /** The live balance of the account's subscription, once no request of it runs and nothing is held. */
@@ -298,7 +226,7 @@ export class NodeUnderTest {
   async putKey(change: Partial<LiveKey>): Promise<{ key: string; hash: string }> {
     const { key } = issueApiKey(ACCOUNT_ID);
     const hash = parseApiKey(key)?.hash ?? '';
-    await this.live.putKey(this.keyRecord({ keyHash: hash, id: this.#nextId(), ...change }));
+    await this.live.putKey(this.keyRecord({ keyHash: hash, id: this.#models.nextId(), ...change }));
     return { key, hash };
   }
 
@@ -306,7 +234,7 @@ export class NodeUnderTest {
   async addAccount(accountId: number): Promise<{ key: string }> {
     const { key, hash } = issueApiKey(accountId);
     await this.live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
-    await this.live.putKey(this.keyRecord({ accountId, keyHash: hash, id: this.#nextId() }));
+    await this.live.putKey(this.keyRecord({ accountId, keyHash: hash, id: this.#models.nextId() }));
     return { key };
   }
 
@@ -329,28 +257,13 @@ export class NodeUnderTest {
   }
 
   /** What the node's journal says of a request that has ended. */
-  async journalledFinal(rid: string | null): Promise<unknown> {
-    const line =
-      (await this.journalText())
-        .split('\n')
-        .find((each) => each.includes('"t":"F"') && each.includes(`"rid":"${rid}"`)) ?? '';
-    const { final } = JSON.parse(line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)) as {
-      final: unknown;
-    };
-    return final;
+  journalledFinal(rid: string | null): Promise<unknown> {
+    return journalledFinal(this.environment['DATA_DIR'] ?? '', rid);
   }
 
   /** All lines of the node's journal. */
-  async journalText(): Promise<string> {
-    const folder = join(this.environment['DATA_DIR'] ?? '', 'journals');
-    // Nothing else there may be opened: closing lock.db would give the node's lock back.
-    const names = (await readdir(folder, { recursive: true })).filter((name) =>
-      name.endsWith('.journal'),
-    );
-    const texts = await Promise.all(
-      names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')),
-    );
-    return texts.join('\n');
+  journalText(): Promise<string> {
+    return journalText(this.environment['DATA_DIR'] ?? '');
   }
 
   async report(): Promise<NodeReport | undefined> {
@@ -379,66 +292,8 @@ export class NodeUnderTest {
   }
 
   async #isServing(version: number): Promise<boolean> {
-    const ready = (await (await globalThis.fetch(`${this.url}/readyz`)).json()) as {
-      ready: boolean;
-      snapshot_version: number | null;
-    };
+    const response = await globalThis.fetch(`${this.url}/readyz`);
+    const ready = (await response.json()) as { ready: boolean; snapshot_version: number | null };
     return ready.ready && ready.snapshot_version === version;
-  }
-
-  #addUpstream(
-    {
-      baseUrl,
-      protocol = 'openai',
-      priority = 0,
-      upstreamModel,
-      outputLimitField = 'max_tokens',
-      overrides = {},
-    }: UpstreamSpec,
-    modelId: number,
-  ): void {
-    const id = this.#nextId();
-    const deadlines = {
-      connect_timeout_ms: 1_000,
-      first_token_timeout_ms: 5_000,
-      idle_timeout_ms: 5_000,
-      total_timeout_ms: 20_000,
-    };
-    const sealed = this.#box.seal(UPSTREAM_KEY, { upstreamId: id, baseUrl }, 'v2');
-    this.#document.upstreams.push({
-      id,
-      name: `upstream-${id}`,
-      protocol,
-      base_url: baseUrl,
-      sealed_api_key: sealed,
-      headers: {},
-      ...deadlines,
-      max_concurrency: null,
-      ...overrides,
-    });
-    this.#document.routes.push({
-      id,
-      model_id: modelId,
-      upstream_id: id,
-      upstream_model: upstreamModel ?? `real-${id}`,
-      priority,
-      weight: 1,
-      output_limit_field: outputLimitField,
-    });
-  }
-
-  #nextId(): number {
-    this.#lastId += 1;
-    return this.#lastId;
-  }
-}
-
-/** Waits for what is promised to happen; throws when it does not within 10 s, or `withinMs`. */
-export async function until(isTrue: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline)
-      throw new Error(`what was promised did not happen within ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
