@@ -69,7 +69,9 @@ export class StreamCount {
   }
 
   soFar(): TokenUsage {
-    return this.#whole(this.#tally.soFar(this.#reported()));
+    const usage = this.#tally.soFar(this.#reported());
+    if (this.#tally.isCountingPrompt) this.#context.hold.more();
+    return this.#whole(usage);
   }
 
   sawContent(): void {

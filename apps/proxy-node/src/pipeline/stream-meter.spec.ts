@@ -300,3 +300,17 @@ test('the journal counts each piece of a stream that pauses, so that a kill betw
   );
   expect(counted).toEqual(expect.arrayContaining([3, 6]));
 });
+
+test('the journal counts a long prompt as soon as its tokens are known, though the stream is silent', async () => {
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START + chunk({ content: 'so it begins' }));
+    later(700, () => response.end(END));
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  const ask = { ...chatAsk(model), messages: [{ role: 'user', content: 'word '.repeat(20_000) }] };
+  await (await node.post('/v1/chat/completions', ask)).text();
+  const prompts = [...(await node.journalText()).matchAll(/"input":(\d+)/g)].map(([, count]) =>
+    Number(count),
+  );
+  expect(Math.max(...prompts)).toBeGreaterThan(19_000);
+});

@@ -109,6 +109,11 @@ export class Tally {
     return this.#outputChars;
   }
 
+  /** Its tokens will be known without a further chunk. */
+  get isCountingPrompt(): boolean {
+    return this.#isCountingPrompt && this.#textTokens === null;
+  }
+
   /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
   soFar(reported: Reported): TokenUsage {
     const judged = this.#judged(reported);
