@@ -1,3 +1,5 @@
+/** @jest-environment node */
+// Timers that earlier suites of the worker left would ask for the time, which a test below forbids.
 import { expect, test } from '@jest/globals';
 import { describeFault } from './fault-plan.ts';
 import { forbidEscapes } from './forbid-escapes.ts';
