@@ -183,6 +183,35 @@ test('every package carries the version of the release', () => {
   expect(new Set(versions).size).toBe(1);
 });
 
+/** What is wrong with the sections of a changelog, when the packages have this version. */
+function changelogFaults(text: string, version: string): string[] {
+  const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title);
+  const [first, ...released] = sections;
+  const numbers = released.map((title) => /^(\d+)\.(\d+)\.(\d+) - \d{4}-\d\d-\d\d$/.exec(title));
+  const weights = numbers.map((match) =>
+    match ? Number(match[1]) * 1e6 + Number(match[2]) * 1e3 + Number(match[3]) : Number.NaN,
+  );
+  return [
+    ...(first === 'Unreleased' ? [] : ['the first section is not Unreleased']),
+    ...(weights.some(Number.isNaN) ? ['a section is no version with its date'] : []),
+    ...(weights.some((weight, index) => weight <= (weights[index + 1] ?? -1))
+      ? ['versions are not in order, newest first']
+      : []),
+    ...(released[0] !== undefined && !released[0].startsWith(`${version} `)
+      ? ['the newest section is not the version of the packages']
+      : []),
+  ];
+}
+
+test('CHANGELOG.md has a section for each version, newest first, and the newest is that of the packages', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  expect(changelogFaults(read('CHANGELOG.md'), version)).toEqual([]);
+  const good = '## Unreleased\n## 1.3.0 - 2026-02-01\n## 1.2.9 - 2026-01-01\n';
+  expect(changelogFaults(good, '1.3.0')).toEqual([]);
+  const planted = '## 1.2.9 - 2026-01-01\n## 1.3.0\n## 1.2.0 - 2025-01-01\n## 1.4.0 - 2025-02-01\n';
+  expect(changelogFaults(planted, '1.4.0')).toHaveLength(4);
+});
+
 test('pnpm has one version, wherever it is called', () => {
   const versions = tracked
     .filter((file) => /(package\.json|bootstrap\.mjs|Dockerfile)$/.test(file))

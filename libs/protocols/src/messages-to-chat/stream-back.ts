@@ -1,8 +1,8 @@
-import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { isRecord, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatText } from '../providers/openai/chat-text.ts';
+import { messageStart } from '../stream/message-start.ts';
 import { stopReason } from '../translation/stop-reasons.ts';
 import { carryToolId } from '../translation/tool-ids.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
@@ -104,21 +104,9 @@ export function finishMessage(
   return events;
 }
 
-/** Usage of message_start is all zeros: LangChain adds both output counts up, and the input is not known yet. */
 function started(state: MessageState, events: Events): MessageState {
   if (state.isStarted) return state;
-  const { id, model } = state;
-  const message = {
-    id,
-    type: 'message',
-    role: 'assistant',
-    model,
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: toMessagesUsage(NO_USAGE),
-  };
-  events.push({ type: 'message_start', message });
+  events.push(messageStart(state));
   return { ...state, isStarted: true };
 }
 

@@ -1,4 +1,3 @@
-import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
@@ -11,9 +10,9 @@ import { layoutObject } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
-import type { TypedRecord } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
+import { messageStart } from '../stream/message-start.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
 import { sealedContainer } from '../stored/sealed-ids.ts';
 import { MessagesTap } from '../providers/anthropic/messages-tap.ts';
@@ -77,7 +76,9 @@ export class MessagesStream extends StreamHandler {
   }
 
   protected writeCut(usage: TokenUsage, out: ByteOutput): void {
-    if (!this.hasStarted) out.addText(namedEvent(emptyStart(this.options)));
+    const { model, idSeed } = this.options;
+    if (!this.hasStarted)
+      out.addText(namedEvent(messageStart({ model, ...madeIdentity('msg_', idSeed) })));
     if (this.openBlock !== null)
       out.addText(namedEvent({ type: 'content_block_stop', index: this.openBlock }));
     out.addText(
@@ -113,20 +114,4 @@ export class MessagesStream extends StreamHandler {
 function edited(raw: Buffer, edits: readonly PathEdit[]): Uint8Array {
   const layout = edits.length > 0 ? layoutObject(raw, raw.indexOf(0x7b)) : null;
   return layout ? applyPatches(raw, editPaths(raw, layout, edits)) : raw;
-}
-
-/** A message_start of the gateway's own. LangChain adds both output counts up, so this one says 0 (docs/design/protocols.md#streams). */
-function emptyStart({ model, idSeed }: MessagesStreamOptions): TypedRecord {
-  const { id } = madeIdentity('msg_', idSeed);
-  const message = {
-    id,
-    type: 'message',
-    role: 'assistant',
-    model,
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: toMessagesUsage(NO_USAGE),
-  };
-  return { type: 'message_start', message };
 }

@@ -6,6 +6,7 @@ import {
 } from '@nestjs/common';
 import type { NodeReport } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
+import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -57,11 +58,7 @@ export class TrustWatch implements OnApplicationBootstrap, OnApplicationShutdown
   async look(): Promise<void> {
     const standings = await this.standings();
     await this.transactions.run(async (tx) => {
-      const [lock]: { got: boolean }[] = await tx.query(
-        'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [ADVISORY_LOCKS.trustWatch],
-      );
-      if (!lock?.got) return;
+      if (!(await tryLock(tx, ADVISORY_LOCKS.trustWatch))) return;
       const doubted = pick(standings, ({ doubts }) => doubts >= DOUBTS_MIN);
       await this.keep(tx, 'usage_doubted', doubted, (name, { doubts, lastDoubt }) => ({
         message: `Usage that upstream ${name} reports is doubtful (${doubts} times in the last hours, the last: ${lastDoubt}); where it cannot be right, requests are charged by the gateway's own count`,

@@ -4,6 +4,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -47,11 +48,7 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
   async look(): Promise<void> {
     const { failing, isWhole } = await this.failing();
     await this.transactions.run(async (tx) => {
-      const [lock]: { got: boolean }[] = await tx.query(
-        'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [ADVISORY_LOCKS.upstreamWatch],
-      );
-      if (!lock?.got) return;
+      if (!(await tryLock(tx, ADVISORY_LOCKS.upstreamWatch))) return;
       const open = failing.filter((each) => each.isOpen);
       const names = await upstreamNames(
         tx,

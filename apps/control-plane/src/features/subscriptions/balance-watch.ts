@@ -6,6 +6,7 @@ import {
 } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -61,11 +62,7 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
 
   async look(): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const [lock]: { got: boolean }[] = await tx.query(
-        'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [ADVISORY_LOCKS.balanceWatch],
-      );
-      if (!lock?.got) return;
+      if (!(await tryLock(tx, ADVISORY_LOCKS.balanceWatch))) return;
       const open = await this.openOf(tx, 'low_balance');
       const over: unknown[] = await tx.query(
         `SELECT subject FROM unnest($1::text[]) AS open(subject) WHERE subject NOT IN (SELECT subject FROM (${LOW}) low)`,

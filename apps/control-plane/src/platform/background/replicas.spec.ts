@@ -147,7 +147,7 @@ describe('a job for one replica at a time', () => {
     );
     const singletons = files
       .filter((file) =>
-        /pg_try_advisory|ifUnlocked\(/.test(readFileSync(path.join(root, file), 'utf8')),
+        /pg_try_advisory|ifUnlocked\(|tryLock\(/.test(readFileSync(path.join(root, file), 'utf8')),
       )
       .map((file) => path.basename(file))
       .filter((name) => name !== 'advisory-hold.ts');

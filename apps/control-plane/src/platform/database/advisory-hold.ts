@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 
 /** One number of `ADVISORY_LOCKS`, or a family's number and what is locked. */
 export type AdvisoryLock = readonly [number] | readonly [number, number];
@@ -43,4 +43,12 @@ export async function ifUnlocked<T>(
     if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
     await runner.release();
   }
+}
+
+/** Takes the lock until `tx` ends; false at once while another connection has it. */
+export async function tryLock(tx: EntityManager, lock: number): Promise<boolean> {
+  const [row]: { got: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS got', [
+    lock,
+  ]);
+  return row?.got ?? false;
 }
