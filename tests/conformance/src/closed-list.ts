@@ -9,8 +9,9 @@ export interface Changed {
   model: string;
 }
 
-/** A whole answer: every byte but the value of `model`. */
-export function jsonDifference({ upstream, client, model }: Changed): string | null {
+/** A whole answer: every byte but the value of `model`, and the id of a container. */
+export function jsonDifference({ upstream, client: shown, model }: Changed): string | null {
+  const client = unsealed(looseJson(upstream), shown);
   const given = looseJson(upstream)?.model;
   if (given === undefined) return upstream === client ? null : 'an answer without a model changed';
   return differsInModelOnly({ upstream, client, model }, JSON.stringify(given))
@@ -18,7 +19,7 @@ export function jsonDifference({ upstream, client, model }: Changed): string | n
     : 'bytes differ beyond the model value';
 }
 
-/** A messages stream: every byte but the model value of message_start, and a missing message_stop. */
+/** A messages stream: every byte but the model value of message_start, the id of a container, and a missing message_stop. */
 export function messagesDifference({ upstream, client, model }: Changed): string | null {
   const given = textEvents(upstream).filter((event) => !isDone(event));
   const got = textEvents(client);
@@ -31,16 +32,28 @@ export function messagesDifference({ upstream, client, model }: Changed): string
   if (got.length !== given.length) return `${given.length} events became ${got.length}`;
   const at = given.findIndex((event, index) => {
     const twin = got[index];
-    if (twin === undefined || twin.raw === event.raw) return false;
-    const name = looseJson(event.data)?.message?.model;
+    if (twin === undefined) return false;
+    const value = looseJson(event.data);
+    const client = unsealed(value, twin.raw);
+    if (client === event.raw) return false;
+    const name = value?.message?.model;
     return (
       name === undefined ||
-      !differsInModelOnly({ upstream: event.raw, client: twin.raw, model }, JSON.stringify(name))
+      !differsInModelOnly({ upstream: event.raw, client, model }, JSON.stringify(name))
     );
   });
   return at === -1
     ? null
     : `event ${at} changed: ${given[at]?.raw.slice(0, 200)} -> ${got[at]?.raw.slice(0, 200)}`;
+}
+
+/** What the client saw, with the native id of a container where it must be sealed. */
+function unsealed(given: Loose, client: string): string {
+  const container = given?.container ?? given?.delta?.container ?? given?.message?.container;
+  const native: unknown = container?.id;
+  if (typeof native !== 'string') return client;
+  if (client.includes(native)) return `the id of a container is not sealed: ${client}`;
+  return client.replace(/container_tg[\w-]{40,}/, native);
 }
 
 /** A chat stream: model values, id of the first chunk, role in the first chunk of a choice only, usage removed or moved right before [DONE]. */
