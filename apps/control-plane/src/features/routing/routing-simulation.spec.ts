@@ -114,3 +114,13 @@ test('health says the share, errors and latency of each route in the last day, a
   const { token } = await plane.createUser('curious');
   expect((await plane.call('GET', '/routing/health', { token })).status).toBe(403);
 });
+
+test('a deleted model takes its routes with it, so that its upstream can be deleted', async () => {
+  const { id: model_id } = await go('POST', '/models', { name: 'leaves' });
+  const upstream_id = await upstream('left', 'openai');
+  await go('POST', '/routing', { model_id, upstream_id, upstream_model: 'm' });
+  const remove = (path: string) => plane.call('DELETE', path, { token: plane.adminToken });
+  expect((await remove(`/upstreams/${upstream_id}`)).status).toBe(409);
+  expect((await remove(`/models/${model_id}`)).status).toBe(204);
+  expect((await remove(`/upstreams/${upstream_id}`)).status).toBe(204);
+});
