@@ -30,7 +30,7 @@ export function createForward(localAddress: string | undefined): Forward {
     }
     const { pool, prefix } = target;
     return new Promise((resolve, reject) => {
-      const body = hasBody(request) ? bodyOf(request) : null;
+      const body = hasBody(request) ? new PassThrough() : null;
       const passage = new Passage(response, { resolve, reject, start: () => begin(request, body) });
       pool.dispatch(
         {
@@ -67,23 +67,15 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** Longer bodies, and those of unknown length, may still be on their way when the answer comes. */
-const SHORT_BYTES = 64 * 1024;
-
 /**
  * undici destroys a body whose answer is there before it was sent whole, and nothing reads the client's connection any more: a client that still sends
- * would wait for good. What is left of it is read and dropped, as a node does.
+ * would wait for good, and so would the next request on its connection. So undici gets a stream of its own, and what is left of the request is read and
+ * dropped, as a node does. Not before there is a connection: until then another target may get the whole body.
  */
-function bodyOf(request: IncomingMessage): IncomingMessage | PassThrough {
-  if (Number(request.headers['content-length'] ?? Infinity) <= SHORT_BYTES) return request;
-  return new PassThrough();
-}
-
-/** Not before there is a connection: until then another target may get the whole body. */
-function begin(request: IncomingMessage, body: IncomingMessage | PassThrough | null): void {
-  if (!body || body === request) return;
+function begin(request: IncomingMessage, body: PassThrough | null): void {
+  if (!body) return;
   body.once('close', () => request.unpipe().resume());
-  request.pipe(body as PassThrough);
+  request.pipe(body);
 }
 
 interface End {

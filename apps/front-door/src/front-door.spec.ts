@@ -220,3 +220,32 @@ test('a client that still sends when the answer comes is read to its end, and it
   expect([second.statusCode, next.reusedSocket]).toEqual([200, true]);
   agent.destroy();
 });
+
+test('a short body that comes in pieces after its answer is read to its end too', async () => {
+  const node = await backend((incoming, response) => {
+    incoming.resume();
+    response.end(incoming.url);
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const pieces = 20;
+  const upload = request(`${url}/v1/x`, {
+    method: 'POST',
+    agent,
+    headers: { 'content-length': pieces },
+  });
+  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  upload.write('a');
+  const [answer] = await answered;
+  expect(await readBody(answer)).toBe('/v1/x');
+  for (let sent = 1; sent < pieces; sent += 1) {
+    upload.write('a');
+    await delay(10);
+  }
+  upload.end();
+  await once(upload, 'close');
+  const next = request(`${url}/v1/next`, { agent }).end();
+  const [second] = (await once(next, 'response')) as [IncomingMessage];
+  expect([await readBody(second), next.reusedSocket]).toEqual(['/v1/next', true]);
+  agent.destroy();
+});
