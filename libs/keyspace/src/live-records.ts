@@ -9,6 +9,9 @@ import {
   type SubscriptionRef,
 } from './subscription-balance.ts';
 
+/** Of a shard whose holds are removed, in one command. */
+const FORGOTTEN_AT_ONCE = 500;
+
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
 export interface LiveKey {
   accountId: number;
@@ -108,11 +111,27 @@ export class LiveRecords {
     return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
   }
 
-  /** Removes the open holds of a shard that is filled again, and its events: what they charge is known to their nodes. */
+  /**
+   * Removes the open holds of a shard that is filled again, and its events with the markers of the requests they settle: their nodes know what they charge,
+   * and settle anew what is not acknowledged. With its marker a request would count as debited from a balance that no longer has its charge.
+   */
   async forgetHolds(shard: string): Promise<void> {
-    const rids = await this.#redis.zrangebyscore(keys.holds(shard), '-inf', '+inf');
-    for (const rid of rids) await this.#redis.del(`${keys.holdPrefix(shard)}${rid}`);
-    await this.#redis.del(keys.holds(shard), keys.outbox(shard));
+    const [holds, outbox] = [keys.holds(shard), keys.outbox(shard)];
+    const forget = async (rids: readonly string[]): Promise<void> => {
+      if (rids.length > 0)
+        await this.#redis.del(...rids.map((rid) => `${keys.holdPrefix(shard)}${rid}`));
+    };
+    const open = await this.#redis.zrangebyscore(holds, '-inf', '+inf');
+    for (let at = 0; at < open.length; at += FORGOTTEN_AT_ONCE)
+      await forget(open.slice(at, at + FORGOTTEN_AT_ONCE));
+    for (let after = '-'; ;) {
+      const events = await this.#redis.xrange(outbox, after, '+', 'COUNT', FORGOTTEN_AT_ONCE);
+      await forget(events.flatMap(([, fields]) => firstChargeOf(fields)));
+      const [last] = events.at(-1) ?? [];
+      if (events.length < FORGOTTEN_AT_ONCE || last === undefined) break;
+      after = `(${last}`;
+    }
+    await this.#redis.del(holds, outbox);
   }
 
   /** Removes a balance that was altered in Redis, to be opened anew from its row at once. */
@@ -263,6 +282,12 @@ const PUT_REPLIES = {
   STALE: { kind: 'stale' },
   FENCED: { kind: 'fenced' },
 } as const;
+
+/** The request that this event charges first; a correction stands on a charge that left before it. */
+function firstChargeOf(fields: readonly string[]): string[] {
+  const [, rid, , seq] = fields;
+  return rid !== undefined && seq === '0' ? [rid] : [];
+}
 
 function flag(isOn: boolean): number {
   return isOn ? 1 : 0;

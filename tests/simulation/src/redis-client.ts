@@ -101,6 +101,7 @@ export function redisClient(
     forgetHolds: (shard) =>
       call('forgetHolds', shard, (model) => {
         for (const [rid, { state }] of model.holds) if (state === 'open') model.holds.delete(rid);
+        for (const { rid, seq } of model.outbox) if (seq === 0) model.holds.delete(rid);
         model.outbox.length = 0;
       }),
     mark: (ref) =>

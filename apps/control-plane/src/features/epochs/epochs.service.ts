@@ -108,7 +108,10 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     if (restoring !== null) return this.opening.openSoon(shard, restoring);
     // Another replica may fill it already, or have done it between the look and the lock.
     await ifUnlocked(this.dataSource, lock, async () => {
-      if ((await this.epochs.read(shard)) === null) await this.fill(shard);
+      if ((await this.epochs.read(shard)) !== null) return;
+      // The mark of a fill that did not end: what it had not forgotten yet may be from before a loss.
+      const isUnfinished = (await this.epochs.readRaw(shard)) !== null;
+      await this.fill(shard, { forgets: isUnfinished });
     });
   }
 
@@ -126,9 +129,12 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
 
   /**
    * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
-   * so the next one starts over. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
+   * so the next one starts over, with nothing of what is there. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
    */
-  private async fill(shard: string, { isStale = false } = {}): Promise<void> {
+  private async fill(
+    shard: string,
+    { isStale = false, forgets = isStale }: { isStale?: boolean; forgets?: boolean } = {},
+  ): Promise<void> {
     const isLoss = (await this.shardEpochs.current(shard)) !== null;
     const subject = `shard:${shard}`;
     if (isLoss) {
@@ -145,7 +151,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     const epoch = this.host.uuid();
     await this.epochs.beginRebuild(shard, epoch);
     await this.shardEpochs.change(shard, epoch);
-    if (isStale) await this.filler.forget(shard);
+    if (forgets) await this.filler.forget(shard);
     await this.filler.fill(shard);
     const isFull = isLoss
       ? await this.epochs.beginRestoring(shard, epoch)

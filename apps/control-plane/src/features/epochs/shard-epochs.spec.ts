@@ -61,6 +61,26 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     expect(alerts).toHaveLength(1);
   });
 
+  test('keeps nothing of it where the fill was interrupted, nor the trace of a request whose event it forgets', async () => {
+    const { account, model, shard } = await stale();
+    const redis = plane.app.get(REDIS);
+    const rids = ['01900000-0000-7000-8000-00000000000a', '01900000-0000-7000-8000-00000000000b'];
+    const [settled, corrected] = rids.map((rid) => `{${shard}}:hold:${rid}`) as [string, string];
+    await redis.hset(settled, 'st', 'done');
+    await redis.hset(corrected, 'st', 'done');
+    for (const [at, rid] of rids.entries()) {
+      const event = ['rid', rid, 'seq', String(at), 'delta', '1', 'payload', '{}'];
+      await redis.xadd(`{${shard}}:outbox`, '*', ...event);
+    }
+    await plane.app.get(Epochs).beginRebuild(shard, 'of-a-process-that-died');
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 1_000, held: 0 });
+    // A correction stands on a charge that is booked, under the number that its marker knows.
+    expect([await redis.exists(settled), await redis.exists(corrected)]).toEqual([0, 1]);
+    expect(await redis.xlen(`{${shard}}:outbox`)).toBe(0);
+  });
+
   test('is left as it is while a restore is open: Redis is what shows the loss', async () => {
     const { account, model, shard } = await stale();
     await ledger.query(
