@@ -14,6 +14,8 @@ const KNOWN_MS = 1_000;
 const DELETED_MS = 10 * 60_000;
 /** Events without a MAC whose requests began before their node's software was replaced, and wait in a backlog. */
 const UNSIGNED_MS = 24 * 3_600_000;
+/** Between a node's registration and the report by which it signs: one that took so long may have run an earlier release before. */
+const FIRST_REPORT_MS = 60_000;
 /** Between a node's clock and PostgreSQL's. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
@@ -27,6 +29,7 @@ const signerRow = z.object({
   signs_finals_since: z.date().nullable(),
   signs_holds_since: z.date().nullable(),
   last_seen_at: z.date().nullable(),
+  created_at: z.date(),
   deleted_at: z.date().nullable(),
 });
 
@@ -35,6 +38,7 @@ interface Signer {
   signsSinceMs: number | null;
   signsHoldsSinceMs: number | null;
   seenAtMs: number | null;
+  registeredAtMs: number;
   deletedAtMs: number | null;
 }
 
@@ -50,7 +54,7 @@ export interface JudgedFinals {
  * Distinguishes the finals that nodes wrote, and the reaps of holds that nodes took, from forged ones in Redis. An event with a MAC must be signed with its node's credential:
  * the node's own, or the fleet's where it has none. A final without is believed only of a registered node that does not sign yet, by its last proven
  * report, or that began before it did, at most a day ago. A reap is written by whichever node relays, so one without is believed while any node
- * that was heard within a day does not sign its holds.
+ * that was heard within a day, removed since or not, does not sign its holds, and of requests from before the last of those that had an earlier release did.
  */
 @Injectable()
 export class FinalProofs {
@@ -122,7 +126,7 @@ export class FinalProofs {
     const nowMs = this.host.monotonicMs();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, signs_holds_since, last_seen_at, deleted_at FROM proxy_nodes`,
+      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, signs_holds_since, last_seen_at, created_at, deleted_at FROM proxy_nodes`,
     );
     const byName = new Map<string, Signer[]>();
     for (const row of rows.map((raw) => signerRow.parse(raw)))
@@ -133,6 +137,7 @@ export class FinalProofs {
           signsSinceMs: row.signs_finals_since?.getTime() ?? null,
           signsHoldsSinceMs: row.signs_holds_since?.getTime() ?? null,
           seenAtMs: row.last_seen_at?.getTime() ?? null,
+          registeredAtMs: row.created_at.getTime(),
           deletedAtMs: row.deleted_at?.getTime() ?? null,
         },
       ]);
@@ -155,16 +160,18 @@ function unsignedFault(
     : `forged: it is not signed, and node ${node} signs its finals`;
 }
 
-/** A node that was not heard for a day relays nothing. */
+/** A node that was not heard for a day has neither holds nor a part in the relay, and one that signed from its first report on never had holds without a MAC. */
 function unsignedReapFault(
   { rid }: RelayedEvent,
   { signers, unixMs }: { signers: readonly Signer[]; unixMs: number },
 ): string | null {
-  const relaying = signers.filter(
-    ({ deletedAtMs, seenAtMs }) =>
-      deletedAtMs === null && seenAtMs !== null && unixMs - seenAtMs < UNSIGNED_MS,
-  );
-  const since = relaying.map(({ signsHoldsSinceMs }) => signsHoldsSinceMs ?? Infinity);
+  const since = signers
+    .filter(({ seenAtMs }) => seenAtMs !== null && unixMs - seenAtMs < UNSIGNED_MS)
+    .filter(
+      ({ signsHoldsSinceMs, registeredAtMs }) =>
+        (signsHoldsSinceMs ?? unixMs) - registeredAtMs > FIRST_REPORT_MS,
+    )
+    .map(({ signsHoldsSinceMs }) => signsHoldsSinceMs ?? Infinity);
   const isAccepted =
     since.length > 0 &&
     (since.includes(Infinity) || isOfOldRelease(rid, Math.max(...since), unixMs));

@@ -142,21 +142,34 @@ describe('S53: reaps', () => {
   });
 
   test('without a MAC are believed only while a node that was heard within a day does not sign its holds, and of requests from before', async () => {
-    const nodes = (since: string, seen: string): Promise<unknown> =>
+    const nodes = (
+      since: string,
+      seen: string,
+      { registered = "now() - interval '9 days'", deleted = 'NULL' } = {},
+    ): Promise<unknown> =>
       ledger.query(
-        `INSERT INTO proxy_nodes (name, is_self_registered, signs_holds_since, last_seen_at) VALUES ('${uuidv7(Date.now())}', true, ${since}, ${seen})`,
+        `INSERT INTO proxy_nodes (name, is_self_registered, signs_holds_since, last_seen_at, created_at, deleted_at) VALUES ('${uuidv7(Date.now())}', true, ${since}, ${seen}, ${registered}, ${deleted})`,
       );
-    await ledger.query("UPDATE proxy_nodes SET signs_holds_since = now() - interval '3 days'");
+    await ledger.query(
+      "UPDATE proxy_nodes SET signs_holds_since = now() - interval '3 days', created_at = now() - interval '9 days'",
+    );
     await nodes("now() - interval '2 days'", 'now()');
     const old = (beganAgoMs = 0): RelayedEvent =>
       withoutMac(reapEvent(20, { ...parts, rid: uuidv7(Date.now() - beganAgoMs) }));
     expect(await isBelieved(old())).toBe(false);
     await nodes('NULL', "now() - interval '25 hours'");
     expect(await isBelieved(old())).toBe(false);
+    // A node that joins has never had holds without a MAC.
+    await nodes('now()', 'now()', { registered: "now() - interval '2 seconds'" });
+    await nodes('NULL', 'now()', { registered: 'now()' });
+    expect(await isBelieved(old(2 * HOUR_MS))).toBe(false);
     await nodes("now() - interval '1 hour'", 'now()');
     expect(await isBelieved(old())).toBe(false);
     expect(await isBelieved(old(2 * HOUR_MS))).toBe(true);
-    await nodes('NULL', 'now()');
+    // The last node of an earlier release was killed and removed: its holds are reaped after that.
+    await nodes('NULL', 'now()', { deleted: 'now()' });
+    expect(await isBelieved(old())).toBe(true);
+    await ledger.query('UPDATE proxy_nodes SET deleted_at = NULL');
     expect(await isBelieved(old())).toBe(true);
   });
 });
