@@ -32,7 +32,8 @@ export interface Storage {
 
 /** Reads the figures that `npm run bench -- --write` kept. Throws when one is missing. */
 export function readMeasured(folder = path.join(ROOT, 'bench/results')): Measured {
-  const of = figuresOf(path.join(folder, 'baseline.json'));
+  const samples = samplesOf(path.join(folder, 'baseline.json'));
+  const of = mediansOf(samples);
   const storageFile = path.join(folder, 'storage.json');
   const nodeStreamUs = of('stream in one write: node, CPU a request');
   const eventsUs = of('stream event by event: node, CPU a request') - nodeStreamUs;
@@ -42,20 +43,22 @@ export function readMeasured(folder = path.join(ROOT, 'bench/results')): Measure
     nodeEventUs: eventsUs / BENCH_EVENTS,
     redisJsonUs: of('JSON: Redis, CPU a request'),
     redisStreamUs: of('stream event by event: Redis, CPU a request'),
-    ...bookingUs(of),
-    storage: existsSync(storageFile) ? storageOf(figuresOf(storageFile)) : null,
+    ...bookingUs(samples),
+    storage: existsSync(storageFile) ? storageOf(mediansOf(samplesOf(storageFile))) : null,
     nodeBytes: of('memory of node-1') * 1e6,
   };
 }
 
+/** The samples of a figure, one each round. */
+type Samples = (name: string) => readonly number[];
 type Figures = (name: string) => number;
 
-function figuresOf(file: string): Figures {
+function samplesOf(file: string): Samples {
   const { sets } = results.parse(JSON.parse(readFileSync(file, 'utf8')));
   const samples = new Map(
     Object.values(sets)
       .flat()
-      .map((figure) => [figure.name, median(figure.samples)] as const),
+      .map((figure) => [figure.name, figure.samples] as const),
   );
   return (name) => {
     const figure = samples.get(name);
@@ -63,6 +66,11 @@ function figuresOf(file: string): Figures {
     return figure;
   };
 }
+
+const mediansOf =
+  (samples: Samples): Figures =>
+  (name) =>
+    median(samples(name));
 
 function storageOf(of: Figures): Storage {
   return {
@@ -72,14 +80,30 @@ function storageOf(of: Figures): Storage {
   };
 }
 
-/** What all processes cost less node and Redis, shared as control plane and PostgreSQL share it at 100 requests a second. */
-function bookingUs(of: Figures): Pick<Measured, 'controlPlaneUs' | 'postgresUs'> {
-  const all = of('JSON: all processes') * of('JSON: bare proxy, CPU a request');
-  const both = all - of('JSON: node, CPU a request') - of('JSON: Redis, CPU a request');
+/**
+ * What all processes cost less node and Redis, shared as control plane and PostgreSQL share it at 100 requests a second. The ratio of a round is of the
+ * bare proxy of that round: on a machine whose speed changes, a product of medians is of no round at all.
+ */
+function bookingUs(samples: Samples): Pick<Measured, 'controlPlaneUs' | 'postgresUs'> {
+  const ratios = samples('JSON: all processes');
+  const [bare, node, redis] = ['bare proxy', 'node', 'Redis'].map((name) =>
+    samples(`JSON: ${name}, CPU a request`),
+  );
+  const rounds = ratios.map(
+    (ratio, round) => ratio * at(bare, round) - at(node, round) - at(redis, round),
+  );
+  const of = mediansOf(samples);
   const controlPlane = of('100 JSON a second: CPU of control-plane a request');
   const postgres = of('100 JSON a second: CPU of postgres a request');
+  const both = median(rounds);
   const share = controlPlane / (controlPlane + postgres);
   return { controlPlaneUs: both * share, postgresUs: both * (1 - share) };
+}
+
+function at(samples: readonly number[] | undefined, round: number): number {
+  const sample = samples?.[round];
+  if (sample === undefined) throw new Error(`round ${round + 1} has not measured all of JSON`);
+  return sample;
 }
 
 function median(samples: readonly number[]): number {
