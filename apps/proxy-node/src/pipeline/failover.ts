@@ -264,11 +264,14 @@ export class Failover {
   }
 }
 
-/** What the slower of two attempts may be billed: its prompt, and all of its output where its provider generates on after it was closed. */
-function costOfLoser({ passing, admitted }: Delivery, candidates: readonly Candidate[]): number {
+/** What the slower of two attempts may be billed: its prompt, and all of its output, each choice, where its provider generates on after it was closed. */
+function costOfLoser(
+  { passing, admitted, asked }: Delivery,
+  candidates: readonly Candidate[],
+): number {
   const { input_tokens: prompt } = passing.costSoFar();
   const isClosed = candidates.every(({ upstream }) => stopsBillingOnClose(upstream));
-  return prompt + (isClosed ? 0 : (admitted.outputLimit ?? 0));
+  return prompt + (isClosed ? 0 : (admitted.outputLimit ?? 0) * asked.ask.choices);
 }
 
 const NO_MORE: Choice = { kind: 'exhausted' };

@@ -58,12 +58,14 @@ function answer(response: ServerResponse, manner: Manner, word: string): void {
 
 async function ask(
   model: SnapshotModel,
+  limits: { max_tokens?: number; n?: number } = {},
 ): Promise<{ status: number; text: string; rid: string | null; ms: number }> {
   const startedAt = Date.now();
   const response = await node.post('/v1/chat/completions', {
     model: model.name,
     stream: true,
     messages: [{ role: 'user', content: 'hi' }],
+    ...limits,
   });
   const text = await response.text();
   const rid = response.headers.get('x-request-id');
@@ -168,6 +170,13 @@ describe('a stream that is slower than usual', () => {
       expect((await ask(model)).text).toContain(answer);
       manners.first = 'quick';
     }
+  });
+
+  test('counts the output of each choice', async () => {
+    const model = await knownModel(100, 2_000, false);
+    manners.first = 'slow';
+    expect((await ask(model, { max_tokens: 900, n: 3 })).text).toContain('one');
+    expect((await ask(model, { max_tokens: 900 })).text).toContain('two');
   });
 
   test('is closed at both upstreams when the client leaves before either spoke', async () => {
