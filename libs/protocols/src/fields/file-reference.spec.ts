@@ -95,6 +95,19 @@ describe('a request that names a file of the account that all customers share is
       'tools[0].environment.skills[0].skill_id',
     ],
     [
+      'responses',
+      {
+        input: 'a',
+        tools: [{ type: 'image_generation', input_image_mask: { file_id: 'f' } }],
+      },
+      'tools[0].input_image_mask.file_id',
+    ],
+    [
+      'messages',
+      { messages: [], container: { skills: [{ type: 'custom', skill_id: 's:openai-x' }] } },
+      'container.skills[0].skill_id',
+    ],
+    [
       'chat',
       user([{ type: 'hologram', hologram: { file_id: 'f' } }]),
       'messages[0].content[0].hologram.file_id',

@@ -10,7 +10,7 @@ const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
 /** What a model or a client wrote, which names files as text alone. */
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);
 /** Type and id. */
-const VENDORS_SKILL = /^anthropic:|:openai-/;
+const VENDORS_SKILL = /^(?:anthropic:|[^:]*:openai-)/;
 const PROVIDER_RESULT = /_tool_result$/;
 /** Of a part; real ones have two levels. */
 const DEPTH_MAX = 4;
@@ -53,10 +53,19 @@ function inTools(tools: unknown): string[] | null {
     if (!isRecord(tool)) continue;
     const path = ['tools', String(at)];
     const found =
-      named(tool, path) ?? inPlace(tool, 'container', path) ?? inPlace(tool, 'environment', path);
+      named(tool, path) ??
+      inPlace(tool, 'container', path) ??
+      inPlace(tool, 'environment', path) ??
+      inMask(tool, path);
     if (found) return found;
   }
   return null;
+}
+
+/** Of the image that a tool is to change. */
+function inMask(tool: JsonRecord, path: readonly string[]): string[] | null {
+  const id = nonEmpty(record(tool['input_image_mask'])['file_id']);
+  return id === null ? null : [...path, 'input_image_mask', 'file_id'];
 }
 
 /** Where a tool runs. */
