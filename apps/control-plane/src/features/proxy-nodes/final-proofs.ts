@@ -15,7 +15,7 @@ const DELETED_MS = 10 * 60_000;
 /** Events without a MAC whose requests began before their node's software was replaced, and wait in a backlog. */
 const UNSIGNED_MS = 24 * 3_600_000;
 /** Between a node's registration and the report by which it signs: one that took so long may have run an earlier release before. */
-const FIRST_REPORT_MS = 60_000;
+const FIRST_REPORT_MS = 10_000;
 /** Between a node's clock and PostgreSQL's. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
