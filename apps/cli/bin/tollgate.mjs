@@ -3,8 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 
 // What is meant in a checkout when no server is named: the installation that `npm start` runs there.
 const started = new URL('../../../.tollgate/start.json', import.meta.url);
-if (existsSync(started))
-  process.env.TOLLGATE_URL_OF_CHECKOUT ??= JSON.parse(readFileSync(started, 'utf8')).baseUrl;
+if (existsSync(started)) {
+  const { baseUrl, adminUrl } = JSON.parse(readFileSync(started, 'utf8'));
+  process.env.TOLLGATE_URL_OF_CHECKOUT ??= baseUrl;
+  process.env.TOLLGATE_ADMIN_URL_OF_CHECKOUT ??= adminUrl;
+}
 
 // Committed apart from what is built, so that an install can link it before the first build.
 const program = new URL('../dist/main.js', import.meta.url);

@@ -6,7 +6,7 @@ import { callOperation, parseValue } from './call-operation.ts';
 import { addOperationCommands } from './commands/operations.ts';
 import { addCompletionCommands, complete } from './commands/completion.ts';
 import { readOperations, type Field } from './operations.ts';
-import { csv } from './print.ts';
+import { csv, render } from './print.ts';
 
 const operations = readOperations();
 
@@ -122,6 +122,20 @@ describe('completion', () => {
     expect(complete(program(), ['__'])).toEqual([]);
     expect(complete(program(), ['zzz', ''])).toEqual(complete(program(), ['']));
   });
+});
+
+test('a verb that a feature does not have is named with those it has, not read as a word of its list', async () => {
+  const say = (...words: string[]): Promise<unknown> =>
+    program().parseAsync(words, { from: 'user' });
+  await expect(say('users', 'lst')).rejects.toThrow(/users has no "lst"\.\n.*list, .*approve/);
+  await expect(say('nodes', 'disable', '1')).rejects.toThrow('nodes has no "disable"');
+  await expect(say('users', 'list', 'all')).rejects.toThrow('users list takes no "all"');
+});
+
+test('one object is shown with each value beside its name', () => {
+  expect(render({ id: 1, workers: [{ worker: 0, state: 'online' }] }, 'table')).toBe(
+    'FIELD    VALUE\nid       1\nworkers  [{"worker":0,"state":"online"}]\n',
+  );
 });
 
 test('CSV quotes what needs it and disarms formulas', () => {

@@ -3,6 +3,8 @@ import { UsageError } from './failure.ts';
 import type { OutputFormat } from './print.ts';
 import { readSession } from './session-file.ts';
 
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
 /** Options of every command. */
 export interface Shared {
   url?: string;
@@ -43,7 +45,20 @@ export function connect(shared: Shared): AdminClient {
     throw new UsageError(
       `You are not signed in to ${baseUrl}.\n  Fix: tollgate login --url ${baseUrl} USERNAME, or set TOLLGATE_TOKEN.${hint(baseUrl)}`,
     );
+  warnOfOtherCheckout(shared, baseUrl);
   return createAdminClient({ baseUrl, token });
+}
+
+/** Two checkouts share one login: in the second, it still means the server of the first. A command that names a server is clear. */
+function warnOfOtherCheckout({ url }: Shared, baseUrl: string): void {
+  const ofCheckout = process.env['TOLLGATE_URL_OF_CHECKOUT'];
+  if (!ofCheckout || url || process.env['TOLLGATE_URL']) return;
+  const own = [ofCheckout, process.env['TOLLGATE_ADMIN_URL_OF_CHECKOUT'] || ofCheckout];
+  const { origin, hostname } = new URL(baseUrl);
+  if (!LOOPBACK.has(hostname) || own.some((address) => new URL(address).origin === origin)) return;
+  process.stderr.write(
+    `This is about ${origin}, where you are signed in. The installation of this checkout is ${ofCheckout}: tollgate login --url ${ofCheckout} USERNAME\n`,
+  );
 }
 
 /** The passwords of an installation of `npm start` are in a file, which a newcomer has not opened yet. */

@@ -51,7 +51,11 @@ export function render(answer: unknown, format: OutputFormat, columns?: readonly
   if (rows === undefined)
     return write(
       ['field', 'value'],
-      Object.entries(answer as object).map(([name, value]) => [name, plain(value)]),
+      // One below the other, values are no column of numbers: to the left, beside their names.
+      Object.entries(answer as object).map(([name, value]) => [
+        name,
+        typeof value === 'number' && format === 'table' ? String(value) : plain(value),
+      ]),
     );
   const names = columns ?? columnsOf(rows);
   return write(

@@ -193,7 +193,7 @@ export function modelNotFound(name: string): Refusal {
 /** Claude Code recognises `model: name`, LiteLLM and others OpenAI's sentence. */
 function modelNotFoundText(name: string): PublicText {
   return {
-    chat: `The model \`${name}\` does not exist or you do not have access to it.`,
+    chat: `The model \`${name}\` does not exist or you do not have access to it. Subscribe to it in the console (Models), or ask the administrator of this gateway.`,
     messages: `model: ${name} does not exist or the account is not subscribed to it`,
   };
 }

@@ -42,7 +42,7 @@ function run(
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [PROGRAM, ...args], {
-      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: home, ...env },
+      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: home, TOLLGATE_URL_OF_CHECKOUT: '', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     const ended: Ended = { status: null, stdout: '', stderr: '' };
@@ -137,6 +137,18 @@ describe('after a login', () => {
       status: 2,
       stderr: expect.stringContaining('not signed in to http://127.0.0.1:1'),
     });
+  });
+
+  test('in the checkout of another installation on this machine, it is said which one is meant', async () => {
+    const say = async (own: string, more: string[] = []) =>
+      (await run(['users', ...more], { env: { TOLLGATE_URL_OF_CHECKOUT: own } })).stderr;
+    const other = 'http://127.0.0.1:9';
+    expect(await say(other)).toContain(`installation of this checkout is ${other}`);
+    expect(await say(other, ['delete', '1'])).toContain(
+      `users delete 1 at ${tollgate.adminUrl}: this cannot be undone`,
+    );
+    expect(await say(tollgate.adminUrl)).toBe('');
+    expect(await say(other, ['--url', tollgate.adminUrl])).toBe('');
   });
 
   test('users are listed, approved, frozen and unfrozen; a change that is not allowed is reported', async () => {

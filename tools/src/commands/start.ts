@@ -7,6 +7,7 @@ import { withLock } from '../process/checkout-lock.mjs';
 import { readLivePid, removePidFile, writePidFile } from '../process/pid-file.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, seedDemo } from '../seed/demo.ts';
 import { playFirstMinute, prepareFirstMinute } from '../seed/first-minute.ts';
+import { printsHelp } from './options.ts';
 import { describeStart } from '../stack/describe-start.ts';
 import { loadSecrets, type Secrets } from '../stack/secrets.ts';
 import { ADMIN_USERNAME } from '../stack/apps.ts';
@@ -27,13 +28,16 @@ const LOG_TAIL_LINES = 30;
 
 /** `npm start [-- --detach]`: runs the whole product until a signal; with --detach returns when it is ready. */
 export async function start(args: readonly string[]): Promise<number> {
-  const unknown = args.filter((arg) => !['--detach', RESTORE_NODES, NO_TRAFFIC].includes(arg));
-  if (unknown.length > 0)
-    throw new Error(
-      `npm start has no option ${unknown.join(' ')}.\n  Fix: npm start [-- --detach] [--restore-nodes] [--no-traffic]`,
-    );
+  if (
+    printsHelp(args, {
+      command: 'npm start',
+      options: ['--detach', RESTORE_NODES, NO_TRAFFIC],
+      does: 'Runs everything until Ctrl-C; in the background with --detach. --restore-nodes registers deleted nodes again; --no-traffic: without the first minute of the demo.',
+    })
+  )
+    return 0;
   if (args.includes('--detach')) return startInBackground(args);
-  if (!(await becomeSupervisor())) return sayRunning();
+  if (!(await becomeSupervisor())) return sayRunning(args);
   return superviseUntilSignal(prepareDemo, {
     restoresNodes: args.includes(RESTORE_NODES),
     playsFirstMinute: !args.includes(NO_TRAFFIC),
@@ -86,14 +90,19 @@ export function becomeSupervisor(): Promise<boolean> {
   });
 }
 
-function sayRunning(): number {
+/** Fails where more was asked for than that it runs: nodes are registered again by a start. */
+function sayRunning(args: readonly string[]): number {
   const content = readStartFile(STATE_FOLDER);
   console.log(
     content
       ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}`
       : 'Tollgate is already starting in this checkout.',
   );
-  return 0;
+  if (!args.includes(RESTORE_NODES)) return 0;
+  console.error(
+    `${RESTORE_NODES} did nothing, as it is running.\n  Fix: npm stop, then npm start -- ${RESTORE_NODES}`,
+  );
+  return 1;
 }
 
 export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<string> {
@@ -160,7 +169,7 @@ function announce(text: string): void {
 type Report = { progress: string } | { ready: string };
 
 async function startInBackground(args: readonly string[]): Promise<number> {
-  if (readLivePid(runFolder(STATE_FOLDER), SUPERVISOR)) return sayRunning();
+  if (readLivePid(runFolder(STATE_FOLDER), SUPERVISOR)) return sayRunning(args);
   const logs = path.join(STATE_FOLDER, 'logs');
   mkdirSync(logs, { recursive: true });
   const logFile = path.join(logs, 'supervisor.log');

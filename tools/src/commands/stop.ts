@@ -3,12 +3,15 @@ import { readLivePid, reclaim } from '../process/pid-file.ts';
 import { terminate } from '../process/terminate.ts';
 import { awaitEarlierWatchdog } from '../process/watchdog.ts';
 import { runFolder } from '../stack/stack.ts';
+import { printsHelp } from './options.ts';
 import { SUPERVISOR } from '../stack/supervisor.ts';
 
 const WATCHDOG_LIMIT_MS = 40_000;
 
 /** `npm stop`: ends the running stack of this checkout and whatever a killed one has left. */
-export async function stop(): Promise<number> {
+export async function stop(args: readonly string[]): Promise<number> {
+  const does = 'Ends what npm start runs in this checkout. Data stays in .tollgate.';
+  if (printsHelp(args, { command: 'npm stop', does })) return 0;
   const folder = runFolder(STATE_FOLDER);
   const supervisor = readLivePid(folder, SUPERVISOR);
   if (supervisor) await terminate(supervisor.pid, supervisor.identity, supervisor.stop);

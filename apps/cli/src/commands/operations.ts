@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { callOperation } from '../call-operation.ts';
 import { confirm } from '../confirm.ts';
-import { connect, outputOf, type Shared } from '../connection.ts';
+import { connect, outputOf, serverUrl, type Shared } from '../connection.ts';
 import { EXIT, UsageError } from '../failure.ts';
 import { kebab, type Field, type Operation } from '../operations.ts';
 import { render } from '../print.ts';
@@ -96,7 +96,23 @@ function addCommand(group: Command, operation: Operation): void {
   if (operation.takesIdempotencyKey)
     command.option('--idempotency-key <key>', 'repeats with this key act once; random by default');
   if (operation.isDestructive) command.option('--yes', 'do not ask');
-  command.action(async (...passed: unknown[]) => run(operation, passed.slice(0, -2), command));
+  // What the group takes for a word of its default command is a verb that it does not have.
+  if (operation.verb === 'list') command.allowExcessArguments();
+  command.action(async (...passed: unknown[]) => {
+    if (operation.verb === 'list') refuseWords(group, command);
+    await run(operation, passed.slice(0, -2), command);
+  });
+}
+
+function refuseWords(group: Command, command: Command): void {
+  const [word] = command.args.slice(command.registeredArguments.length);
+  if (word === undefined) return;
+  const verbs = group.commands.map((verb) => verb.name()).join(', ');
+  throw new UsageError(
+    group.args[0] === command.name()
+      ? `${group.name()} ${command.name()} takes no "${word}".\n  Fix: add --help to see what it takes.`
+      : `${group.name()} has no "${word}".\n  Fix: one of ${verbs}; each has --help.`,
+  );
 }
 
 function positionalOf({ method, fields }: Operation): Field | undefined {
@@ -150,8 +166,10 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   const first = words[operation.pathNames.length];
   if (positional && first !== undefined) fields[positional.name] = first;
   const format = outputOf(options);
-  if (operation.isDestructive) await confirm(questionOf(operation, path), options.yes ?? false);
-  const answer = await callOperation(connect(options), operation, {
+  const client = connect(options);
+  if (operation.isDestructive)
+    await confirm(questionOf(operation, path, serverUrl(options)), options.yes ?? false);
+  const answer = await callOperation(client, operation, {
     path,
     fields,
     body: options.body,
@@ -168,8 +186,13 @@ function isSynced(answer: unknown): boolean {
   return nodes.every(({ outcome }) => outcome === 'applied');
 }
 
-function questionOf({ group, verb }: Operation, path: Readonly<Record<string, string>>): string {
-  return `${[group, verb, ...Object.values(path)].join(' ')}: this cannot be undone. Continue?`;
+/** Names the server: the last login may be to another one than is meant. */
+function questionOf(
+  { group, verb }: Operation,
+  path: Readonly<Record<string, string>>,
+  server: string,
+): string {
+  return `${[group, verb, ...Object.values(path)].join(' ')} at ${new URL(server).origin}: this cannot be undone. Continue?`;
 }
 
 /** Ids go into the address; nothing else is accepted there. */
