@@ -45,7 +45,10 @@ const ROLES = ['a user', 'an administrator'] as const;
         await go(from);
         await requests.untilQuiet();
         const pointed = page.locator(`nav[aria-label=Navigation] a[href="${link}"]`);
+        requests.asked.length = 0;
         await pointed.hover();
+        // Every page asks something; its code may take a while to load.
+        await requests.untilAsked();
         await requests.untilQuiet();
         requests.asked.length = 0;
         await pointed.click();
@@ -63,6 +66,7 @@ const ROLES = ['a user', 'an administrator'] as const;
 interface Requests {
   /** What was asked of the administration interface, in order. */
   asked: string[];
+  untilAsked: () => Promise<void>;
   /** Until nothing is being asked, and nothing was for a moment. */
   untilQuiet: () => Promise<void>;
 }
@@ -89,6 +93,9 @@ function followRequests(page: Page): Requests {
   page.on('requestfailed', close);
   return {
     asked,
+    untilAsked: async () => {
+      while (asked.length === 0) await delay(LOOK_MS);
+    },
     untilQuiet: async () => {
       lastAt = performance.now();
       while (open.size > 0 || performance.now() - lastAt < QUIET_MS) await delay(LOOK_MS);

@@ -170,7 +170,11 @@ test('audit, epochs, prune, rotate and migrate answer what they found by their e
   expect(await runOps(environment, 'migrate', '--dry-run')).toMatchObject({ status: 0, out: '' });
   expect(await runOps(await emptyDatabase(), 'migrate', '--dry-run')).toMatchObject({
     status: 0,
-    out: expect.stringMatching(/^Initial1763683200000\n.*UsersNewest1795347000000\n$/s),
+    out: expect.stringMatching(
+      new RegExp(
+        `^Initial1763683200000\n[^]*${plane.dataSource.migrations.at(-1)?.constructor.name}\n$`,
+      ),
+    ),
   });
   expect((await runOps(environment, 'epochs')).out).toMatch(/^s00 \S+ the same in Redis\n/);
   expect(await runOps(environment, 'rotate', 'encryption-key', '--dry-run')).toMatchObject({

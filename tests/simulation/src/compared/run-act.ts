@@ -201,7 +201,7 @@ async function look(
   await rows.subscriptions(page);
   await dataSource.query(LEFT_OVER, [0]);
   await dataSource.query(OPEN, [10, 2]);
-  await dataSource.query('SELECT 1 FROM shard_epochs WHERE shard = $1', [
+  await dataSource.query('SELECT shard, epoch FROM shard_epochs WHERE shard = $1', [
     shardNames(SHARDS)[shard],
   ]);
   await driftsAt(

@@ -62,7 +62,7 @@ describe('registration', () => {
     );
     impostor.stop();
     await startNode('declared', { credential: DECLARED });
-    await isRegistered('declared');
+    await removed(await isRegistered('declared'));
   });
 
   test('a holder of the fleet credential registers itself and is set to serve', async () => {
@@ -74,7 +74,9 @@ describe('registration', () => {
       stopped: false,
       workers: [{ worker: 0, software: 'test' }],
     });
-    expect(await fleet.getDesired('self')).toEqual({ state: 'serve' });
+    await eventually(async () =>
+      expect(await fleet.getDesired('self')).toEqual({ state: 'serve' }),
+    );
     await removed(node);
   });
 

@@ -177,7 +177,7 @@ export class LateUsage {
   ): Promise<Map<string, BookedRow[]>> {
     if (events.length === 0) return new Map();
     const rows: unknown[] = await tx.query(
-      `SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u JOIN (SELECT * FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)) w USING (day, rid) WHERE u.kind <> 'withdraw'`,
+      `SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u JOIN (SELECT DISTINCT * FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)) w USING (day, rid) WHERE u.kind <> 'withdraw'`,
       [events.map(dayOf), events.map(({ event }) => event.rid)],
     );
     return Map.groupBy(
