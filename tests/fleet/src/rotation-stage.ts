@@ -59,8 +59,25 @@ export class RotationStage {
 
   /** Changes the environment of these processes, one after the other. */
   async roll(names: readonly string[], env: Record<string, string | undefined>): Promise<void> {
-    for (const name of names) await this.tollgate.restart(name, { env });
+    for (const name of names) {
+      await this.tollgate.restart(name, { env });
+      await this.untilSentTo(name);
+    }
     await this.served(10);
+  }
+
+  /** Until the front door has seen the node ready: taken down before that, the other node would leave none. */
+  private async untilSentTo(name: string): Promise<void> {
+    const url = this.tollgate.nodeUrls[NODES.indexOf(name)];
+    if (url === undefined) return;
+    const isSeen = (): boolean =>
+      /is ready$/.test(
+        this.tollgate
+          .logs('front-door')
+          .split('\n')
+          .findLast((line) => line.includes(`${url} is`)) ?? '',
+      );
+    await until(`${name} in the front door`, isSeen, 30_000);
   }
 
   giveUpstreamsKey(apiKey: string): Promise<void> {
