@@ -71,12 +71,11 @@ export class RotationStage {
     const url = this.tollgate.nodeUrls[NODES.indexOf(name)];
     if (url === undefined) return;
     const isSeen = (): boolean =>
-      /is ready$/.test(
-        this.tollgate
-          .logs('front-door')
-          .split('\n')
-          .findLast((line) => line.includes(`${url} is`)) ?? '',
-      );
+      this.tollgate
+        .logs('front-door')
+        .split('\n')
+        .findLast((line) => line.includes(`${url} is`))
+        ?.endsWith('is ready') ?? false;
     await until(`${name} in the front door`, isSeen, 30_000);
   }
 

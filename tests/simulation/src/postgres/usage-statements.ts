@@ -187,6 +187,7 @@ const NODES = ['node-a', 'node-b'].map((name) => ({
   credential_hashes: [],
   signs_finals_since: new Date(0),
   signs_holds_since: new Date(0),
+  created_at: new Date(0),
   last_seen_at: new Date(0),
   deleted_at: null,
 }));
