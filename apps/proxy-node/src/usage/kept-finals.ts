@@ -1,6 +1,7 @@
+import type { FinalState } from './final-step.ts';
+
 interface Kept {
-  state: string;
-  acknowledgedAtMs: number | null;
+  state: FinalState;
 }
 
 /** Drop the part of the list that was passed only when it is this long: moving it each time would cost more. */
@@ -20,12 +21,12 @@ export class KeptFinals<T extends Kept> {
     this.#list.push(final);
   }
 
-  /** Calls `forget` for those whose time is over. One that was settled again meanwhile is in the list twice: `forget` changes its state. */
+  /** Calls `forget` for those whose time is over. One that was settled again meanwhile is in the list twice: `forget` changes its stage. */
   forgetDue(now: number, forget: (final: T) => void): void {
     for (; this.#passed < this.#list.length; this.#passed += 1) {
       const final = this.#list[this.#passed] as T;
-      if (now - (final.acknowledgedAtMs ?? now) < this.#keepMs) break;
-      if (final.state === 'settled') forget(final);
+      if (now - (final.state.acknowledgedAtMs ?? now) < this.#keepMs) break;
+      if (final.state.stage === 'kept') forget(final);
     }
     if (this.#passed > PASSED_MAX) {
       this.#list = this.#list.slice(this.#passed);

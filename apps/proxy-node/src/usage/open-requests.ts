@@ -9,13 +9,18 @@ interface OpenRequest {
   counts: JournalledCounts | null;
 }
 
+type RequestJournal = Pick<
+  Journal,
+  'append' | 'appendLive' | 'flush' | 'giveRoom' | 'isWritable' | 'keepRoom' | 'release'
+>;
+
 /** The requests that run on this node, each with its admission and its counts in the journal. */
 export class OpenRequests {
-  readonly #journal: Journal;
+  readonly #journal: RequestJournal;
   readonly #now: () => number;
   readonly #open = new Map<string, OpenRequest>();
 
-  constructor(journal: Journal, now: () => number) {
+  constructor(journal: RequestJournal, now: () => number) {
     this.#journal = journal;
     this.#now = now;
   }

@@ -30,6 +30,12 @@ const REPLAY_GAP_MS = 5_000;
 const CLOSE_POLL_MS = 20;
 const CLOSE_CONNECTIONS_MS = 1_000;
 
+interface Clock {
+  now: () => number;
+  random: () => number;
+  timers: Timers;
+}
+
 /**
  * The usage of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
  * What a predecessor left in its journal is settled first thing (docs/internals.md, Usage on its way).
@@ -69,7 +75,7 @@ export class RequestRecorder implements UsageRecorder {
   }
 
   private constructor(options: RecorderOptions, journal: Journal) {
-    const { log, metering, leaseMs, queue, peers, shards } = options;
+    const { log, metering, queue, peers, shards } = options;
     const now = options.monotonicNow ?? monotonicMs;
     const timers = options.timers ?? SYSTEM_TIMERS;
     const clock = { now, random: options.random ?? Math.random, timers };
@@ -96,30 +102,42 @@ export class RequestRecorder implements UsageRecorder {
       onBooked: (rids) => this.#settler.booked(rids),
     });
     this.#settler = this.#openSettler(clock);
-    this.#checkpointer = new Checkpointer({
+    this.#checkpointer = this.#openCheckpointer(clock, address);
+    const onReturn = (): void => (this.#checkpointer.lookAgain(), this.#settler.replay());
+    this.#stopWatching = onRedisReturn(options.redis, onReturn, now);
+    this.#consuming = this.#consume(address);
+  }
+
+  #openCheckpointer(clock: Clock, node: string): Checkpointer {
+    const { metering, log, leaseMs, rechargeWaitMs = 0 } = this.#options;
+    return new Checkpointer({
       metering,
       log,
       ...clock,
       leaseMs,
-      node: address,
+      node,
       onCounted: (counts) => this.#open.noteCounts(counts),
       onRestoring: (hold, epoch) => this.#open.moveTo(hold, epoch),
-      rechargeWaitMs: options.rechargeWaitMs ?? 0,
+      rechargeWaitMs,
       onRechargeDue: ({ accountId, modelId }) =>
         this.#hints.note({ accountId, modelId, neededTokens: 0 }),
     });
-    const onReturn = (): void => (this.#checkpointer.lookAgain(), this.#settler.replay());
-    this.#stopWatching = onRedisReturn(options.redis, onReturn, now);
-    this.#consuming = options.acknowledgements
-      .consume(address, {
-        blocking: options.blocking,
-        signal: this.#ending.signal,
-        onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements),
-      })
-      .catch((error: unknown) => log.error({ error }, 'acknowledgements are no longer read'));
   }
 
-  #openSettler(clock: { now: () => number; random: () => number; timers: Timers }): Settler {
+  async #consume(address: string): Promise<void> {
+    const { acknowledgements, blocking, log } = this.#options;
+    try {
+      await acknowledgements.consume(address, {
+        blocking,
+        signal: this.#ending.signal,
+        onAcknowledged: (acknowledged) => this.#settler.acknowledge(acknowledged),
+      });
+    } catch (error) {
+      log.error({ error }, 'acknowledgements are no longer read');
+    }
+  }
+
+  #openSettler(clock: Clock): Settler {
     const { log } = this.#options;
     return new Settler({
       metering: settlingPort(this.#options),
