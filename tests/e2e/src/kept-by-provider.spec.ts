@@ -146,6 +146,17 @@ function startProvider(): Promise<LocalUpstream> {
   });
 }
 
+/** Code may be run at the ordinary price. */
+const PRICE = {
+  id: 900,
+  effective_at: 0,
+  weight_input: 1_000_000,
+  weight_output: 1_000_000,
+  weight_cache_read: 1_000_000,
+  weight_cache_write: 1_000_000,
+  multipliers: { 'server_tools=code_interpreter': 1_000_000 },
+};
+
 /** A model of the first provider alone, or of both. */
 function modelOf(kind: Kind, { onBoth = false, passes = false } = {}): Promise<SnapshotModel> {
   const of = ({ baseUrl }: LocalUpstream, priority: number) => ({
@@ -158,7 +169,7 @@ function modelOf(kind: Kind, { onBoth = false, passes = false } = {}): Promise<S
     },
   });
   const both = [of(upstream, 1), ...(onBoth ? [of(other, 2)] : [])];
-  return node.addModel(both, { context_window: 5_000 });
+  return node.addModel(both, { context_window: 5_000, prices: [PRICE] });
 }
 
 async function ask(
@@ -193,6 +204,20 @@ const NAMED: [Kind, string, (id: string) => object][] = [
       input: [
         { role: 'user', content: 'hi' },
         { ...CALL, container_id: id },
+      ],
+    }),
+  ],
+  [
+    'responses',
+    'input[1].tools[0].container',
+    (id) => ({
+      input: [
+        { role: 'user', content: 'hi' },
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [{ type: 'code_interpreter', container: id }],
+        },
       ],
     }),
   ],
@@ -315,6 +340,26 @@ describe('files by id', () => {
   );
 });
 
+describe("what leads to the state of the provider's account", () => {
+  test.each<[Kind, object, string]>([
+    ['messages', { thread: { type: 'continue', previous_message_id: 'msg_1' } }, 'thread'],
+    ['messages', { thread: { type: 'create' } }, 'thread'],
+    [
+      'responses',
+      { tools: [{ type: 'function', name: 'f' }, { tunnel_id: 'tunnel_1' }] },
+      'tools[1].tunnel_id',
+    ],
+  ])('is refused: %s %j', async (kind, fields, param) => {
+    const model = await modelOf(kind);
+    const before = upstream.requests.length;
+    for (const stream of [false, true]) {
+      const { status, text } = await ask(PATHS[kind], asking(kind, model, { ...fields, stream }));
+      expect([status, text]).toEqual([400, expect.stringContaining(param)]);
+    }
+    expect(upstream.requests).toHaveLength(before);
+  });
+});
+
 describe('what is put into a conversation', () => {
   const put = (items: unknown[], path = '/v1/conversations') => ask(path, { items });
 
@@ -330,6 +375,11 @@ describe('what is put into a conversation', () => {
       { ...CALL, container_id: 'cntr_native' },
     ])
       expect(await put([strange])).toMatchObject({ status: 404 });
+    const tools = [{ type: 'web_search' }];
+    expect(await put([{ type: 'additional_tools', role: 'developer', tools }])).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('items[0].tools[0].type'),
+    });
     const twice = await fetch(`${node.url}/v1/conversations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${node.apiKey}` },

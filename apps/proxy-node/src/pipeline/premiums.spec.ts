@@ -214,6 +214,23 @@ describe('tools of the provider', () => {
       'tools[1].type',
     ],
     [{ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }, 'mcp_servers'],
+    [
+      {
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'system',
+            content: [
+              {
+                type: 'tool_addition',
+                tool: { type: 'tool_definition', definition: search.tools[0] },
+              },
+            ],
+          },
+        ],
+      },
+      'messages[1].content[0].tool.definition.type',
+    ],
   ])('are refused without a price: %j', async (fields, param) => {
     const model = await node.addModel(upstreams(), { context_window: 1_000 });
     const response = await node.post('/v1/messages', {
@@ -243,6 +260,21 @@ describe('tools of the provider', () => {
       { ...messages, multipliers, upstreams: upstreams() },
     );
     expect([dear.status, dear.sent]).toEqual([402, null]);
+  });
+
+  test('of MCP are bought once, by their servers and the toolset that uses them', async () => {
+    const { status, sent, final } = await send(
+      {
+        mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }],
+        tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }],
+      },
+      { ...messages, multipliers: { 'server_tools=mcp': 2 * WEIGHT }, upstreams: upstreams() },
+    );
+    expect([status, sent]).toEqual([
+      200,
+      expect.objectContaining({ tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] }),
+    ]);
+    expect(final).toMatchObject({ premiums: ['server_tools=mcp'] });
   });
 
   test('chat: web_search_options and tools that are no functions', async () => {

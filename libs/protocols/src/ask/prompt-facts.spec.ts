@@ -158,6 +158,21 @@ describe('prompt facts', () => {
     expect(sized(part)).toMatchObject({ imageCount: 0, unboundedInputs: 1 });
   });
 
+  const fetched = (source: object) => ({
+    type: 'web_fetch_tool_result',
+    tool_use_id: 't',
+    content: { type: 'web_fetch_result', url: 'https://x', content: { type: 'document', source } },
+  });
+
+  test.each([
+    [{ type: 'url', url: 'https://x/large.pdf' }, 1, 0],
+    [{ type: 'base64', media_type: 'application/pdf', data: 'AA' }, 1, 0],
+    [{ type: 'content', content: [{ type: 'image', source: { type: 'url', url: 'u' } }] }, 0, 1],
+    [{ type: 'text', media_type: 'text/plain', data: LONG }, 0, 0],
+  ])('what a provider fetched counts as what it is: %j', (source, unboundedInputs, imageCount) => {
+    expect(sized(fetched(source))).toMatchObject({ unboundedInputs, imageCount });
+  });
+
   test('inline audio is bounded by its bytes, which are not text', () => {
     const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(5_000), format: 'wav' } };
     const { otherBytes, textBytes, unboundedInputs, text } = sized(audio);
@@ -211,7 +226,14 @@ describe('prompt facts', () => {
     expect(uses('messages', { tools: [search] })).toBe(10);
     for (const max_uses of [0, -5, 0.5, '3', 1e300])
       expect(uses('messages', { tools: [{ ...search, max_uses }] })).toBe(10);
-    for (const type of ['custom', 'bash_20250124', 'text_editor_20250728', 'tool_search_tool_bm25'])
+    for (const type of [
+      'custom',
+      'bash_20250124',
+      'browser_toolset_20260801',
+      'computer_toolset_20260801',
+      'text_editor_20250728',
+      'tool_search_tool_bm25',
+    ])
       expect(uses('messages', { tools: [{ type, name: 'x' }] })).toBe(0);
     expect(uses('messages', { mcp_servers: [{ type: 'url', url: 'https://x' }] })).toBe(10);
     expect(uses('chat', { web_search_options: {} })).toBe(10);

@@ -3,7 +3,7 @@ import { FIELD_TABLES } from '../fields/field-tables.ts';
 import { foldName } from '../fields/fold-name.ts';
 import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
-import { isRecord, list, record, text } from '../json/json-guard.ts';
+import { isRecord, list, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
 
@@ -193,6 +193,24 @@ function addLone(item: JsonRecord, tally: Tally): void {
   if (type !== null && IMAGE_PARTS.has(type)) addImage(item, tally);
   const isUnbounded = type !== null && (UNBOUNDED_PARTS.has(type) || AUDIO_PARTS.has(type));
   if (isUnbounded || member('file_id') !== undefined) tally.unboundedInputs += 1;
+  else countParts(member('content'), tally);
+}
+
+/** Parts alone, as those of a page that a provider fetched: their text was counted with what holds them. */
+function countParts(value: unknown, tally: Tally): void {
+  for (const part of isRecord(value) ? [value] : records(value)) {
+    const type = text(part['type']) ?? '';
+    if (IMAGE_PARTS.has(type)) addImage(part, tally);
+    else if (isInlineDocument(part)) countParts(record(part['source'])['content'], tally);
+    else if (UNBOUNDED_PARTS.has(type) || AUDIO_PARTS.has(type)) tally.unboundedInputs += 1;
+    else countParts(part['content'], tally);
+  }
+}
+
+/** Whose text, or whose parts, are in the request. */
+function isInlineDocument(part: JsonRecord): boolean {
+  const { type } = record(part['source']);
+  return part['type'] === 'document' && (type === 'text' || type === 'content');
 }
 
 /** What marks a message or part and is no text of it. */
@@ -234,9 +252,7 @@ function addAudio(part: JsonRecord, tally: Tally): void {
 }
 
 function addUnbounded(part: JsonRecord, tally: Tally): void {
-  const source = record(part['source']);
-  if (part['type'] === 'document' && (source['type'] === 'text' || source['type'] === 'content'))
-    walk(source, tally, 'inside');
+  if (isInlineDocument(part)) walk(part['source'], tally, 'inside');
   else tally.unboundedInputs += 1;
 }
 

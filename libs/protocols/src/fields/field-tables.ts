@@ -245,7 +245,9 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   // Run by the client: only their definitions cost tokens.
   'apply_patch',
   'bash',
+  'browser_toolset',
   'computer',
+  'computer_toolset',
   'computer_use_preview',
   'local_shell',
   'memory',

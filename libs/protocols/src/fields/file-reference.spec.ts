@@ -108,6 +108,77 @@ describe('a request that names a file of the account that all customers share is
       'container.skills[0].skill_id',
     ],
     [
+      'messages',
+      user([
+        {
+          type: 'web_fetch_tool_result',
+          tool_use_id: 't',
+          content: {
+            type: 'web_fetch_result',
+            url: 'https://x',
+            content: { type: 'document', source: { type: 'file', file_id: 'f' } },
+          },
+        },
+      ]),
+      'messages[0].content[0].content.content.source.file_id',
+    ],
+    [
+      'messages',
+      user([
+        {
+          type: 'mcp_tool_result',
+          tool_use_id: 't',
+          content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }],
+        },
+      ]),
+      'messages[0].content[0].content[0].source.file_id',
+    ],
+    [
+      'messages',
+      user([{ type: 'my_tool_result', file_id: 'f' }]),
+      'messages[0].content[0].file_id',
+    ],
+    [
+      'messages',
+      user([
+        {
+          type: 'code_execution_output',
+          source: { type: 'file', file_id: 'f' },
+        },
+      ]),
+      'messages[0].content[0].source.file_id',
+    ],
+    [
+      'responses',
+      {
+        input: [
+          {
+            type: 'additional_tools',
+            role: 'developer',
+            tools: [{ type: 'file_search', vector_store_ids: ['vs'] }],
+          },
+        ],
+      },
+      'input[0].tools[0].vector_store_ids',
+    ],
+    [
+      'responses',
+      {
+        input: [
+          {
+            type: 'tool_search_output',
+            tools: [
+              {
+                type: 'namespace',
+                tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['f'] } }],
+              },
+            ],
+          },
+        ],
+      },
+      'input[0].tools[0].tools[0].container.file_ids',
+    ],
+    [
       'chat',
       user([{ type: 'hologram', hologram: { file_id: 'f' } }]),
       'messages[0].content[0].hologram.file_id',
@@ -133,7 +204,18 @@ describe('a request that names a file of the account that all customers share is
         {
           type: 'code_execution_tool_result',
           tool_use_id: 't',
-          content: { type: 'code_execution_result', content: [{ file_id: 'f' }] },
+          content: {
+            type: 'code_execution_result',
+            content: [{ type: 'code_execution_output', file_id: 'f' }],
+          },
+        },
+        {
+          type: 'bash_code_execution_tool_result',
+          tool_use_id: 't',
+          content: {
+            type: 'bash_code_execution_result',
+            content: [{ type: 'bash_code_execution_output', file_id: 'f' }],
+          },
         },
       ]),
     ])

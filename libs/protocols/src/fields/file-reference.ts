@@ -2,6 +2,8 @@ import type { Ask, InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupportedHere } from '../translation/unsupported.ts';
+import { declaredTools } from './declared-tools.ts';
+import { fieldName } from './field-name.ts';
 
 /** Members of a tool that name files of the provider's account; of a container, those that it opens with. */
 const TOOL_FILES = ['vector_store_ids', 'file_ids'];
@@ -11,14 +13,10 @@ const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);
 /** Type and id. */
 const VENDORS_SKILL = /^(?:anthropic:|[^:]*:openai-)/;
-const PROVIDER_RESULT = /_tool_result$/;
+/** What code of the provider made is named in its result, which comes back with the conversation. No provider reads a file that is named so. */
+const MADE_BY_CODE = /^(?:bash_)?code_execution_output$/;
 /** Of a part; real ones have two levels. */
 const DEPTH_MAX = 4;
-
-/** `input`, `0`, `id` -> `input[0].id`. */
-export function fieldName(path: readonly string[]): string {
-  return path.join('.').replace(/\.(\d+)/g, '[$1]');
-}
 
 /** Where a request names a file, a vector store or a skill of the provider's account. */
 export type FileReference = readonly string[];
@@ -43,15 +41,13 @@ export function fileReference(
   return (
     inItems(body[turns], [turns]) ??
     inItems(body['system'], ['system']) ??
-    inTools(body['tools']) ??
+    inTools(body) ??
     inSkills(body['container'], ['container'])
   );
 }
 
-function inTools(tools: unknown): string[] | null {
-  for (const [at, tool] of list(tools).entries()) {
-    if (!isRecord(tool)) continue;
-    const path = ['tools', String(at)];
+function inTools(body: JsonRecord): string[] | null {
+  for (const { tool, path } of declaredTools(body)) {
     const found =
       named(tool, path) ??
       inPlace(tool, 'container', path) ??
@@ -100,9 +96,8 @@ function inItems(items: unknown, path: readonly string[]): string[] | null {
 }
 
 function inPart(part: JsonRecord, path: readonly string[], depth: number): string[] | null {
-  // What a tool of the provider made is named in its result, which comes back with the conversation.
-  if (PROVIDER_RESULT.test(text(part['type']) ?? '')) return null;
-  if (nonEmpty(part['file_id']) !== null) return [...path, 'file_id'];
+  const isMade = MADE_BY_CODE.test(text(part['type']) ?? '');
+  if (nonEmpty(part['file_id']) !== null && !isMade) return [...path, 'file_id'];
   if (depth >= DEPTH_MAX) return null;
   for (const [name, value] of Object.entries(part)) {
     if (WORDS.has(name)) continue;

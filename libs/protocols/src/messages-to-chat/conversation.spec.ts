@@ -180,6 +180,8 @@ describe('messages -> chat request: the conversation becomes', () => {
               { type: 'redacted_thinking', data: 'x' },
               { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
               { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+              { type: 'mcp_tool_listing', mcp_server_name: 'm', tools: [] },
+              { type: 'fallback', from: {}, to: {} },
               { type: 'text', text: 'ok' },
             ],
           },

@@ -7,7 +7,7 @@ import { blockParts, chatContent, contentParts, systemText } from './content-par
 
 /** What an assistant turn may hold that only its own vendor can use again. Dropped, never shown as text (docs/design/protocols.md#messages-to-chat). */
 const VENDOR_BLOCKS =
-  /^(?:redacted_thinking|compaction|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
+  /^(?:redacted_thinking|compaction|container_upload|fallback|mcp_tool_listing|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
 export interface ConversationOptions {
   /** Upstreams that think aloud want their thoughts of a tool turn back as `reasoning_content`. */

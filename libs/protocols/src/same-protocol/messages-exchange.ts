@@ -13,6 +13,7 @@ import { anthropicAnswers } from '../providers/anthropic/answers.ts';
 import { readJson } from '../providers/read-json.ts';
 import { openedIds } from '../stored/references.ts';
 import { sealedContainer } from '../stored/sealed-ids.ts';
+import { refuseThread } from '../translation/unsupported.ts';
 import { fieldEdits } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
@@ -24,6 +25,7 @@ const DEFAULT_VERSION = '2023-06-01';
 /** messages -> messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
 export function messagesExchange(request: ExchangeRequest): Exchange {
   const { ask, ids, clientHeaders, idSeed } = request;
+  refuseThread(ask.body);
   return {
     path: '/messages',
     requestBody: messagesRequest(request),

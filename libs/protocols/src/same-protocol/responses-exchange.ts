@@ -4,8 +4,11 @@ import type {
   CountExchange,
   Exchange,
   ExchangeRequest,
+  InvalidRequest,
   StoredIds,
 } from '../exchange.ts';
+import { declaredTools } from '../fields/declared-tools.ts';
+import { fieldName } from '../fields/field-name.ts';
 import { editPaths } from '../json/edit-paths.ts';
 import { isRecord, nonEmpty, parseJson } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
@@ -62,6 +65,17 @@ export function refuseUnserved(body: Ask['body']): void {
       'prompt',
       "a template of the provider's account may name a model and tools of its own; send instructions and input",
     );
+  for (const { tool, path } of declaredTools(body))
+    if (nonEmpty(tool['tunnel_id']) !== null)
+      throw tunnelRefused(fieldName([...path, 'tunnel_id']));
+}
+
+function tunnelRefused(param: string): InvalidRequest {
+  return unsupportedHere(
+    param,
+    param,
+    "a tunnel of the provider's account leads into the operator's own network; send server_url",
+  );
 }
 
 /** The answer of an endpoint that stores, with its ids sealed and the client's name of the model; null for one that cannot be read. */

@@ -1,4 +1,4 @@
-import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
+import { isRecord, nonEmpty } from '../json/json-guard.ts';
 
 /** Where a value of /v1/responses names a container in which the provider runs code. */
 export interface NamedContainer {
@@ -11,27 +11,17 @@ const PASSED_OVER: ReadonlySet<string> = new Set(['parameters', 'schema', 'forma
 /** An annotation of a part of an item of a response of an event has seven. */
 const DEPTH_MAX = 9;
 
-/** `container_id` at any depth: of calls, their environments and citations. */
+/** At any depth: `container_id` of calls, their environments and citations, and `container` of tools where it is an id, and not a description of a new one. */
 export function containersIn(value: unknown, path: readonly string[] = []): NamedContainer[] {
   if (path.length > DEPTH_MAX) return [];
   if (Array.isArray(value))
     return value.flatMap((item: unknown, at) => containersIn(item, [...path, String(at)]));
   if (!isRecord(value)) return [];
+  const isTool = path.at(-2) === 'tools';
   return Object.entries(value).flatMap(([name, inner]) => {
     if (PASSED_OVER.has(name)) return [];
-    const id = name === 'container_id' ? nonEmpty(inner) : null;
+    const isNamed = name === 'container_id' || (isTool && name === 'container');
+    const id = isNamed ? nonEmpty(inner) : null;
     return id === null ? containersIn(inner, [...path, name]) : [{ path: [...path, name], id }];
   });
-}
-
-/** `tools[].container` where it is an id, and not a description of a new one. */
-export function containersOfTools(
-  tools: unknown,
-  path: readonly string[] = ['tools'],
-): NamedContainer[] {
-  const named = list(tools).flatMap((tool, at): NamedContainer[] => {
-    const id = nonEmpty(record(tool)['container']);
-    return id === null ? [] : [{ path: [...path, String(at), 'container'], id }];
-  });
-  return [...named, ...containersIn(tools, path)];
 }

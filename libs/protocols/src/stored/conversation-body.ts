@@ -1,8 +1,10 @@
 import { parseStoredBody } from '../ask/parse-ask.ts';
-import type { StoredIds } from '../exchange.ts';
+import type { InvalidRequest, StoredIds } from '../exchange.ts';
 import { fileRefused, fileReference } from '../fields/file-reference.ts';
+import { serverTools } from '../fields/server-tools.ts';
 import { editPaths } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
+import { unsupportedHere } from '../translation/unsupported.ts';
 import { openedItems, type StoredReference } from './references.ts';
 
 /**
@@ -17,6 +19,13 @@ export function conversationBody(
   const { body, layout } = parseStoredBody(raw);
   const file = passesFiles ? null : fileReference({ protocol: 'responses', body }, 'items');
   if (file) throw fileRefused(file);
+  const [tool] = serverTools(body);
+  if (tool) throw toolRefused(tool.param);
   const { edits, strange } = openedItems(body, ids);
   return { bytes: applyPatches(raw, editPaths(raw, layout, edits)), strange };
+}
+
+/** A request that goes on from the conversation would use it without its price. */
+function toolRefused(param: string): InvalidRequest {
+  return unsupportedHere(param, param, "name a tool of the provider in the request's own tools");
 }

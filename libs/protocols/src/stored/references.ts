@@ -3,7 +3,7 @@ import type { Ask, StoredIds, UpstreamError } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { containersIn, containersOfTools } from './containers.ts';
+import { containersIn } from './containers.ts';
 
 /** What a provider has stored, as a request names it. */
 export interface StoredReference {
@@ -36,11 +36,13 @@ export function storedReferences({
 }
 
 function ofResponses(body: JsonRecord): StoredReference[] {
-  const { previous_response_id: previous, tools } = body;
+  const { previous_response_id: previous, prompt_cache_options: cache, tools } = body;
+  const compared = ['prompt_cache_options', 'comparison_response_id'];
   return [
     ...reference(previous, ['previous_response_id']),
     ...idOrHolder(body, 'conversation'),
-    ...containersOfTools(tools).map((container) => ({ ...container, isItem: false })),
+    ...reference(record(cache)['comparison_response_id'], compared),
+    ...containersIn(tools, ['tools']).map((container) => ({ ...container, isItem: false })),
     ...ofItems(body, 'input'),
   ];
 }

@@ -2,10 +2,11 @@ import type { StoredIds } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { containersIn, containersOfTools } from './containers.ts';
+import { containersIn } from './containers.ts';
 
-/** Where the items of an answer, of one of its events, of a list stand. */
-const ITEM_HOLDERS = ['output', 'data', 'item', 'part', 'annotation', 'environment'];
+/** Where the items of an answer, of one of its events, of a list stand, and its tools. */
+const ITEM_HOLDERS = ['output', 'data', 'item', 'part', 'annotation', 'environment', 'tools'];
+const CACHE = 'prompt_cache_options';
 
 /** The edits that seal the ids of a /v1/responses answer, whole or one event of it, and name the model as the client does. */
 export function sealedIds(
@@ -24,6 +25,7 @@ export function sealedIds(
     seal(holder, path, 'previous_response_id');
     seal(holder, path, 'container_id');
     seal(record(holder['conversation']), [...path, 'conversation'], 'id');
+    seal(record(holder[CACHE]), [...path, CACHE], 'comparison_response_id');
     sealAll([...path, 'output'], holder['output']);
     for (const { path: at, id } of containersOf(holder, path))
       edits.push({ path: at, text: JSON.stringify(ids.seal(id)) });
@@ -39,10 +41,7 @@ export function sealedIds(
 }
 
 function containersOf(holder: JsonRecord, path: readonly string[]) {
-  return [
-    ...ITEM_HOLDERS.flatMap((name) => containersIn(holder[name], [...path, name])),
-    ...containersOfTools(holder['tools'], [...path, 'tools']),
-  ];
+  return ITEM_HOLDERS.flatMap((name) => containersIn(holder[name], [...path, name]));
 }
 
 /** The edit that seals the container of a message, or of the event of a stream that names it. */

@@ -99,7 +99,8 @@ export const OMISSIONS: readonly Omission[] = [
   {
     direction: 'messages to chat',
     part: 'request',
-    feature: '`redacted_thinking`, server tools and their results, compaction in earlier turns',
+    feature:
+      '`redacted_thinking`, server tools and their results, listings of MCP tools, fallbacks, compaction in earlier turns',
     outcome: 'dropped: another vendor cannot read them',
   },
   {

@@ -4,6 +4,7 @@ import { responsesToMessagesExchange } from '../../responses/exchange.ts';
 import { chatBodyOf } from '../../responses/request.ts';
 import { messagesExchange } from '../../same-protocol/messages-exchange.ts';
 import { TRANSLATED_HEADERS } from '../../translation/anthropic-headers.ts';
+import { refuseThread } from '../../translation/unsupported.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from '../probe.ts';
 import type { Provider } from '../provider.ts';
 
@@ -11,7 +12,7 @@ import type { Provider } from '../provider.ts';
 export const anthropic: Provider = {
   credential: (apiKey) => ({ 'x-api-key': apiKey }),
   exchanges: {
-    messages: { create: messagesExchange, isNative: true },
+    messages: { create: messagesExchange, isNative: true, check: refuseThread },
     chat: {
       create: chatToMessagesExchange,
       isNative: false,

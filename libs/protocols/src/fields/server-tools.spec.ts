@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import { serverTools } from './server-tools.ts';
+
+const SEARCH = { type: 'web_search_20260318', name: 'web_search', max_uses: 2 };
+const adding = (definition: object) => ({
+  messages: [
+    { role: 'user', content: 'hi' },
+    {
+      role: 'system',
+      content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition } }],
+    },
+  ],
+});
+const offering = (type: string, tool: object) => ({ input: ['hi', { type, tools: [tool] }] });
+
+describe('a tool that the provider runs is found wherever a request offers it', () => {
+  test.each<[object, { name: string; param: string; uses: number }]>([
+    [{ tools: [SEARCH] }, { name: 'web_search', param: 'tools[0].type', uses: 2 }],
+    [
+      adding(SEARCH),
+      { name: 'web_search', param: 'messages[1].content[0].tool.definition.type', uses: 2 },
+    ],
+    [
+      offering('additional_tools', { type: 'web_search' }),
+      { name: 'web_search', param: 'input[1].tools[0].type', uses: 10 },
+    ],
+    [
+      offering('tool_search_output', { type: 'mcp', server_url: 'https://x' }),
+      { name: 'mcp', param: 'input[1].tools[0].type', uses: 10 },
+    ],
+    [
+      offering('additional_tools', { type: 'namespace', tools: [{ type: 'code_interpreter' }] }),
+      { name: 'code_interpreter', param: 'input[1].tools[0].tools[0].type', uses: 10 },
+    ],
+    [
+      { items: [{ type: 'additional_tools', tools: [{ type: 'image_generation' }] }] },
+      { name: 'image_generation', param: 'items[0].tools[0].type', uses: 10 },
+    ],
+    [
+      { tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] },
+      { name: 'mcp', param: 'tools[0].type', uses: 10 },
+    ],
+    [
+      { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] },
+      { name: 'shell', param: 'tools[0].type', uses: 10 },
+    ],
+    [{ tools: [{ type: 'shell' }] }, { name: 'shell', param: 'tools[0].type', uses: 10 }],
+  ])('%j', (body, tool) => {
+    expect(serverTools({ ...body })).toEqual([tool]);
+  });
+
+  test('and one that the client runs is not taken for it', () => {
+    const own = { type: 'function', name: 'f', parameters: {} };
+    for (const body of [
+      { tools: [{ type: 'shell', environment: { type: 'local' } }] },
+      { tools: [{ type: 'browser_toolset_20260801' }, { type: 'computer_toolset_20260801' }] },
+      adding({ name: 'f', input_schema: { type: 'object' } }),
+      offering('additional_tools', own),
+      offering('tool_search_output', { type: 'namespace', name: 'n', tools: [own] }),
+      offering('mcp_list_tools', { name: 'f', input_schema: { type: 'object' } }),
+      { input: [1, 2, 3] },
+    ])
+      expect(serverTools({ ...body })).toEqual([]);
+  });
+});
