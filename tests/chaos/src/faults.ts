@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tollgate } from '@tollgate/harness';
 import type { Network } from './network.ts';
+import type { NodeClocks } from './node-clocks.ts';
 import type { RedisClock } from './redis-clock.ts';
 import type { RedisServers } from './redis-servers.ts';
 
@@ -15,6 +16,7 @@ export const FAULT_KINDS = [
   'functions',
   'failover',
   'clock',
+  'node-clock',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -24,6 +26,7 @@ export interface Stage {
   servers: RedisServers;
   /** Of a Redis that was started with it. */
   clock: RedisClock | undefined;
+  nodeClocks: NodeClocks;
   random: () => number;
 }
 
@@ -48,6 +51,7 @@ const AOF_CUT_MAX_BYTES = 48 * 1024;
 const ALL_SHARE = 0.3;
 const HOUR_S = 3_600;
 const JUMPS_S = [HOUR_S, -HOUR_S, 24 * HOUR_S, -24 * HOUR_S];
+const NODE_JUMPS_S = [-2, 2, -60, 60, -HOUR_S, HOUR_S];
 const RESTARTS = 5;
 const RESTART_PAUSE_MS = 1_000;
 
@@ -88,6 +92,8 @@ export function drawFault(kinds: readonly FaultKind[], stage: Stage): Fault {
       );
     case 'clock':
       return jump(stage);
+    case 'node-clock':
+      return jumpOfNode(stage);
     default:
       return kind satisfies never;
   }
@@ -134,16 +140,29 @@ function cutWay({ network, random }: Stage): Fault {
 }
 
 /** Its clock goes wrong for a while and is set right again. */
-function jump({ clock, tollgate, servers, random }: Stage): Fault {
+function jump({ clock, servers, random }: Stage): Fault {
   const offsetS = pick(JUMPS_S, random);
   const wrongMs = lasting(PAUSE_MAX_MS, random);
   const strike = async (): Promise<void> => {
     if (!clock) throw new Error('this Redis was not started with a clock that can be shifted');
-    await clock.shift(tollgate.redisUrl, offsetS);
+    await clock.shift(servers, offsetS);
     await delay(wrongMs);
-    await clock.shift(tollgate.redisUrl, 0);
+    await clock.shift(servers, 0);
   };
   return { kind: 'clock', victim: `redis by ${offsetS / HOUR_S} h`, parts: servers.names, strike };
+}
+
+/** The node may be struck otherwise meanwhile. */
+function jumpOfNode({ nodeClocks, random }: Stage): Fault {
+  const node = pick(nodeClocks.names, random);
+  const offsetS = pick(NODE_JUMPS_S, random);
+  const wrongMs = lasting(PAUSE_MAX_MS, random);
+  const strike = async (): Promise<void> => {
+    nodeClocks.shift(node, offsetS * 1_000);
+    await delay(wrongMs);
+    nodeClocks.shift(node, 0);
+  };
+  return { kind: 'node-clock', victim: node, parts: [`clock of ${node}`], strike };
 }
 
 async function killAndRestart(stage: Stage, name: string, downMs: number): Promise<void> {

@@ -9,11 +9,11 @@ import { runScenario, SCENARIO_NAMES } from './scenarios/run-scenario.ts';
 import { describeTally } from './tally.ts';
 
 const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--redis single|cluster|sentinel] [--gap-ms 2500]
-                        [--faults kill,pause,cut,aof,flush,functions,failover,clock]      failover: with --redis sentinel; clock: only when named, with --redis single on Debian and Ubuntu
+                        [--faults kill,pause,cut,aof,flush,functions,node-clock,failover,clock]      failover: with --redis sentinel; clock (of Redis): only when named, on Debian and Ubuntu
 npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures
 npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
 /** Faults that one kind of Redis alone can have. */
-const REDIS_OF: Partial<Record<FaultKind, RedisKind>> = { failover: 'sentinel', clock: 'single' };
+const REDIS_OF: Partial<Record<FaultKind, RedisKind>> = { failover: 'sentinel' };
 const optionsSchema = z.object({
   seconds: z.coerce.number().int().positive().default(60),
   seed: z.coerce
@@ -85,7 +85,14 @@ async function main(args: string[]): Promise<number> {
   );
 }
 
-function describe({ faults, faultCount, tally, findings, drainedInMs }: ChaosReport): string {
+function describe({
+  faults,
+  faultCount,
+  changes,
+  tally,
+  findings,
+  drainedInMs,
+}: ChaosReport): string {
   const struck = faults.map(
     ({ kind, victim, count }) =>
       `  ${kind.padEnd(9)} ${victim.padEnd(32)} ${String(count).padStart(5)}`,
@@ -95,6 +102,7 @@ function describe({ faults, faultCount, tally, findings, drainedInMs }: ChaosRep
     `${faultCount} faults`,
     ...struck,
     '',
+    `  purchases ${changes.purchases}, withdrawals ${changes.withdrawals}, changes of price ${changes.prices}`,
     describeTally(tally),
     `  drained and audited in   ${(drainedInMs / 1_000).toFixed(1)} s`,
     '',

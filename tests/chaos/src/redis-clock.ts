@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolveFaketime } from '@tollgate/harness';
-import { withRedis } from './scenarios/read-state.ts';
+import type { RedisServers } from './redis-servers.ts';
 
 const APPLIED_WITHIN_MS = 10_000;
 const TOLERANCE_S = 5;
 
-/** The clock of a Redis that was started with `env`: the real one plus an offset, which can change while it runs. */
+/** The clock of all servers of Redis that were started with `env`: the real one plus an offset, which can change while they run. */
 export class RedisClock {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'tollgate-clock-'));
   readonly #library: string;
@@ -33,16 +33,15 @@ export class RedisClock {
     };
   }
 
-  /** Resolves when the server returns the shifted time. */
-  async shift(redisUrl: string, offsetS: number): Promise<void> {
+  /** Resolves when every server returns the shifted time. */
+  async shift(servers: RedisServers, offsetS: number): Promise<void> {
     this.#write(offsetS);
-    await withRedis(redisUrl, async (redis) => {
-      for (const deadline = Date.now() + APPLIED_WITHIN_MS; ; await delay(50)) {
-        const [seconds] = await redis.time();
-        if (Math.abs(Number(seconds) - offsetS - Date.now() / 1_000) < TOLERANCE_S) return;
-        if (Date.now() > deadline) throw new Error(`Redis' clock did not move by ${offsetS} s`);
-      }
-    });
+    for (const deadline = Date.now() + APPLIED_WITHIN_MS; ; await delay(50)) {
+      const times = await Promise.all(servers.names.map((name) => servers.unixSeconds(name)));
+      if (times.every((time) => Math.abs(time - offsetS - Date.now() / 1_000) < TOLERANCE_S))
+        return;
+      if (Date.now() > deadline) throw new Error(`Redis' clock did not move by ${offsetS} s`);
+    }
   }
 
   remove(): void {

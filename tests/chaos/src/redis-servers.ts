@@ -65,6 +65,10 @@ export class RedisServers {
     }
   }
 
+  async unixSeconds(name: string): Promise<number> {
+    return Number([await this.ask(name, 'TIME')].flat()[0]);
+  }
+
   /** Resolves when this server does its part again: a primary knows its cluster, a pair of primary and replica is in step. */
   async whole(name: string): Promise<void> {
     const states = {

@@ -12,6 +12,7 @@ import { closeBooks } from './close-books.ts';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
 import { revive, type FaultKind, type Stage } from './faults.ts';
 import { Network } from './network.ts';
+import { NodeClocks } from './node-clocks.ts';
 import { RedisClock } from './redis-clock.ts';
 import { RedisServers } from './redis-servers.ts';
 import { Scene } from './scene.ts';
@@ -21,7 +22,7 @@ const CONCURRENCY = 24;
 /** More than any run can send. */
 const REQUESTS_PER_SECOND_MAX = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 100;
-const RENEWAL_GAP_MS = 1_500;
+const CHANGE_GAP_MS = 1_500;
 
 export interface ChaosOptions {
   seconds: number;
@@ -38,6 +39,8 @@ export interface ChaosOptions {
 export interface ChaosReport {
   faults: FaultCount[];
   faultCount: number;
+  /** Made by customers and administrators meanwhile. */
+  changes: Scene['changes'];
   tally: Tally;
   findings: Finding[];
   /** From the last repair until the books were found closed. */
@@ -48,25 +51,28 @@ export interface ChaosReport {
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const network = new Network();
   const clock = options.kinds.includes('clock') ? await RedisClock.make() : undefined;
+  const nodeClocks = new NodeClocks();
   const tollgate = await startTollgate({
     nodes: options.nodes,
     controlPlanes: options.controlPlanes,
     redis: options.redis,
-    route: network.route,
+    route: async (process, services) =>
+      nodeClocks.env(process, await network.route(process, services)),
     ...(clock && { redisEnv: clock.env }),
   });
   try {
-    return await strikeAndAudit({ tollgate, network, clock }, options);
+    return await strikeAndAudit({ tollgate, network, clock, nodeClocks }, options);
   } finally {
     closeClient();
     await tollgate.stop();
     await network.close();
     clock?.remove();
+    nodeClocks.remove();
   }
 }
 
 async function strikeAndAudit(
-  { tollgate, network, clock }: Pick<Stage, 'tollgate' | 'network' | 'clock'>,
+  { tollgate, network, clock, nodeClocks }: Omit<Stage, 'servers' | 'random'>,
   { seconds, seed, kinds, gapMs, log }: ChaosOptions,
 ): Promise<ChaosReport> {
   const scene = await Scene.set(tollgate);
@@ -77,13 +83,13 @@ async function strikeAndAudit(
   const note = (line: string): void =>
     log(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
   const schedule = new FaultSchedule(
-    { tollgate, network, servers, clock, random },
+    { tollgate, network, servers, clock, nodeClocks, random },
     { kinds, gapMs, log: note },
   );
   const [clients] = await Promise.all([
     drive(scene, { seconds, seed, until }),
     schedule.run(until),
-    renew(scene, { seed, until }),
+    change(scene, { seed, until }),
   ]);
   for (const name of tollgate.processNames) await revive(tollgate, name);
   for (const name of servers.names) await servers.whole(name);
@@ -92,6 +98,7 @@ async function strikeAndAudit(
   return {
     faults: schedule.counts,
     faultCount: schedule.total,
+    changes: scene.changes,
     tally: sums,
     findings: [...findings, survival(tollgate, schedule)],
     drainedInMs,
@@ -117,14 +124,14 @@ async function drive(
   return records;
 }
 
-async function renew(
+async function change(
   scene: Scene,
   { seed, until }: { seed: number; until: number },
 ): Promise<void> {
   const random = randomFrom(seed ^ 0xc4ed17);
   while (Date.now() < until) {
-    await scene.renewOne(random);
-    await delay(RENEWAL_GAP_MS);
+    await scene.changeOne(random);
+    await delay(CHANGE_GAP_MS);
   }
 }
 

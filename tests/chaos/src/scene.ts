@@ -14,6 +14,11 @@ const TOKENS_EACH = 50_000_000;
 const RENEWAL_TOKENS = 1_000;
 /** Charged one to one, and by weights that leave fractions. */
 const WEIGHTS = [{}, { weight_input: '0.3', weight_output: '1.7' }] as const;
+/** Of all changes; the others buy. */
+const UNSUBSCRIBE_SHARE = 0.2;
+const PRICE_SHARE = 0.1;
+const NEW_WEIGHTS = ['0.3', '1', '1.7', '2.25'];
+const NEW_PRICES = ['0.5', '1', '1.75'];
 
 /** Several customers, each with a subscription to every model and a key of their own; all of it drawn upon through every node. */
 export class Scene {
@@ -21,6 +26,8 @@ export class Scene {
   readonly #models: RoutedModel[];
   readonly #embedding: RoutedModel;
   readonly #customers: { customer: Customer; apiKey: string }[];
+  /** That were accepted. */
+  readonly changes = { purchases: 0, withdrawals: 0, prices: 0 };
 
   private constructor(
     tollgate: Tollgate,
@@ -70,13 +77,61 @@ export class Scene {
 
   /** Buys tokens while things break. Whether it worked is for the books to say. */
   async renewOne(random: () => number): Promise<void> {
-    const { customer } = this.#customers[Math.floor(random() * this.#customers.length)] ?? {};
-    const model = this.#models[Math.floor(random() * this.#models.length)];
-    const url = this.#tollgate.adminUrls[Math.floor(random() * this.#tollgate.adminUrls.length)];
-    if (!customer || !model || url === undefined) return;
-    const client = new AdminClient(url, customer.client.token);
-    await client
-      .call('POST', '/models/renew', { model_id: model.id, tokens: RENEWAL_TOKENS })
-      .catch(() => undefined);
+    const { client, model } = this.#draw(random);
+    await this.#buy(client, model);
   }
+
+  /** Buys tokens, unsubscribes and subscribes again, or changes a price, while things break. */
+  async changeOne(random: () => number): Promise<void> {
+    const { client, model } = this.#draw(random);
+    const change = random();
+    if (change < PRICE_SHARE) return this.#changePrice(client.baseUrl, model, random);
+    if (change < PRICE_SHARE + UNSUBSCRIBE_SHARE) {
+      const path = `/models/unsubscribe?drain=${random() < 0.5}`;
+      await this.#count('withdrawals', client.call('POST', path, { model_id: model.id }));
+    }
+    await this.#buy(client, model);
+  }
+
+  /** Opens the subscription again where it is closed. */
+  async #buy(client: AdminClient, { id: model_id }: RoutedModel): Promise<void> {
+    const bought = client
+      .call('POST', '/models/renew', { model_id, tokens: RENEWAL_TOKENS })
+      .catch(() => client.subscribe({ model_id, tokens: TOKENS_EACH }));
+    await this.#count('purchases', bought);
+  }
+
+  async #count(kind: keyof Scene['changes'], change: Promise<unknown>): Promise<void> {
+    await change.then(
+      () => void (this.changes[kind] += 1),
+      () => undefined,
+    );
+  }
+
+  #draw(random: () => number): { client: AdminClient; model: RoutedModel } {
+    const { customer } = pick(this.#customers, random);
+    const url = pick(this.#tollgate.adminUrls, random);
+    return {
+      client: new AdminClient(url, customer.client.token),
+      model: pick(this.#models, random),
+    };
+  }
+
+  async #changePrice(url: string, model: RoutedModel, random: () => number): Promise<void> {
+    const admin = new AdminClient(url, this.#tollgate.admin.token);
+    const price = {
+      model_id: model.id,
+      price_per_million: pick(NEW_PRICES, random),
+      weight_input: pick(NEW_WEIGHTS, random),
+      weight_output: pick(NEW_WEIGHTS, random),
+    };
+    await this.#count('prices', admin.call('POST', '/models/pricing', price));
+    await admin.syncAll().catch(() => undefined);
+  }
+}
+
+function pick<T>(list: readonly T[], random: () => number): T {
+  const chosen = list[Math.floor(random() * list.length)];
+  if (chosen === undefined) throw new Error('nothing to choose from');
+  return chosen;
 }

@@ -55,7 +55,7 @@ export interface ServicesOptions {
   postgres?: boolean | PreparedPostgres;
   /** False leaves Redis out; true = what TOLLGATE_TEST_REDIS names, else `single`. */
   redis?: boolean | RedisKind;
-  /** Added to the environment of a single Redis. */
+  /** Added to the environment of each server of Redis that holds data. */
   redisEnv?: Readonly<Record<string, string>>;
 }
 
@@ -150,12 +150,12 @@ async function unusedRedis(
   env: Readonly<Record<string, string>>,
 ): Promise<UnusedStore> {
   const port = await findFreePort();
-  const binary = await resolveRedis();
   const server = embeddedRedis({
     dataFolder: path.join(folder, 'redis'),
     port,
     password,
-    binary: { ...binary, env: { ...binary.env, ...env } },
+    binary: await resolveRedis(),
+    env,
     folders,
   });
   return {
@@ -170,6 +170,7 @@ async function unusedCluster(
   folder: string,
   folders: ProcessFolders,
   password: string,
+  env: Readonly<Record<string, string>>,
 ): Promise<UnusedStore> {
   const free = await freePorts(2 * PRIMARIES);
   const ports = free
@@ -180,6 +181,7 @@ async function unusedCluster(
     dataFolder: path.join(folder, 'redis'),
     password,
     binary: await resolveRedis(),
+    env,
     folders,
   });
   return {
@@ -194,6 +196,7 @@ async function unusedSentinel(
   folder: string,
   folders: ProcessFolders,
   password: string,
+  env: Readonly<Record<string, string>>,
 ): Promise<UnusedStore> {
   const [primary = 0, replica = 0, sentinel = 0] = await freePorts(3);
   const ports = { primary, replica, sentinel };
@@ -202,6 +205,7 @@ async function unusedSentinel(
     dataFolder: path.join(folder, 'redis'),
     password,
     binary: await resolveRedis(),
+    env,
     folders,
   });
   return {

@@ -33,7 +33,7 @@ export interface TollgateOptions {
   frontDoor?: boolean;
   /** What TOLLGATE_TEST_REDIS names unless said here. */
   redis?: RedisKind;
-  /** Added to the environment of a single Redis. */
+  /** Added to the environment of each server of Redis that holds data. */
   redisEnv?: Readonly<Record<string, string>>;
   /** Environment of one process alone, for tests that cut its way to PostgreSQL and Redis. Asked once per control plane and node. */
   route?: (process: string, services: Services) => Promise<Readonly<Record<string, string>>>;

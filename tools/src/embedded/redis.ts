@@ -17,6 +17,8 @@ export interface RedisSettings {
   port: number;
   password: string;
   binary: RedisBinary;
+  /** Added to the environment of the server. */
+  env?: Readonly<Record<string, string>>;
   folders: ProcessFolders;
   /** False for tests that never restart it: nothing is written to disk. */
   isPersistent?: boolean;
@@ -36,6 +38,7 @@ export function embeddedRedis({
   port,
   password,
   binary,
+  env = {},
   folders,
   isPersistent = true,
   name = 'redis',
@@ -50,7 +53,7 @@ export function embeddedRedis({
       command: binary.server,
       args: [configFile],
       cwd: dataFolder,
-      env: { ...process.env, ...binary.env },
+      env: { ...process.env, ...binary.env, ...env },
       stop: STOP,
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });

@@ -11,6 +11,7 @@ import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { RedisClock } from '../redis-clock.ts';
+import { RedisServers } from '../redis-servers.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const HOUR_S = 3_600;
@@ -42,6 +43,7 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, redisEnv: redisClock.env });
   try {
     const scene = await Scene.set(tollgate);
+    const servers = new RedisServers(tollgate);
     const limited = await limitedTarget(tollgate);
     const load = new ConstantLoad(scene, { seed, clients: 6, pauseMs: 30 });
     const ending = new AbortController();
@@ -55,7 +57,7 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
     );
     for (const offsetS of Array.from({ length: times }, () => OFFSETS_S).flat()) {
       await delay(BETWEEN_MS);
-      await redisClock.shift(tollgate.redisUrl, offsetS);
+      await redisClock.shift(servers, offsetS);
       log(`Redis' clock is ${offsetS} s off; ${describeEndings(load.records)}`);
     }
     // The last jump's window must be over before the key can be judged.
