@@ -57,7 +57,10 @@ async function measure(
           node: 'node-1:0',
         }),
       checkpoint: (call: Call) =>
-        store.checkpoint({ ...call, usedTokens: 20, extendTokens: 20, leaseMs: 60_000 }),
+        store.checkpoint({
+          ...{ ...call, node: 'node-1:0' },
+          ...{ usedTokens: 20, extendTokens: 20, leaseMs: 60_000 },
+        }),
       settle: (call: Call) =>
         store.settle({ ...call, chargeTokens: 60, payload: PAYLOAD, reEmit: false }),
     };

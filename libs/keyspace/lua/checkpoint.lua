@@ -1,14 +1,14 @@
 -- A running stream's word: used so far, lease renewed, hold extended by what fits.
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 used tokens  6 extend tokens  7 lease ms  8 now (tests only)
---      9 MAC of the node over the used tokens ('' = none)
+--      9 MAC of the node over the used tokens ('' = none)  10 node
 -- Returns OK, held by this hold, extended, 1 when more comes soon: a purchase is due, or holds are being restored (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
 local function checkpoint(KEYS, ARGV)
   local shard = standing(KEYS[1], ARGV[1])
   if not shard then return { 'FENCED' } end
   local used, extend, lease_ms = natural(ARGV[5]), natural(ARGV[6]), natural(ARGV[7])
   if not used or not extend or not lease_ms then return invalid('checkpoint') end
-  local hold = redis.call('HMGET', KEYS[5], 'st', 'amt', 'used', 'gen', 'acct', 'model', 'mac')
+  local hold = redis.call('HMGET', KEYS[5], 'st', 'amt', 'used', 'gen', 'acct', 'model')
   if hold[1] ~= 'open' then return { 'GONE', hold[1] or 'none' } end
   if hold[5] ~= ARGV[3] or hold[6] ~= ARGV[4] then return invalid('checkpoint: the hold belongs to another subscription') end
 
@@ -26,9 +26,8 @@ local function checkpoint(KEYS, ARGV)
   end
 
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
-  local counted = tonumber(hold[3])
-  redis.call('HSET', KEYS[5], 'used', text(math.max(used, counted)), 'amt', text(amount + extended),
-    'mac', used >= counted and ARGV[9] or hold[7] or '')
+  redis.call('HSET', KEYS[5], 'amt', text(amount + extended))
+  note_used(KEYS[5], tonumber(hold[3]), { used = used, mac = ARGV[9], node = ARGV[10] })
   redis.call('ZADD', KEYS[6], 'XX', text(clock(ARGV[8]) + lease_ms), ARGV[2])
   if not may_run then return { 'STOP', text(amount) } end
   return { 'OK', text(amount + extended), text(extended), text(is_due) }

@@ -15,7 +15,7 @@ local function restore(KEYS, ARGV)
   local deadline = text(clock(ARGV[13]) + lease_ms)
   if hold and hold.st == 'open' then
     -- Its node counts on a lease that begins now, as after a checkpoint.
-    if used >= tonumber(hold.used) then redis.call('HSET', KEYS[3], 'used', text(used), 'mac', ARGV[14] or '') end
+    note_used(KEYS[3], tonumber(hold.used), { used = used, mac = ARGV[14], node = ARGV[9] })
     redis.call('ZADD', KEYS[4], deadline, ARGV[2])
     return { 'OK', text(hold.amt) }
   end

@@ -115,6 +115,8 @@ export interface HoldRef {
 
 export interface CheckpointRequest extends HoldRef {
   keyHash: string;
+  /** Address of the node that follows the request now, as in `AdmitRequest`. */
+  node: string;
   usedTokens: number;
   /** Additional tokens to hold; 0 = only report and renew. */
   extendTokens: number;

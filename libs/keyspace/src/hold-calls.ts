@@ -41,6 +41,7 @@ function concurrencyLimit({ concurrencyMax, endedHere }: AdmitRequest): number {
 
 export function checkpointCall(shard: string, request: CheckpointRequest): FunctionCall {
   const { rid, accountId, modelId, keyHash } = request;
+  parseNodeAddress(request.node);
   return {
     keys: [
       keys.epoch(shard),

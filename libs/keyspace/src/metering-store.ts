@@ -140,7 +140,8 @@ export class MeteringStore {
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
     if (epoch === null) return { kind: 'fenced' };
     const call = checkpointCall(shard, request);
-    const args = [epoch, ...call.args, this.#now(), this.#macOf(request, request.usedTokens)];
+    const mac = this.#macOf(request, request.usedTokens);
+    const args = [epoch, ...call.args, this.#now(), mac, request.node];
     return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
 

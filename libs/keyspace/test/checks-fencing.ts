@@ -62,6 +62,7 @@ export const fencingChecks: Checks = {
         tenant.store.checkpoint({
           ...ref,
           keyHash: tenant.keyHash,
+          node: 'node-1:0',
           usedTokens: 5,
           extendTokens: 50,
           leaseMs: 60_000,
@@ -179,6 +180,7 @@ export const fencingChecks: Checks = {
       await tenant.store.checkpoint({
         ...ref,
         keyHash: tenant.keyHash,
+        node: 'node-1:0',
         usedTokens: 5,
         extendTokens: 5,
         leaseMs: 1,
@@ -253,6 +255,7 @@ export const fencingChecks: Checks = {
       const checkpoint = {
         ...ref,
         keyHash: tenant.keyHash,
+        node: 'node-1:0',
         usedTokens: 1,
         extendTokens: 0,
         leaseMs: 60_000,

@@ -61,7 +61,7 @@ export const restoreChecks: Checks = {
     const [running, unknown] = [await admitted(tenant), tenant.rid()];
     await restore(tenant, unknown, { wantTokens: 70 });
     const before = await contents(tenant);
-    assert.deepEqual(await restore(tenant, running, { wantTokens: 500 }), {
+    assert.deepEqual(await restore(tenant, running, { wantTokens: 500, node: 'node-1:0' }), {
       kind: 'restored',
       heldTokens: 100,
     });
@@ -132,6 +132,32 @@ export const restoreChecks: Checks = {
         balance: 945,
         from: 'reaped',
       });
+    },
+
+  'a hold whose journal moves from node to node is reaped in the name of the one that signed last':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const [counted, kept] = [await admitted(tenant), await admitted(tenant)];
+      await checkpoint(tenant, counted, { usedTokens: 10, node: 'node-2:0' });
+      await restore(tenant, counted, { usedTokens: 20, node: 'node-3:1' });
+      await restore(tenant, kept, { usedTokens: 20, node: 'node-2:0' });
+      await checkpoint(tenant, kept, { usedTokens: 20, node: 'node-3:1' });
+      // Less than is known changes neither what was used nor who signed it.
+      for (const rid of [counted, kept]) {
+        await checkpoint(tenant, rid, { usedTokens: 19, node: 'node-4:0' });
+        await restore(tenant, rid, { usedTokens: 19, node: 'node-4:0' });
+      }
+      tenant.clock.now += 60_000;
+      for (const rid of [counted, kept]) await tenant.store.reap(refOf(tenant, rid));
+      const events = await drain(tenant);
+      assert.deepEqual(
+        events.map(({ delta, payload }) => [delta, JSON.parse(payload).node]),
+        [
+          ['20', 'node-3:1'],
+          ['20', 'node-3:1'],
+        ],
+      );
     },
 
   'what a restored hold of an older generation releases is withdrawn': async (world) => {

@@ -247,6 +247,7 @@ export const settlementChecks: Checks = {
         tenant.store.checkpoint({
           ...ref,
           keyHash: tenant.keyHash,
+          node: 'node-1:0',
           usedTokens: 1,
           extendTokens: 1,
           leaseMs: 1,

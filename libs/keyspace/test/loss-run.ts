@@ -218,6 +218,7 @@ class LossRun {
       accountId,
       modelId: MODEL_ID,
       keyHash,
+      node: 'node-1:0',
       usedTokens: asked.used,
       extendTokens: 50,
       leaseMs: LEASE_MS,

@@ -180,6 +180,8 @@ class ModelRun {
         const request = {
           ...ref,
           keyHash: this.#keyOf(ref).keyHash,
+          // Of a journal that moves.
+          node: `node-${command.used % 3}:0`,
           usedTokens: command.used,
           extendTokens: command.extend,
           leaseMs: command.leaseMs,

@@ -685,11 +685,12 @@ export class ReferenceModel {
 
 function noteUsed(
   hold: ModelHold,
-  { usedTokens, mac = '' }: { usedTokens: number } & Signed,
+  { usedTokens, node, mac = '' }: { usedTokens: number; node: string } & Signed,
 ): void {
   if (usedTokens < hold.used) return;
   hold.used = usedTokens;
   hold.mac = mac;
+  hold.reapPayload = JSON.stringify({ ...JSON.parse(hold.reapPayload), node });
 }
 
 function withMac(payload: string, mac: string): string {

@@ -38,11 +38,12 @@ export function settle(
 export function checkpoint(
   tenant: Tenant,
   rid: string,
-  changes: { usedTokens?: number; extendTokens?: number },
+  changes: { usedTokens?: number; extendTokens?: number; node?: string },
 ): ReturnType<Tenant['store']['checkpoint']> {
   return tenant.store.checkpoint({
     ...refOf(tenant, rid),
     keyHash: tenant.keyHash,
+    node: 'node-1:3',
     usedTokens: 0,
     extendTokens: 0,
     leaseMs: 60_000,

@@ -188,9 +188,12 @@ export class Checkpointer {
 
   #checkpoint(watched: Watched, extendTokens: number): Promise<void> {
     const { rid, epoch, accountId, modelId, keyHash } = watched.hold;
-    const { metering, leaseMs } = this.#options;
+    const { metering, leaseMs, node } = this.#options;
     const { charged: usedTokens } = watched.state;
-    const request = { rid, epoch, accountId, modelId, keyHash, extendTokens, leaseMs, usedTokens };
+    const request = {
+      ...{ rid, epoch, accountId, modelId, keyHash, node },
+      ...{ extendTokens, leaseMs, usedTokens },
+    };
     return this.#ask(watched, async () => {
       const reply = await metering.checkpoint(request);
       return { kind: 'checkpointed', reply, askedTokens: extendTokens };

@@ -376,6 +376,7 @@ describe('RequestRecorder', () => {
       accountId,
       modelId: MODEL_ID,
       keyHash: hold.keyHash,
+      node: 'node-1:0',
       usedTokens: 20,
       extendTokens: 0,
       leaseMs: 300,

@@ -51,6 +51,12 @@ local function read_hold(key)
   }
 end
 
+-- What a hold has used, with the node that signed it: a journal that moved is another node's. Never less than was counted.
+local function note_used(key, counted, by)
+  if by.used < counted then return end
+  redis.call('HSET', key, 'used', text(by.used), 'mac', by.mac or '', 'node', by.node)
+end
+
 -- The subscription's balance as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
 local function read_balance(key)
   local values = redis.call('HMGET', key, 'st', 'bal', 'held', 'conc', 'gen', 'id', 'wd')

@@ -154,7 +154,8 @@ describe('S54: what Redis counts beside a balance', () => {
     const { rid, keyHash } = await running(6_000);
     const store = plane.app.get(MeteringStore);
     const who = { rid, accountId: account.id, modelId: model.id };
-    await store.checkpoint({ ...who, keyHash, usedTokens: 700, extendTokens: 0, leaseMs: 0 });
+    const used = { usedTokens: 700, extendTokens: 0, leaseMs: 0, node: 'node-a:0' };
+    await store.checkpoint({ ...who, keyHash, ...used });
     expect(await store.reap(who)).toMatchObject({ kind: 'reaped', chargedTokens: 700 });
     await redis.xtrim(`${record.split(':')[0]}:outbox`, 'MAXLEN', 0);
     await reconciler.runAlone({ pauseMs: 10 });

@@ -40,7 +40,10 @@ async function closedWhileRunning({ usedTokens = 0, leaseMs = 60_000 } = {}) {
   await eventually(async () =>
     expect(await store.admit(asked)).toMatchObject({ kind: 'admitted' }),
   );
-  const progress = { rid, accountId: account.id, modelId: model.id, keyHash, extendTokens: 0 };
+  const progress = {
+    ...{ rid, accountId: account.id, modelId: model.id, keyHash },
+    ...{ node: 'node-a:0', extendTokens: 0 },
+  };
   await store.checkpoint({ ...progress, usedTokens, leaseMs });
   await call('/models/unsubscribe', { model_id: model.id });
   expect(await ledger.wallet(account)).toBe(10_000_000n - 400n);

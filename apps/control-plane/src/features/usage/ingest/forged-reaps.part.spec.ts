@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashCredential, holdSigner, parseApiKey, type RelayedEvent } from '@tollgate/contracts';
-import { EpochCache, FunctionLibrary, MeteringStore } from '@tollgate/keyspace';
+import { EpochCache, FunctionLibrary, MeteringStore, type HoldRef } from '@tollgate/keyspace';
 import { CONFIG } from '../../../config.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
@@ -69,18 +69,22 @@ async function isBelieved(event: RelayedEvent): Promise<boolean> {
   return believed.length === 1;
 }
 
-/** A hold that a node takes in Redis, checkpoints once, and leaves: what its relay reads when it was reaped. */
-async function reaped(
-  usedTokens: number,
-  alter: (hold: string) => Promise<unknown> = () => Promise.resolve(),
-): Promise<RelayedEvent> {
-  const redis = plane.app.get(REDIS);
-  const store = new MeteringStore({
+/** Redis as a node with this credential uses it. */
+const storeOf = (credential: string): MeteringStore =>
+  new MeteringStore({
     library: plane.app.get(FunctionLibrary),
     epochs: plane.app.get(EpochCache),
     shards: Number(plane.environment['SHARDS']),
-    signHold: holdSigner(hashCredential(plane.app.get(CONFIG).FLEET_CREDENTIAL)),
+    signHold: holdSigner(hashCredential(credential)),
   });
+
+/** A hold that a node takes in Redis, checkpoints once, and leaves: what its relay reads when it was reaped. */
+async function reaped(
+  usedTokens: number,
+  alter: (hold: string, request: HoldRef) => Promise<unknown> = () => Promise.resolve(),
+): Promise<RelayedEvent> {
+  const redis = plane.app.get(REDIS);
+  const store = storeOf(plane.app.get(CONFIG).FLEET_CREDENTIAL);
   const [rid, accountId, modelId] = [uuidv7(Date.now()), parts.account.id, parts.model.id];
   const shard = store.shardOf(accountId);
   const who = { rid, accountId, modelId };
@@ -90,18 +94,40 @@ async function reaped(
     ...{ concurrencyMax: 0, leaseMs: 60_000 },
   });
   expect(admitted.kind).toBe('admitted');
-  await store.checkpoint({ ...who, keyHash, usedTokens, extendTokens: 0, leaseMs: 1 });
-  await alter(`{${shard}}:hold:${rid}`);
+  await store.checkpoint({ ...who, ...stepOf('node-a', usedTokens) });
+  await alter(`{${shard}}:hold:${rid}`, who);
   await eventually(async () => expect(await store.reap(who)).toMatchObject({ kind: 'reaped' }));
   const fields = (await redis.xrevrange(`{${shard}}:outbox`, '+', '-', 'COUNT', 1))[0]?.[1] ?? [];
   const [, , , seq = '', , delta = '', , payload = ''] = fields;
   return { shard, epoch: '', outboxId: '', rid, seq, delta, payload };
 }
 
+const stepOf = (node: string, usedTokens: number) => ({
+  ...{ keyHash, usedTokens, node: `${node}:0` },
+  ...{ extendTokens: 0, leaseMs: 1 },
+});
+
 describe('S53: reaps', () => {
   test('of a hold that a node took charge what the node signed last', async () => {
     const event = await reaped(120);
     expect(await charged(event)).toBe(120);
+    expect(await letters(event.rid)).toEqual([]);
+  });
+
+  test('of a hold whose journal moved twice charge what its last node signed, each node with a credential of its own', async () => {
+    const names = ['moved-to-first', 'moved-to-last'] as const;
+    for (const name of names)
+      await ledger.query(
+        `INSERT INTO proxy_nodes (name, credential_hash, signs_holds_since) VALUES ('${name}', '${hashCredential(`secret of ${name}`)}', now())`,
+      );
+    const event = await reaped(120, async (_hold, request) => {
+      for (const [index, name] of names.entries())
+        await storeOf(`secret of ${name}`).checkpoint({
+          ...request,
+          ...stepOf(name, 130 + index),
+        });
+    });
+    expect(await charged(event)).toBe(131);
     expect(await letters(event.rid)).toEqual([]);
   });
 
