@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FORMATS, formatNumbersSchema } from './formats.ts';
 
 /**
  * What a node of this release can do that one of an earlier release cannot. The control plane uses a thing once every registered node has it.
@@ -49,7 +50,7 @@ export const nodeReportSchema = z.strictObject({
   software: z.string().max(64),
   /** Of the snapshot's seal; absent, like all of `LATER_FIELDS`, from nodes of an earlier release. */
   lineage: z.number().int().nonnegative().optional(),
-  /** `NODE_ABILITIES`, and those of later releases. */
+  /** `NODE_ABILITIES` and `READ_FORMATS`, and those of later releases. */
   abilities: z.array(z.string().max(64)).max(64).optional(),
   /** Upstreams that failed their last requests here: how many in a row, and for how long the node leaves them alone. */
   upstreams: z
@@ -76,6 +77,8 @@ export const nodeReportSchema = z.strictObject({
     )
     .max(REPORTED_UPSTREAMS_MAX)
     .optional(),
+  /** Absent from reports of format 1, which every release reads. */
+  format: z.literal(FORMATS.report).optional(),
   /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });
@@ -84,8 +87,19 @@ export type NodeReport = z.infer<typeof nodeReportSchema>;
 /** What the control plane wants of a node. `unknown` = not registered or removed: it must not serve. */
 export const desiredNodeStateSchema = z.strictObject({
   state: z.enum(['serve', 'stopped', 'disabled', 'unknown']),
+  /** `writableFormats` of the fleet; for nodes that name what they read, and absent while all of them are 1. */
+  formats: formatNumbersSchema.optional(),
 });
 export type DesiredNodeState = z.infer<typeof desiredNodeStateSchema>;
+
+/** What a process of the control plane says of itself each second. */
+export const controlPlaneReportSchema = z.object({
+  software: z.string().max(64),
+  /** The highest number of each format that it reads. */
+  reads: formatNumbersSchema,
+  reported_at: z.number().int(),
+});
+export type ControlPlaneReport = z.infer<typeof controlPlaneReportSchema>;
 
 /** Broadcast on the fleet channel; a missed one heals by the periodic pull. */
 export type FleetMessage =

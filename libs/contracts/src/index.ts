@@ -5,6 +5,7 @@ export * from './exposition.ts';
 export * from './final-mac.ts';
 export * from './hold-mac.ts';
 export * from './fleet.ts';
+export * from './formats.ts';
 export * from './journal-upload.ts';
 export * from './node-proof.ts';
 export * from './outbound-address.ts';

@@ -62,3 +62,13 @@ test('the fields that only newer nodes report cannot be altered, added or remove
   expect(isReportProven({ ...full, lineage: 3 }, KEY)).toBe(false);
   expect(isReportProven({ ...full, upstreams: [] }, KEY)).toBe(false);
 });
+
+test('upstreams that a node doubts cannot be altered without the credential in a report of format 2, nor can its number be taken away', () => {
+  const doubted = [{ id: 3, doubts: 4, last_doubt: null, hold_factor: 2 }];
+  const second = { ...bare, ...later, doubted, format: 2 } as const;
+  const full: NodeReport = { ...second, proof: proveReport(second, KEY) };
+  expect(isReportProven(full, KEY)).toBe(true);
+  expect(isReportProven({ ...full, doubted: [] }, KEY)).toBe(false);
+  const { format: _, ...unnumbered } = full;
+  expect(isReportProven(unnumbered, KEY)).toBe(false);
+});

@@ -29,6 +29,9 @@ const LATER_FIELDS = [
   'journals_set_aside',
 ] as const satisfies readonly (keyof ProvenReport)[];
 
+/** Signed as well since reports of format 2. */
+const SINCE_FORMAT_2 = ['doubted', 'format'] as const satisfies readonly (keyof ProvenReport)[];
+
 /** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
 export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('hex');
@@ -45,6 +48,7 @@ export function proveReport(report: ProvenReport, credentialHash: string): strin
 }
 
 function signedFields(report: ProvenReport): readonly (keyof ProvenReport)[] {
+  if (report.format !== undefined) return [...PROVEN_FIELDS, ...LATER_FIELDS, ...SINCE_FORMAT_2];
   const hasLater = LATER_FIELDS.some((field) => report[field] !== undefined);
   return hasLater ? [...PROVEN_FIELDS, ...LATER_FIELDS] : PROVEN_FIELDS;
 }

@@ -1,7 +1,10 @@
 import {
+  controlPlaneReportSchema,
   desiredNodeStateSchema,
+  laterFormat,
   nodeDumpSchema,
   nodeReportSchema,
+  type ControlPlaneReport,
   type DesiredNodeState,
   type FleetMessage,
   type NodeDump,
@@ -121,7 +124,7 @@ export class FleetStore {
     return (await this.#sortReports(age)).fresh;
   }
 
-  /** As `listReports`, and removes the others. Only for the control plane: no other process may decide that a node is forgotten. */
+  /** As `listReports`, and removes the others but for reports of a later format. Only for the control plane: no other process may decide that a node is forgotten. */
   async pruneReports(age: ReportAge): Promise<NodeReport[]> {
     const { fresh, others } = await this.#sortReports(age);
     if (others.length > 0) await this.#redis.hdel(keys.nodes, ...others);
@@ -163,6 +166,27 @@ export class FleetStore {
     await this.#redis.hdel(keys.desired, name);
   }
 
+  // Control planes
+
+  async writeControlPlane(instance: string, report: ControlPlaneReport): Promise<void> {
+    await this.#redis.hset(keys.controlPlanes, instance, JSON.stringify(report));
+  }
+
+  async removeControlPlanes(...instances: string[]): Promise<void> {
+    if (instances.length > 0) await this.#redis.hdel(keys.controlPlanes, ...instances);
+  }
+
+  /** By instance; null for one whose report cannot be read. */
+  async listControlPlanes(): Promise<Map<string, ControlPlaneReport | null>> {
+    const texts = await this.#redis.hgetall(keys.controlPlanes);
+    return new Map(
+      Object.entries(texts).map(([instance, text]) => [
+        instance,
+        readJson(text, controlPlaneReportSchema),
+      ]),
+    );
+  }
+
   // Answers to `dump`
 
   async writeDump(dump: NodeDump): Promise<void> {
@@ -194,9 +218,10 @@ export class FleetStore {
     const fresh: NodeReport[] = [];
     const others: string[] = [];
     for (const [address, text] of Object.entries(texts)) {
-      const report = readJson(text, nodeReportSchema);
+      const raw = parseJson(text);
+      const report = nodeReportSchema.safeParse(raw).data;
       if (report && report.reported_at >= nowMs - ageMaxMs) fresh.push(report);
-      else others.push(address);
+      else if (laterFormat('report', raw) === null) others.push(address);
     }
     return { fresh, others };
   }

@@ -58,6 +58,7 @@ export const keys = {
   snapshotSealSuffix: ':seal',
   nodes: '{fleet}:nodes',
   desired: '{fleet}:desired',
+  controlPlanes: '{fleet}:control-planes',
   dump: (dumpRequestId: string, address: string): string =>
     `{fleet}:dump:${matching(dumpRequestId, UUID, 'request id')}:${nodeAddressOf(address)}`,
   fleetChannel: '{fleet}',

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createControlPlaneMac,
+  FORMATS,
   type Acknowledgement,
   type FleetMessage,
   type NodeDump,
@@ -165,6 +166,14 @@ describe('the fleet store', () => {
     expect(await redis.hlen(keys.nodes)).toBe(2);
     await store.removeReports('node-1');
     expect(await names(5_000)).toEqual(['node-2:0']);
+  });
+
+  test('a report of a later format stays for a control plane that reads it, whatever one of this release removes', async () => {
+    const store = newStore();
+    const later = JSON.stringify({ ...report(), format: FORMATS.report + 1, load: 7 });
+    await redis.hset(keys.nodes, 'node-4:0', later);
+    expect(await store.pruneReports({ nowMs: 6_000, ageMaxMs: 5_000 })).toEqual([]);
+    expect(await redis.hget(keys.nodes, 'node-4:0')).toBe(later);
   });
 
   test('keeps the desired state of a node, and has none for an undecided node', async () => {

@@ -1,4 +1,5 @@
 import {
+  FORMATS,
   FURTHER_ENDPOINTS,
   premiumSchema,
   UPSTREAM_PROTOCOLS,
@@ -10,7 +11,7 @@ import { z } from 'zod';
  * The routing document every node loads whole and swaps atomically. Published by the control plane,
  * never holds keys, accounts or balances. A node refuses a `format` it does not know and keeps its last good one.
  */
-export const SNAPSHOT_FORMAT = 1;
+export const SNAPSHOT_FORMAT = FORMATS.snapshot;
 
 const id = z.number().int().positive();
 const milliseconds = z.number().int().positive();

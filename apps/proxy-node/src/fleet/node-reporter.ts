@@ -1,8 +1,11 @@
 import {
+  FORMATS,
   hashCredential,
   NODE_ABILITIES,
+  READ_FORMATS,
   proveReport,
   REPORTED_UPSTREAMS_MAX,
+  type FormatNumbers,
   type DesiredNodeState,
   type NodeReport,
 } from '@tollgate/contracts';
@@ -46,6 +49,8 @@ export class NodeReporter {
   readonly #credentialHash: string;
   #timer: NodeJS.Timeout | null = null;
   #isFailing = false;
+  /** What every process reads, by the last word of the control plane. */
+  #formats: FormatNumbers = {};
 
   constructor(parts: NodeReporterParts) {
     this.#parts = parts;
@@ -77,6 +82,7 @@ export class NodeReporter {
   /** A node without a desired state is not part of the fleet yet: it waits for its registration. */
   #follow(desired: DesiredNodeState | null): void {
     const { gate, log } = this.#parts;
+    this.#formats = desired?.formats ?? {};
     const before = gate.closure;
     switch (desired?.state) {
       case 'serve':
@@ -124,10 +130,11 @@ export class NodeReporter {
       unacknowledged: unacknowledged(),
       software: identity.software,
       lineage: follower.standing?.lineage ?? 0,
-      abilities: [...NODE_ABILITIES],
+      abilities: [...NODE_ABILITIES, ...READ_FORMATS],
       journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
       doubted: doubtedUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
+      ...((this.#formats['report'] ?? 1) >= FORMATS.report && { format: FORMATS.report }),
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };
   }

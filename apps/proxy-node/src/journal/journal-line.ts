@@ -1,4 +1,5 @@
 import {
+  laterFormat,
   routeAttemptSchema,
   USAGE_ROWS,
   usageFinalSchema,
@@ -108,15 +109,23 @@ export function acknowledgedLine(at: number, acks: [rid: string, seq: number][])
   return encodeLine(JSON.stringify({ t: 'K', at, acks }));
 }
 
-/** Undefined for a line that is torn, damaged or of an unknown kind. */
+/** Undefined for a line that is torn, damaged, of an unknown kind or of a later format. */
 export function decodeLine(text: string): JournalLine | undefined {
   const body = text.slice(9);
   if (text[8] !== ' ' || text.slice(0, 8) !== checksum(body)) return undefined;
   try {
-    return lineSchema.safeParse(JSON.parse(body)).data;
+    const raw: unknown = JSON.parse(body);
+    return isOfLater(raw) ? undefined : lineSchema.safeParse(raw).data;
   } catch {
     return undefined;
   }
+}
+
+/** A final has the number of its event, beside that of its line. */
+function isOfLater(raw: unknown): boolean {
+  if (typeof raw !== 'object' || raw === null) return false;
+  const later = 'final' in raw ? laterFormat('event', raw.final) : null;
+  return (later ?? laterFormat('journal', raw)) !== null;
 }
 
 export function toCounts(usage: TokenUsage): JournalledCounts {

@@ -202,6 +202,23 @@ test('counts of a release that wrote them by their place are read', () => {
   });
 });
 
+test.each(['line', 'final'])(
+  'a final of a later format, by the number of its %s, is not read as one of this release',
+  (of) => {
+    const hold = holdOf(uuidV7(STARTED_AT));
+    const final = { ...finalOf(hold, usageOf(3, 4)), ...(of === 'final' && { format: 2 }) };
+    const line = { t: 'F', at: STARTED_AT + 10, rid: hold.rid, epoch: 'e', final };
+    const replay = emptyReplay();
+    replayText(
+      replay,
+      admittedLine(hold) +
+        encodeLine(JSON.stringify({ ...line, ...(of === 'line' && { format: 2 }) })),
+    );
+    expect(replay).toMatchObject({ unreadable: 1 });
+    expect(replay.finals.size).toBe(0);
+  },
+);
+
 test('a running request whose hold was restored is lost in the epoch it was restored in, with what it had counted before', () => {
   const hold = holdOf(uuidV7(STARTED_AT));
   const replay = emptyReplay();

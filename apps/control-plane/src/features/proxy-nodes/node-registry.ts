@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   Inject,
   Injectable,
@@ -8,7 +9,6 @@ import {
 import {
   hashCredential,
   isJournalProven,
-  NODE_ABILITIES,
   type DesiredNodeState,
   type NodeAbility,
   type NodeReport,
@@ -21,8 +21,10 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
+import { FleetFormats } from './fleet-formats.ts';
 import { NodeRepository, type KnownFleet } from './node-repository.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
+import { abilitiesOf, desiredOf } from './node-wishes.ts';
 import { NodeWatch, type KnownNode } from './node-watch.ts';
 
 const POLL_MS = 1_000;
@@ -60,6 +62,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
     private readonly publisher: SnapshotPublisher,
+    private readonly formats: FleetFormats,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     this.fleetHashes = fleetCredentialHashes(config);
@@ -125,8 +128,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     if (names.length === 0) return;
     await this.transactions.run(async (tx) => {
       await this.repository.hold(tx, names);
-      for (const [name, state] of await this.undesired(await this.repository.fleet(tx), reports))
-        if (names.includes(name)) await this.fleet.setDesired(name, { state });
+      for (const [name, desired] of await this.undesired(await this.repository.fleet(tx), reports))
+        if (names.includes(name)) await this.fleet.setDesired(name, desired);
     });
   }
 
@@ -134,14 +137,16 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   private async undesired(
     known: KnownFleet,
     reports: readonly NodeReport[],
-  ): Promise<[string, DesiredNodeState['state']][]> {
+  ): Promise<[string, DesiredNodeState][]> {
     const present = await this.fleet.listDesired();
-    const wanted = new Map<string, DesiredNodeState['state']>(
-      [...known.nodes.values()].map((node) => [node.name, wantedState(node)]),
+    const nodes = [...known.nodes.values()];
+    const formats = await this.formats.writable(nodes);
+    const wanted = new Map<string, DesiredNodeState>(
+      nodes.map((node) => [node.name, desiredOf(node, formats)]),
     );
-    for (const name of known.removedNames) wanted.set(name, 'unknown');
-    for (const report of reports) if (!wanted.has(report.name)) wanted.set(report.name, 'unknown');
-    return [...wanted].filter(([name, state]) => present.get(name)?.state !== state);
+    for (const name of known.removedNames) wanted.set(name, { state: 'unknown' });
+    for (const { name } of reports) if (!wanted.has(name)) wanted.set(name, { state: 'unknown' });
+    return [...wanted].filter(([name, desired]) => !isDeepStrictEqual(present.get(name), desired));
   }
 
   private reports(): Promise<NodeReport[]> {
@@ -149,6 +154,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   private async tick(): Promise<void> {
+    await this.formats.announce();
     const reports = await this.reports();
     const known = await this.admitNewcomers(reports);
     const believed = await this.believed(reports, known);
@@ -171,9 +177,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       const reports = believed.filter((report) => report.name === node.name && isFresh(report));
       if (reports.length === 0) continue;
       // While its workers are replaced, a node can do what all of them can.
-      const abilities = NODE_ABILITIES.filter((ability) =>
-        reports.every((report) => report.abilities?.includes(ability)),
-      );
+      const abilities = abilitiesOf(reports);
       if (abilities.join() !== node.abilities.join())
         await this.repository.noteAbilities(node.id, abilities);
     }
@@ -274,13 +278,6 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     );
     for (const name of gone) await this.fleet.removeReports(name);
   }
-}
-
-export function wantedState(
-  node: Pick<KnownNode, 'enabled' | 'stopped'>,
-): DesiredNodeState['state'] {
-  if (!node.enabled) return 'disabled';
-  return node.stopped ? 'stopped' : 'serve';
 }
 
 /** Only a heartbeat registers: not a report left in Redis by a node that was forgotten. */

@@ -5,6 +5,7 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ConfigCheck } from './config-check.ts';
 import { FinalProofs } from './final-proofs.ts';
+import { FleetFormats } from './fleet-formats.ts';
 import { FleetStatusService } from './fleet-status.service.ts';
 import { FleetSync } from './fleet-sync.ts';
 import { NodeRepository } from './node-repository.ts';
@@ -25,6 +26,7 @@ import { UpstreamWatch } from './upstream-watch.ts';
     ProxyNodesService,
     ProxyService,
     FleetStatusService,
+    FleetFormats,
     NodeRegistry,
     NodeRepository,
     FinalProofs,

@@ -1,4 +1,5 @@
 import {
+  laterFormat,
   splitFinal,
   usageEventSchema,
   withoutBadTelemetry,
@@ -36,6 +37,8 @@ export function readEvent(relayed: RelayedEvent): Reading {
   const { payload: text, mac } = splitFinal(relayed.payload);
   const raw = parseJson(text);
   if (raw === undefined) return poison('payload is not JSON');
+  const later = laterFormat('event', raw);
+  if (later !== null) return poison(`format ${later} is of a later release`);
   const event = eventOf(relayed, raw);
   if (event.kind === 'unfit') return poison(event.reason);
   const { parsed, unreadable, unknown } = event;

@@ -348,6 +348,13 @@ describe('a poison event', () => {
       'a rid that is no UUIDv7',
       (parts) => usageEvent(1, { ...parts, rid: '7c9e6679-7425-40de-944b-e07fc1f90ae7' }),
     ],
+    [
+      'the number of a later format',
+      (parts) => {
+        const event = usageEvent(1, parts);
+        return { ...event, payload: JSON.stringify({ ...JSON.parse(event.payload), format: 2 }) };
+      },
+    ],
     ['an unknown seq', (parts) => usageEvent(1, { ...parts, seq: 7 })],
   ];
 

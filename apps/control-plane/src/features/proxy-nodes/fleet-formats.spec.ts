@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { FORMATS, NODE_ABILITIES, READ_FORMATS } from '@tollgate/contracts';
+import { FleetStore } from '@tollgate/keyspace';
+import { randomUUID } from 'node:crypto';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { SpeakingNode } from '../../testing/speaking-node.ts';
+
+/** Beside a control plane of this release: nodes and a control plane of the release before. */
+let plane: ControlPlane;
+let fleet: FleetStore;
+const running: SpeakingNode[] = [];
+
+async function startNode(name: string, abilities: string[]): Promise<SpeakingNode> {
+  const node = await new SpeakingNode({
+    redisUrl: plane.services.redisUrl,
+    name,
+    credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
+    later: { lineage: 1, abilities, upstreams: [] },
+  }).start();
+  running.push(node);
+  return node;
+}
+const told = async (name: string) => (await fleet.listDesired()).get(name);
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  fleet = plane.app.get(FleetStore);
+}, 60_000);
+afterAll(async () => {
+  for (const node of running) node.stop();
+  await plane?.stop();
+});
+
+test('a node is told to write a new format once it reports that it reads it', async () => {
+  await startNode('newer', [...NODE_ABILITIES, ...READ_FORMATS]);
+  await eventually(async () =>
+    expect(await told('newer')).toEqual({ state: 'serve', formats: { report: FORMATS.report } }),
+  );
+});
+
+test('while a control plane of the release before runs, no node writes it; once that is gone, nodes do again', async () => {
+  const older = randomUUID();
+  await fleet.writeControlPlane(older, {
+    software: 'tollgate/0.0.1',
+    reads: { ...FORMATS, report: 1 },
+    reported_at: Date.now(),
+  });
+  await eventually(async () => expect(await told('newer')).toEqual({ state: 'serve' }));
+  await fleet.removeControlPlanes(older);
+  await eventually(async () =>
+    expect(await told('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
+  );
+});
+
+test('while a node of the release before is registered, no node writes it, and that node is told nothing that it cannot read', async () => {
+  const older = await startNode('older', [...NODE_ABILITIES]);
+  await eventually(async () => {
+    expect(await told('older')).toEqual({ state: 'serve' });
+    expect(await told('newer')).toEqual({ state: 'serve' });
+  });
+  older.stop();
+  const { body } = await plane.call('GET', '/proxy-nodes?q=older', { token: plane.adminToken });
+  await plane.call('DELETE', `/proxy-nodes/${body.data[0].id}`, { token: plane.adminToken });
+  await eventually(async () =>
+    expect(await told('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
+  );
+});

@@ -1,0 +1,36 @@
+import {
+  NODE_ABILITIES,
+  readFormatsOf,
+  type DesiredNodeState,
+  type FormatNumbers,
+  type NodeReport,
+} from '@tollgate/contracts';
+import type { KnownNode } from './node-watch.ts';
+
+export function wantedState(
+  node: Pick<KnownNode, 'enabled' | 'stopped'>,
+): DesiredNodeState['state'] {
+  if (!node.enabled) return 'disabled';
+  return node.stopped ? 'stopped' : 'serve';
+}
+
+/** A node of a release that does not name the formats it reads cannot read them here either. */
+export function desiredOf(node: KnownNode, formats: FormatNumbers): DesiredNodeState {
+  const state = wantedState(node);
+  return Object.keys(formats).length > 0 && readFormatsOf(node.abilities)
+    ? { state, formats }
+    : { state };
+}
+
+/** Of those that are known here, and formats: a later release's number says that earlier ones are read too. */
+export function abilitiesOf(reports: readonly NodeReport[]): string[] {
+  const shared = (reports[0]?.abilities ?? []).filter((ability) =>
+    reports.every((report) => report.abilities?.includes(ability)),
+  );
+  return shared
+    .filter(
+      (ability) =>
+        NODE_ABILITIES.some((known) => known === ability) || readFormatsOf([ability]) !== undefined,
+    )
+    .sort();
+}

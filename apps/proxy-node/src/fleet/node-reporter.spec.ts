@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { FORMATS, hashCredential, isReportProven, READ_FORMATS } from '@tollgate/contracts';
+import {
+  NODE_CREDENTIAL,
+  startNodeUnderTest,
+  until,
+  type NodeUnderTest,
+} from '../testing/node-under-test.ts';
+
+let node: NodeUnderTest;
+beforeAll(async () => {
+  node = await startNodeUnderTest();
+}, 30_000);
+afterAll(() => node?.stop());
+
+const reported = async () => node.report();
+const isProven = async (): Promise<boolean> => {
+  const report = await reported();
+  return report !== undefined && isReportProven(report, hashCredential(NODE_CREDENTIAL));
+};
+
+test('a node names the formats it reads, and reports in the first one until it is told that every process reads a newer one', async () => {
+  await until(async () => (await reported()) !== undefined);
+  expect((await reported())?.abilities).toEqual(expect.arrayContaining([...READ_FORMATS]));
+  expect(await reported()).not.toHaveProperty('format');
+  await node.fleet.setDesired('node-test', { state: 'serve', formats: { report: 2 } });
+  await until(async () => (await reported())?.format === FORMATS.report);
+  expect(await isProven()).toBe(true);
+});
+
+test('and goes back to the first one when an older process comes', async () => {
+  await node.fleet.setDesired('node-test', { state: 'serve' });
+  await until(async () => (await reported())?.format === undefined);
+  expect(await isProven()).toBe(true);
+});
