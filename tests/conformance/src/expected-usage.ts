@@ -47,12 +47,15 @@ function ofChat(usage: Loose): NormalUsage | null {
   const { prompt_tokens: p, completion_tokens: c = 0, total_tokens: t } = usage;
   if (p === undefined && usage.completion_tokens === undefined && t === undefined) return null;
   const prompt = p ?? Math.max(0, t - c);
-  const cached =
+  const reported =
     usage.prompt_tokens_details?.cached_tokens ??
     usage.prompt_cache_hit_tokens ??
     usage.cached_tokens ??
     usage.num_cached_tokens ??
     0;
+  const { text_tokens: text, image_tokens: image = 0 } = usage.prompt_tokens_details ?? {};
+  const isOfTemplate = reported > prompt && text + image === prompt && t === prompt + c;
+  const cached = isOfTemplate ? 0 : reported;
   const written = usage.prompt_tokens_details?.cache_write_tokens ?? 0;
   const audio = usage.prompt_tokens_details?.audio_tokens ?? 0;
   const reasoning =

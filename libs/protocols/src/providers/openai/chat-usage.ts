@@ -15,7 +15,7 @@ export function readChatUsage(value: unknown): TokenUsage | null {
   const { prompt, completion, total, cached, written, reasoning, promptAudio, completionAudio } =
     figures;
 
-  // Some report cached tokens beside the prompt instead of inside it (Azure-Grok): subtracting them would go negative.
+  // Some report cached tokens beside the prompt instead of inside it (relays of Anthropic): subtracting them would go negative.
   const readInside = cached <= prompt ? cached : 0;
   const writtenInside = readInside + written <= prompt ? written : 0;
   const cacheBeside = cached - readInside + (written - writtenInside);
@@ -88,7 +88,7 @@ function readFigures(usage: JsonRecord): Figures | null {
   if (written === UNREADABLE || reasoning === UNREADABLE) return null;
   if (promptAudio === UNREADABLE || completionAudio === UNREADABLE) return null;
   if (prompt === null && completion === null && total === null) return null;
-  return {
+  const figures = {
     prompt: prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0)),
     completion: completion ?? 0,
     total,
@@ -98,4 +98,20 @@ function readFigures(usage: JsonRecord): Figures | null {
     promptAudio: promptAudio ?? 0,
     completionAudio: completionAudio ?? 0,
   };
+  return isPromptWhole(figures, promptDetails) ? { ...figures, cached: 0 } : figures;
+}
+
+/** Kinds of a prompt's tokens. */
+const KINDS = ['text_tokens', 'image_tokens', 'audio_tokens'];
+
+/**
+ * Whether more is cached than the prompt has, while the prompt is said to be all there was: its kinds add up to it, and the total has nothing more.
+ * Azure's Grok caches a template of its own in front of the prompt; how much of the prompt was cached is not said (docs/decisions/0025-caches-of-templates.md).
+ */
+function isPromptWhole(
+  { prompt, completion, total, cached }: Figures,
+  details: JsonRecord,
+): boolean {
+  if (cached <= prompt || total === null || total - prompt - completion >= cached) return false;
+  return KINDS.reduce((sum, kind) => sum + Number(details[kind] ?? 0), 0) === prompt;
 }
