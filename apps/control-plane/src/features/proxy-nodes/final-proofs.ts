@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { sinceOf } from './node-abilities.ts';
 import { acceptedHashes, fleetCredentialHashes, OWN_CREDENTIALS } from './node-credentials.ts';
 import { signedEvent, type SignedEvent } from './signed-events.ts';
 
@@ -126,7 +127,7 @@ export class FinalProofs {
     const nowMs = this.host.monotonicMs();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, signs_holds_since, last_seen_at, created_at, deleted_at FROM proxy_nodes`,
+      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, ${sinceOf('signs_finals_since')} AS signs_finals_since, ${sinceOf('signs_holds_since')} AS signs_holds_since, last_seen_at, created_at, deleted_at FROM proxy_nodes`,
     );
     const byName = new Map<string, Signer[]>();
     for (const row of rows.map((raw) => signerRow.parse(raw)))

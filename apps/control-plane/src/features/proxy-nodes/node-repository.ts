@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { NodeAbility } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { setSince } from './node-abilities.ts';
 import { OWN_CREDENTIALS } from './node-credentials.ts';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
 
@@ -18,7 +18,6 @@ const nodeRow = z.object({
   stopped: z.boolean(),
   is_silent: z.boolean(),
   abilities: z.array(z.string()),
-  signs_finals_since: z.date().nullable(),
 });
 const nameRow = z.object({ name: z.string() });
 const idRow = z.object({ id: z.number(), name: z.string() });
@@ -36,7 +35,7 @@ export class NodeRepository {
 
   async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {
     const rows: unknown[] = await tx.query(
-      `SELECT id, name, ${OWN_CREDENTIALS} AS credential_hashes, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities, signs_finals_since FROM proxy_nodes WHERE deleted_at IS NULL`,
+      `SELECT id, name, ${OWN_CREDENTIALS} AS credential_hashes, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities FROM proxy_nodes WHERE deleted_at IS NULL`,
     );
     const gone: unknown[] = await tx.query(
       'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
@@ -51,7 +50,6 @@ export class NodeRepository {
         stopped: row.stopped,
         isSilent: row.is_silent,
         abilities: row.abilities,
-        signsFinalsSinceMs: row.signs_finals_since?.getTime() ?? null,
       }));
     return {
       nodes: new Map(nodes.map((node) => [node.name, node])),
@@ -83,14 +81,11 @@ export class NodeRepository {
     );
   }
 
-  /** A node's software was replaced. The moments from which on it signs its finals and holds stay as long as it does. */
+  /** A node's software was replaced. The moments from which on it signs its finals and holds stay as long as it does so. */
   async noteAbilities(id: number, abilities: readonly string[]): Promise<void> {
     await this.dataSource.query(
-      `UPDATE proxy_nodes SET abilities = $2,
-         signs_finals_since = CASE WHEN $3 = ANY($2) THEN coalesce(signs_finals_since, now()) END,
-         signs_holds_since = CASE WHEN $4 = ANY($2) THEN coalesce(signs_holds_since, now()) END
-       WHERE id = $1`,
-      [id, abilities, 'final_mac' satisfies NodeAbility, 'hold_mac' satisfies NodeAbility],
+      `UPDATE proxy_nodes SET abilities = $2, ${setSince('$2::text[]')} WHERE id = $1`,
+      [id, abilities],
     );
   }
 

@@ -16,8 +16,6 @@ export interface KnownNode {
   isSilent: boolean;
   /** What its software can do, by its last proven report. */
   abilities: readonly string[];
-  /** Since when it signs its finals; null while it does not. */
-  signsFinalsSinceMs: number | null;
 }
 
 export interface SeenWorker {

@@ -125,7 +125,7 @@ describe('a final without a MAC', () => {
     );
   const register = (node: string, signsSince: string): Promise<unknown> =>
     ledger.query(
-      `INSERT INTO proxy_nodes (name, is_self_registered, signs_finals_since, last_seen_at) VALUES ($1, true, ${signsSince}, now())`,
+      `INSERT INTO proxy_nodes (name, is_self_registered, abilities, signs_finals_since, last_seen_at) VALUES ($1, true, ARRAY['final_mac'], ${signsSince}, now())`,
       [node],
     );
   const HOUR_MS = 3_600_000;

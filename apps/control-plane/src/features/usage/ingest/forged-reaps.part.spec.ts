@@ -15,6 +15,7 @@ import { eventually } from '../../../testing/eventually.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
+import { NodeRepository } from '../../proxy-nodes/node-repository.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 const HOUR_MS = 3_600_000;
@@ -118,7 +119,7 @@ describe('S53: reaps', () => {
     const names = ['moved-to-first', 'moved-to-last'] as const;
     for (const name of names)
       await ledger.query(
-        `INSERT INTO proxy_nodes (name, credential_hash, signs_holds_since) VALUES ('${name}', '${hashCredential(`secret of ${name}`)}', now())`,
+        `INSERT INTO proxy_nodes (name, credential_hash, abilities, signs_holds_since) VALUES ('${name}', '${hashCredential(`secret of ${name}`)}', ARRAY['hold_mac'], now())`,
       );
     const event = await reaped(120, async (_hold, request) => {
       for (const [index, name] of names.entries())
@@ -174,10 +175,10 @@ describe('S53: reaps', () => {
       { registered = "now() - interval '9 days'", deleted = 'NULL' } = {},
     ): Promise<unknown> =>
       ledger.query(
-        `INSERT INTO proxy_nodes (name, is_self_registered, signs_holds_since, last_seen_at, created_at, deleted_at) VALUES ('${uuidv7(Date.now())}', true, ${since}, ${seen}, ${registered}, ${deleted})`,
+        `INSERT INTO proxy_nodes (name, is_self_registered, abilities, signs_holds_since, last_seen_at, created_at, deleted_at) VALUES ('${uuidv7(Date.now())}', true, ARRAY['hold_mac'], ${since}, ${seen}, ${registered}, ${deleted})`,
       );
     await ledger.query(
-      "UPDATE proxy_nodes SET signs_holds_since = now() - interval '3 days', created_at = now() - interval '9 days'",
+      "UPDATE proxy_nodes SET abilities = ARRAY['hold_mac'], signs_holds_since = now() - interval '3 days', created_at = now() - interval '9 days'",
     );
     await nodes("now() - interval '2 days'", 'now()');
     const old = (beganAgoMs = 0): RelayedEvent =>
@@ -197,5 +198,33 @@ describe('S53: reaps', () => {
     expect(await isBelieved(old())).toBe(true);
     await ledger.query('UPDATE proxy_nodes SET deleted_at = NULL');
     expect(await isBelieved(old())).toBe(true);
+  });
+
+  test('without a MAC are believed of requests from while a control plane of the release before was back, which does not note who signs holds', async () => {
+    await ledger.query(
+      "UPDATE proxy_nodes SET abilities = ARRAY['final_mac', 'hold_mac'], signs_finals_since = now() - interval '3 days', signs_holds_since = now() - interval '3 days', created_at = now() - interval '9 days', last_seen_at = now()",
+    );
+    const unsigned = (beganInMs = 0): RelayedEvent =>
+      withoutMac(reapEvent(20, { ...parts, rid: uuidv7(Date.now() + beganInMs) }));
+    expect(await isBelieved(unsigned())).toBe(false);
+    // The release before writes what it knows of the node, and leaves the column that it does not know.
+    const [{ id }] = await ledger
+      .query(
+        "UPDATE proxy_nodes SET abilities = ARRAY['final_mac'] WHERE id = (SELECT min(id) FROM proxy_nodes) RETURNING id",
+      )
+      .then(([rows]) => rows);
+    expect(await isBelieved(unsigned())).toBe(true);
+    await plane.app
+      .get(NodeRepository, { strict: false })
+      .noteAbilities(id, ['final_mac', 'hold_mac']);
+    expect([await isBelieved(unsigned()), await isBelieved(unsigned(HOUR_MS))]).toEqual([
+      true,
+      false,
+    ]);
+    const since = await ledger.query(
+      'SELECT signs_finals_since < now() - interval \'2 days\' AS "isKept" FROM proxy_nodes WHERE id = $1',
+      [id],
+    );
+    expect(since).toEqual([{ isKept: true }]);
   });
 });
