@@ -116,8 +116,9 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /**
-   * Another epoch than PostgreSQL knows: Redis' file was brought back from before the shard was lost. Redis is read first, because a change writes
-   * the mark of a rebuild there before PostgreSQL learns of it. Books from a backup know the older epoch, and what Redis has is evidence then.
+   * Another epoch than PostgreSQL knows: Redis' file was brought back from before the shard was lost, or PostgreSQL failed over to a replica that
+   * lacks the change; either way PostgreSQL's books are what counts. Redis is read first, because a change writes the mark of a rebuild there before
+   * PostgreSQL learns of it. Books from a backup know the older epoch, and what Redis has is evidence then.
    */
   private async isStale(shard: string): Promise<boolean> {
     const found = await this.epochs.read(shard);
@@ -139,7 +140,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     const subject = `shard:${shard}`;
     if (isLoss) {
       const message = isStale
-        ? `Redis has data of shard ${shard} from before it was lost; the shard is being filled again from PostgreSQL`
+        ? `Redis has another epoch of shard ${shard} than PostgreSQL: its data is from before a loss, or PostgreSQL lost the change; the shard is being filled again from PostgreSQL`
         : `Redis lost the data of shard ${shard}; it is being filled again from PostgreSQL`;
       this.logger.error(message);
       await this.alerts.raise(this.dataSource.manager, {

@@ -55,10 +55,38 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     const hold = `{${shard}}:hold:01900000-0000-7000-8000-000000000001`;
     expect(await plane.app.get(REDIS).exists(hold)).toBe(0);
     const alerts = await ledger.query(
-      `SELECT message FROM alerts WHERE rule = 'redis_data_lost' AND subject = $1 AND message LIKE '%from before it was lost%'`,
+      `SELECT message FROM alerts WHERE rule = 'redis_data_lost' AND subject = $1 AND message LIKE '%another epoch%'`,
       [`shard:${shard}`],
     );
     expect(alerts).toHaveLength(1);
+  });
+
+  test('is filled from PostgreSQL too when it is PostgreSQL that lost the change of epoch: what is booked before, meanwhile and after is debited once', async () => {
+    const { account, model, shard } = await stale();
+    const { id: subscriptionId } = await ledger.subscription(account, model);
+    const epoch = (await plane.app.get(Epochs).read(shard)) ?? '';
+    const event = () => ({ ...usageEvent(100, { account, model, subscriptionId }), shard, epoch });
+    const book = (relayed: ReturnType<typeof event>) =>
+      plane.app.get(UsageWorker).process([relayed]);
+    const [before, meanwhile, after] = [event(), event(), event()];
+    await book(before);
+    await ledger.query("UPDATE shard_epochs SET epoch = 'of-an-older-time' WHERE shard = $1", [
+      shard,
+    ]);
+    await book(meanwhile);
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    await book(after);
+    for (const again of [before, meanwhile, after]) await book(again);
+    await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
+    expect(Number((await ledger.subscription(account, model)).balance)).toBe(700);
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({
+        balance: 700,
+        held: 0,
+        running: 0,
+      }),
+    );
+    expect(await ledger.violations()).toEqual({});
   });
 
   test('keeps nothing of it where the fill was interrupted, nor the trace of a request whose event it forgets', async () => {
