@@ -61,6 +61,7 @@ function refuseUnsupported(body: JsonRecord): void {
   if (typeof body['n'] === 'number' && body['n'] > 1)
     throw unsupported('more than one choice', 'n');
   if (body['logprobs'] === true) throw unsupported('logprobs', 'logprobs');
+  if (Number(body['top_logprobs'] ?? 0) > 0) throw unsupported('top_logprobs', 'top_logprobs');
   for (const feature of [
     'audio',
     'prediction',

@@ -20,6 +20,7 @@ export function toChatRequest(
 ): JsonRecord {
   if (body['max_tokens'] === 0) throw unsupported('a cache warm-up (max_tokens 0)', 'max_tokens');
   if (list(body['mcp_servers']).length > 0) throw unsupported('mcp_servers', 'mcp_servers');
+  if (isRecord(body['compaction'])) throw unsupported('compaction', 'compaction');
   refuseThread(body);
   const limit = Math.min(Number(body['max_tokens']), outputLimit ?? Number.MAX_SAFE_INTEGER);
   const { temperature, top_p } = body;

@@ -23,6 +23,7 @@ export function toChatBody(body: JsonRecord, tools: readonly RegisteredTool[]): 
       throw unsupportedHere(field, field, 'nothing is stored; send the whole input');
   if (body['background'] === true)
     throw unsupportedHere('background', 'background', 'an answer is given at once and not stored');
+  if (Number(body['top_logprobs'] ?? 0) > 0) throw unsupported('top_logprobs', 'top_logprobs');
   const { temperature, top_p, max_output_tokens: limit } = body;
   const effort = nonEmpty(record(body['reasoning'])['effort']);
   const user = nonEmpty(body['safety_identifier']) ?? nonEmpty(body['user']);

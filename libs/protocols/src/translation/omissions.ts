@@ -86,7 +86,7 @@ export const OMISSIONS: readonly Omission[] = [
     direction: 'messages to chat',
     part: 'request',
     feature:
-      '`top_k`, `context_management`, `service_tier`, `speed`, `container`, `inference_geo`, `diagnostics`, `cache_control`, `fallbacks`, betas, unknown fields',
+      '`top_k`, `context_management`, `service_tier`, `speed`, `container`, `inference_geo`, `diagnostics`, `cache_control`, `fallbacks`, `fallback_credit_token`, `billing_policy`, `output_config.task_budget`, betas, unknown fields',
     outcome: 'dropped: no counterpart; only same-protocol routes pass them',
   },
   {
@@ -178,8 +178,14 @@ export const OMISSIONS: readonly Omission[] = [
     direction: 'responses to chat or messages',
     part: 'request',
     feature:
-      '`include`, `metadata`, `prompt_cache_key`, `client_metadata`, `service_tier`, `truncation`, `text.verbosity`, `reasoning.summary`, `max_tool_calls`, `stream_options`',
+      '`include`, `metadata`, `prompt_cache_key`, `prompt_cache_options`, `prompt_cache_retention`, `client_metadata`, `service_tier`, `truncation`, `text.verbosity`, `reasoning.summary`, `max_tool_calls`, `stream_options`, `moderation`, `image`, `access_programs`',
     outcome: 'dropped; `metadata` is echoed',
+  },
+  {
+    direction: 'responses to chat or messages',
+    part: 'request',
+    feature: '`context_management`',
+    outcome: 'dropped: the input is not compacted; one that is too long is refused as such',
   },
   {
     direction: 'responses to chat or messages',
