@@ -116,7 +116,7 @@ export class EpochCache {
     shard: string,
     call: (epoch: string) => Promise<R>,
   ): Promise<R | { kind: 'fenced' }> {
-    const epoch = await this.expected(shard);
+    const epoch = this.#known.get(shard) ?? (await this.refresh(shard));
     if (epoch === null) return { kind: 'fenced' };
     const reply = await call(epoch);
     if (reply.kind !== 'fenced') return reply;

@@ -1,7 +1,8 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Redis } from 'ioredis';
-import { encodeCommand, RespError, RespReader } from './resp.ts';
+import { CommandWriter } from './command-writer.ts';
+import { RespError, RespReader } from './resp.ts';
 
 interface Waiting {
   resolve: (reply: unknown) => void;
@@ -17,7 +18,7 @@ const BROKEN = 'Connection is closed.';
 /**
  * Function calls to one server over a socket of their own, beside the library's connection: that one finds the server (Sentinel, Cluster), knows
  * whether it serves and reconnects; this socket exists only while that one is ready, and every call may take that one instead. It is fast because
- * a call is one string and one promise, and all calls of a turn of the event loop are one write.
+ * a call is one promise, and all calls of a turn of the event loop are one block of bytes and one write.
  */
 export class FunctionLane {
   readonly #server: Redis;
@@ -27,7 +28,7 @@ export class FunctionLane {
   /** In the order of their replies, from `#next` on. */
   #waiting: Waiting[] = [];
   #next = 0;
-  #unsent = '';
+  #unsent = new CommandWriter();
   #heardAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isEnded = false;
@@ -50,7 +51,7 @@ export class FunctionLane {
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
-    return this.#send(encodeCommand(['FCALL', name, keys.length], keys, args));
+    return this.#send(['FCALL', name, keys.length], keys, args);
   }
 
   close(): void {
@@ -91,28 +92,22 @@ export class FunctionLane {
     const isNamed = username !== undefined && username !== null && username !== '';
     const greetings: Promise<unknown>[] = [];
     if (password)
-      greetings.push(
-        this.#send(encodeCommand(['AUTH', ...(isNamed ? [username] : []), password], [], [])),
-      );
-    if (db) greetings.push(this.#send(encodeCommand(['SELECT', db], [], [])));
-    greetings.push(
-      this.#send(encodeCommand(['CLIENT', 'SETNAME', `${connectionName ?? ''}:lane`], [], [])),
-    );
+      greetings.push(this.#send(['AUTH', ...(isNamed ? [username] : []), password]));
+    if (db) greetings.push(this.#send(['SELECT', db]));
+    greetings.push(this.#send(['CLIENT', 'SETNAME', `${connectionName ?? ''}:lane`]));
     await Promise.all(greetings);
   }
 
-  #send(command: string): Promise<unknown> {
+  #send(...command: Parameters<CommandWriter['add']>): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (this.#unsent.isEmpty) setImmediate(this.#flush);
+      this.#unsent.add(...command);
       this.#waiting.push({ resolve, reject, sentAtMs: performance.now() });
-      if (this.#unsent === '') setImmediate(this.#flush);
-      this.#unsent += command;
     });
   }
 
   readonly #flush = (): void => {
-    const text = this.#unsent;
-    this.#unsent = '';
-    if (text !== '') this.#socket?.write(text);
+    if (!this.#unsent.isEmpty) this.#socket?.write(this.#unsent.take());
   };
 
   #answer(reply: unknown): void {
@@ -151,7 +146,7 @@ export class FunctionLane {
     const lost = this.#waiting.slice(this.#next);
     this.#waiting = [];
     this.#next = 0;
-    this.#unsent = '';
+    this.#unsent.take();
     for (const { reject } of lost) reject(new Error(BROKEN));
     // The library's connection may be well; while it is not, `ready` opens this one again.
     setTimeout(this.#open, OPEN_AGAIN_MS).unref();

@@ -11,6 +11,13 @@ export type { RedisConnection };
 const LOADED_WITHIN_MS = 3_000;
 const LOADED_POLL_MS = 50;
 
+interface Call {
+  /** As Redis knows the function. */
+  readonly name: string;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
 /** Every server that takes writes: commands without a key go to each of them. */
 export function primariesOf(redis: RedisConnection): Redis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
@@ -38,51 +45,47 @@ export class FunctionLibrary {
    * Calls a function; when Redis does not know it, loads the library, or waits until the control plane has where this user must not, and tries
    * again. Nothing ran then, so this repeats nothing.
    */
-  async call(
-    name: FunctionName,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
-    const functionName = this.#source.nameOf(name);
-    try {
-      return await this.#send(functionName, keys, args);
-    } catch (error) {
+  call(name: FunctionName, keys: readonly string[], args: Call['args']): Promise<unknown> {
+    const call = { name: this.#source.nameOf(name), keys, args };
+    return this.#send(call).catch((error: unknown) => {
       if (!isFunctionMissing(error)) throw error;
-    }
+      return this.#loadAndSend(call);
+    });
+  }
+
+  /**
+   * What a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. No `async` here, as
+   * each request would pay for its frames.
+   */
+  #send(call: Call): Promise<unknown> {
+    const { name, keys, args } = call;
+    const lane = this.#lanes?.laneOf(keys[0] ?? '');
+    if (!lane) return this.#sendByLibrary(call);
+    return lane.fcall(name, keys, args).catch((error: unknown) => {
+      if (!isMisplaced(error)) throw error;
+      return this.#sendByLibrary(call);
+    });
+  }
+
+  #sendByLibrary({ name, keys, args }: Call): Promise<unknown> {
+    return this.#redis.fcall(name, keys.length, ...keys, ...args);
+  }
+
+  async #loadAndSend(call: Call): Promise<unknown> {
     try {
       // On this key's primary alone: another that does not answer must not keep this one waiting.
-      await Promise.all(this.#homesOf(keys[0]).map((primary) => this.#load(primary)));
+      await Promise.all(this.#homesOf(call.keys[0]).map((primary) => this.#load(primary)));
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      return this.#callOnceLoaded(functionName, keys, args);
+      return this.#sendOnceLoaded(call);
     }
-    return this.#send(functionName, keys, args);
+    return this.#send(call);
   }
 
-  /** What a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. */
-  async #send(
-    functionName: string,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
-    const lane = this.#lanes?.laneOf(keys[0] ?? '');
-    if (lane)
-      try {
-        return await lane.fcall(functionName, keys, args);
-      } catch (error) {
-        if (!isMisplaced(error)) throw error;
-      }
-    return this.#redis.fcall(functionName, keys.length, ...keys, ...args);
-  }
-
-  async #callOnceLoaded(
-    functionName: string,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
+  async #sendOnceLoaded(call: Call): Promise<unknown> {
     for (const deadline = performance.now() + LOADED_WITHIN_MS; ; await delay(LOADED_POLL_MS)) {
       try {
-        return await this.#send(functionName, keys, args);
+        return await this.#send(call);
       } catch (error) {
         if (!isFunctionMissing(error) || performance.now() >= deadline) throw error;
       }

@@ -24,8 +24,12 @@ export function shardNames(shards: number): string[] {
   return Array.from({ length: shards }, (_, index) => shardName(index));
 }
 
+const names = new Map<number, string>();
+
 function shardName(index: number): string {
-  return `s${String(index).padStart(2, '0')}`;
+  let name = names.get(index);
+  if (name === undefined) names.set(index, (name = `s${String(index).padStart(2, '0')}`));
+  return name;
 }
 
 export const keys = {
@@ -107,8 +111,13 @@ function holdPrefix(shard: string): string {
   return `${tag(shard)}:hold:`;
 }
 
+/** By shard: a request names its shard in twenty keys. */
+const tags = new Map<string, string>();
+
 function tag(shard: string): string {
-  return `{${matching(shard, SHARD, 'shard')}}`;
+  let text = tags.get(shard);
+  if (text === undefined) tags.set(shard, (text = `{${matching(shard, SHARD, 'shard')}}`));
+  return text;
 }
 
 function keyHash(hash: string): string {

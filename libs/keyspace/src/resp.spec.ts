@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { encodeCommand, RespError, RespReader } from './resp.ts';
+import { RespError, RespReader } from './resp.ts';
 
 const REPLIES = Buffer.from(
   '*4\r\n$2\r\nOK\r\n:-12\r\n$-1\r\n*2\r\n+näh\r\n*0\r\n-ERR no\r\n$0\r\n\r\n$4\r\n\r\n\r\n\r\n*-1\r\n',
@@ -25,10 +25,3 @@ test.each(['HTTP/1.1 400\r\n', '%1\r\n', ':1a\r\n', '$x\r\n'])(
     expect(() => reader.push(Buffer.from(text))).toThrow();
   },
 );
-
-test('lengths of a command count bytes', () => {
-  const long = 'ü'.repeat(50);
-  expect(encodeCommand(['FCALL', 'f', 1], ['k'], ['é', 7, '', long])).toBe(
-    `*8\r\n$5\r\nFCALL\r\n$1\r\nf\r\n$1\r\n1\r\n$1\r\nk\r\n$2\r\né\r\n$1\r\n7\r\n$0\r\n\r\n$100\r\n${long}\r\n`,
-  );
-});
