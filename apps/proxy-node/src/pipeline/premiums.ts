@@ -25,8 +25,10 @@ export function termsOf({
   price: PriceVersion;
   candidates: CandidateGroups;
 }): Terms {
-  const { multipliers = {}, ...plain } = price;
+  const { multipliers = {} } = price;
   const { tiers, refused, tools } = premiumAsked(ask);
+  const plain = plainOf(price);
+  if (tiers.length + refused.length + tools.length === 0) return { price: plain, dropped: [] };
   const hasPrice = ({ premium }: { premium: string }): boolean =>
     Object.hasOwn(multipliers, premium);
   const unpriced = tools.find((tool) => !hasPrice(tool));
@@ -45,6 +47,17 @@ export function termsOf({
         : { ...plain, ...premiumWeights(plain, multipliers, premiums), premiums },
     dropped,
   };
+}
+
+const plainPrices = new WeakMap<PriceVersion, ChargedPrice>();
+
+/** Without its multipliers. Price versions do not change, so that each is copied once. */
+function plainOf(price: PriceVersion): ChargedPrice {
+  const known = plainPrices.get(price);
+  if (known) return known;
+  const { multipliers: _, ...plain } = price;
+  plainPrices.set(price, plain);
+  return plain;
 }
 
 /** Names what was dropped; every name is one of the closed table. */

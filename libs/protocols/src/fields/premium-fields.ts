@@ -18,6 +18,7 @@ export function premiumAsked({
   fields,
   serverTools,
 }: Pick<Ask, 'fields' | 'serverTools'>): PremiumAsked {
+  if (serverTools.length === 0 && !fields.some(mayCostMore)) return NOTHING;
   const dearer = fields.filter(({ role }) => role === 'tier').filter((field) => !isOrdinary(field));
   const tiers = dearer.flatMap((field) => {
     const premium = tierPremium(field);
@@ -35,6 +36,13 @@ export function premiumAsked({
       premium: premiumOf('server_tools', name),
     })),
   };
+}
+
+/** What nearly every request asks for. */
+const NOTHING: PremiumAsked = { tiers: [], refused: [], tools: [] };
+
+function mayCostMore({ role }: FoundField): boolean {
+  return role === 'tier' || role === 'routing';
 }
 
 function isOrdinary({ path, value }: FoundField): boolean {

@@ -16,10 +16,16 @@ export function editPaths(
   edits: readonly PathEdit[],
 ): Patch[] {
   const own = edits.filter(({ path }) => path.length === 1);
+  const patches = editObject(
+    layout,
+    Object.fromEntries(own.map(({ path, text }) => [path[0], text])),
+  );
+  // Nearly every request and answer.
+  if (own.length === edits.length) return patches;
   const replaced = new Set(own.map(({ path }) => path[0]));
   const nested = edits.filter(({ path }) => path.length > 1 && !replaced.has(path[0]));
   return [
-    ...editObject(layout, Object.fromEntries(own.map(({ path, text }) => [path[0], text]))),
+    ...patches,
     ...insideEach(nested, (name, deeper) => {
       const member = findMember(layout, name);
       return member ? editInside(bytes, member.valueStart, deeper) : [];

@@ -1,3 +1,4 @@
+import { findMember } from './json-layout.ts';
 import type { JsonLayout } from './json-layout.ts';
 
 /** Replace `[start, end)` by `text`. */
@@ -14,7 +15,6 @@ export type MemberEdits = Readonly<Record<string, string | null>>;
 export function editObject(layout: JsonLayout, edits: MemberEdits): Patch[] {
   const { members } = layout;
   const patches: Patch[] = [];
-  const present = new Set(members.map((member) => member.key));
   const isRemoved = (key: string): boolean => edits[key] === null;
   const lastKept = members.findLastIndex((member) => !isRemoved(member.key));
 
@@ -28,7 +28,7 @@ export function editObject(layout: JsonLayout, edits: MemberEdits): Patch[] {
   });
 
   const appended = Object.entries(edits).flatMap(([key, text]) =>
-    text === null || present.has(key) ? [] : [`${JSON.stringify(key)}:${text}`],
+    text === null || findMember(layout, key) ? [] : [`${JSON.stringify(key)}:${text}`],
   );
   if (appended.length > 0 || lastKept < members.length - 1)
     patches.push(tailPatch(layout, lastKept, appended));
@@ -49,7 +49,9 @@ function tailPatch(
 /** A copy of `bytes` with the patches applied; `bytes` itself when there are none. */
 export function applyPatches(bytes: Uint8Array, patches: readonly Patch[]): Uint8Array {
   if (patches.length === 0) return bytes;
-  const ordered = patches.toSorted((left, right) => left.start - right.start);
+  // One edit is the rule; sorting has a price even so.
+  const ordered =
+    patches.length === 1 ? patches : patches.toSorted((left, right) => left.start - right.start);
   const parts: Uint8Array[] = [];
   let at = 0;
   for (const { start, end, text } of ordered) {
