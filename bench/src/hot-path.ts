@@ -40,7 +40,7 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
       streams: { type: 'string', default: '9000' },
       keys: { type: 'string', default: '1000000' },
       models: { type: 'string', default: '1000' },
-      records: { type: 'string', default: '1000000' },
+      records: { type: 'string', default: '200000' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });

@@ -70,3 +70,7 @@ function rounded(value: number): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
 }
+
+export function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { load } from '../bench-process.ts';
+import { sumOf } from '../figures.ts';
 import { startBare } from '../installation.ts';
 import { CpuClock } from '../cpu.ts';
 import type { LoadOrder } from '../load-order.ts';
@@ -124,10 +125,6 @@ export const door: Scene = async (stage) => {
       }
     }
 };
-
-function sumOf(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
 
 /** Commands that Redis ran, those inside functions and scripts included. */
 async function callsOf(redis: Redis): Promise<number> {
