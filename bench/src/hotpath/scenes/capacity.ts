@@ -43,7 +43,7 @@ export const backlog: Scene = async ({ subjects, sizes }) => {
       const before = await booked(database);
       await installation.tollgate.kill('control-plane', 'SIGTERM');
       const load = await installation.load({ seconds: 86_400, requestsMax: sizes.records });
-      // A node that keeps 200,000 finals which nobody has booked takes no further request.
+      // A node that keeps 200,000 finals that are not booked takes no further request.
       const requests = load.requests - sumOf(load.refused);
       await installation.restartControlPlane();
       const clock = installation.clock('control-plane', 'postgres');
