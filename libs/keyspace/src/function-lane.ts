@@ -91,8 +91,7 @@ export class FunctionLane {
     const { username, password, db, connectionName } = this.#server.options;
     const isNamed = username !== undefined && username !== null && username !== '';
     const greetings: Promise<unknown>[] = [];
-    if (password)
-      greetings.push(this.#send(['AUTH', ...(isNamed ? [username] : []), password]));
+    if (password) greetings.push(this.#send(['AUTH', ...(isNamed ? [username] : []), password]));
     if (db) greetings.push(this.#send(['SELECT', db]));
     greetings.push(this.#send(['CLIENT', 'SETNAME', `${connectionName ?? ''}:lane`]));
     await Promise.all(greetings);
