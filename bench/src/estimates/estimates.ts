@@ -15,7 +15,7 @@ const ENOUGH = 3;
 
 const deviations = (...values: number[]): readonly number[] => values;
 const PROMPT_DEVIATIONS = deviations(100, 3, 0.15, 150, 20, 0.5, 15, 0.3);
-const OUTPUT_DEVIATIONS = deviations(5, 0.1, 25);
+const OUTPUT_DEVIATIONS = deviations(5, 0.1, 25, 10);
 
 /** Prints what the calibration half of the recordings gives as coefficients, and the errors of those in use on the other half. */
 export async function benchEstimates(): Promise<void> {
@@ -38,7 +38,14 @@ function fitted(family: EstimateFamily, samples: readonly Recorded[]): string {
       : [],
   );
   const outputs = own.flatMap(({ output }): Sample[] =>
-    output ? [{ features: [1, output.textTokens, output.calls], tokens: output.tokens }] : [],
+    output
+      ? [
+          {
+            features: [1, output.textTokens, output.calls, output.arguments],
+            tokens: output.tokens,
+          },
+        ]
+      : [],
   );
   const prompt = rounded(fitCoefficients(prompts, priorsOf(NEUTRAL.prompt, PROMPT_DEVIATIONS)));
   const output = rounded(fitCoefficients(outputs, priorsOf(NEUTRAL.output, OUTPUT_DEVIATIONS)));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { PromptCounts } from '@tollgate/metering';
+import { ArgumentCounter, type OutputCounts, type PromptCounts } from '@tollgate/metering';
 import { countTokens } from '@tollgate/metering/token-counter';
 import {
   createExchange,
@@ -27,7 +27,7 @@ export interface Recorded {
     kind: 'text' | 'tools, images, documents';
   } | null;
   /** Null where the model thought without showing it, or tools of the provider wrote a part. */
-  output: { textTokens: number; calls: number; tokens: number } | null;
+  output: (OutputCounts & { tokens: number }) | null;
 }
 
 type Row = Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
   const request = row['request_file'];
   const isHidden = usage.reasoning > 0 && countTokens(text) < usage.reasoning / 2;
   const isProviders = /server_tool_use|_tool_result/.test(bytes.toString('utf8'));
-  const calls = answer.calls;
+  const { calls, args } = answer;
   return [
     {
       file,
@@ -79,7 +79,7 @@ function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
       output:
         isHidden || isProviders || usage.output === 0
           ? null
-          : { textTokens: countTokens(text), calls, tokens: usage.output },
+          : { textTokens: countTokens(text), calls, arguments: args, tokens: usage.output },
     },
   ];
 }
@@ -149,17 +149,30 @@ function answered(row: Row, protocol: Protocol, body: Buffer) {
   });
   let text = '';
   let calls = 0;
+  const counter = new ArgumentCounter();
   const sink: StreamSink = {
-    output: (piece) => void (text += piece),
-    call: () => void (calls += 1),
+    output: (piece) => {
+      text += piece;
+      if (calls > 0) counter.read(piece);
+    },
+    call: () => {
+      calls += 1;
+      counter.begin();
+    },
   };
   if (!isStream) {
     const reading = exchange.readJson(body);
     if (reading.kind === 'error' || !reading.usage) return null;
-    return { usage: reading.usage, text: reading.outputText, calls: reading.calls };
+    if (reading.calls > 0) counter.read(reading.outputText);
+    return {
+      usage: reading.usage,
+      text: reading.outputText,
+      calls: reading.calls,
+      args: counter.count,
+    };
   }
   const reader = exchange.openStream(sink);
   reader.push(body);
   reader.end();
-  return reader.usage ? { usage: reader.usage, text, calls } : null;
+  return reader.usage ? { usage: reader.usage, text, calls, args: counter.count } : null;
 }

@@ -53,8 +53,8 @@ export async function endingOfRun(
     plan: { bounds, besideTextTokens: 0 },
     exactTextTokens: promptTokensOf(soFar),
   });
-  tally.output(response.outputText);
   tally.called(response.calls);
+  tally.output(response.outputText);
   const counted = await tally.atEnd({ usage: response.usage, isFinal: true });
   if (counted.basis === 'reported') return { outcome, counted };
   const usage = usageOf(({ key }) => Math.max(counted.usage[key], soFar[key]));

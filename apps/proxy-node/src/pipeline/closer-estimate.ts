@@ -4,6 +4,7 @@ import {
   estimatePrompt,
   NEUTRAL,
   type EstimateFamily,
+  type OutputCounts,
 } from '@tollgate/metering';
 import { countTokensGently } from '@tollgate/metering/token-counter';
 import { promptParts, type PromptParts } from '@tollgate/protocols';
@@ -49,7 +50,7 @@ export class CloserEstimate {
     });
   }
 
-  outputTokens(textTokens: number, calls: number): number {
-    return estimateOutput(this.#family, { textTokens, calls });
+  outputTokens(counts: OutputCounts): number {
+    return estimateOutput(this.#family, counts);
   }
 }

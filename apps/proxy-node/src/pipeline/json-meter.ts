@@ -54,8 +54,8 @@ export class JsonMeter implements AnswerMeter {
       hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
       return this.#metered(reading.body, NOT_COUNTED_YET, firstTokenMs);
     }
-    this.#tally.output(reading.outputText);
     this.#tally.called(reading.calls);
+    this.#tally.output(reading.outputText);
     const counted = await this.#tally.atEnd(
       { usage: reading.usage, isFinal: true },
       0,

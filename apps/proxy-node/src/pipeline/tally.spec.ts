@@ -107,6 +107,22 @@ test('an incredible prompt figure does not take the output with it', async () =>
   });
 });
 
+test('without a report the arguments of a call are charged as the family counts them', async () => {
+  const outputOf = async (pieces: string[]): Promise<number> => {
+    const parts = { texts: [], tools: [], calls: [], messages: 1, images: [], pages: 0 };
+    const closer = new CloserEstimate(estimateFamily('claude-opus-5'), () => parts);
+    const tally = tallyOf({ closer });
+    tally.called(1);
+    for (const piece of pieces) tally.output(piece);
+    return (await tally.atEnd({ usage: null, isFinal: false }, 0, () => true)).usage.output;
+  };
+  const [none, two] = await Promise.all([
+    outputOf(['weather', '["a","b","c","d"]']),
+    outputOf(['weather', '{"a":"b"', ',"c":"d"}']),
+  ]);
+  expect(two - none).toBeGreaterThan(20);
+});
+
 test('without a report a known family is charged as its providers count, within the limit and only as far as the hold covers it', async () => {
   const tools = ['{"name":"weather","parameters":{"type":"object"}}'];
   const parts = { texts: ['hello'], tools, calls: [], messages: 1, images: [], pages: 0 };
@@ -114,8 +130,8 @@ test('without a report a known family is charged as its providers count, within 
   const missing = { usage: null, isFinal: false };
   const ended = (fits: () => boolean) => {
     const tally = tallyOf({ closer });
-    tally.output('weather{"city":"Berlin"}');
     tally.called(1);
+    tally.output('weather{"city":"Berlin"}');
     return tally.atEnd(missing, 0, fits);
   };
   const plain = (await ended(() => false)).usage;

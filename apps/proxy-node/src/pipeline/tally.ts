@@ -10,6 +10,7 @@ import {
   type TokenUsage,
 } from '@tollgate/contracts';
 import {
+  ArgumentCounter,
   estimateUsage,
   isOutputBelowText,
   isOutputWorthACount,
@@ -72,6 +73,7 @@ export class Tally {
   #textTokens: number | null;
   #isCountingPrompt = false;
   #calls = 0;
+  readonly #arguments = new ArgumentCounter();
   readonly #closer: CloserEstimate | null;
 
   /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
@@ -94,13 +96,15 @@ export class Tally {
     this.#closer = closer;
   }
 
-  /** So many more calls of tools were generated. */
+  /** So many more calls of tools are generated, whose text follows. */
   called(calls: number): void {
     this.#calls += calls;
+    this.#arguments.begin();
   }
 
   output(text: string): void {
     this.#output.push(text);
+    if (this.#calls > 0 && this.#closer) this.#arguments.read(text);
     this.#outputChars += text.length;
   }
 
@@ -212,7 +216,8 @@ export class Tally {
     const seen = this.#output.finish();
     const unseen = outputTokensOf(plain) - seen;
     const limit = Math.max(this.#bounds.outputTokens, seen);
-    const counted = Math.min(this.#closer.outputTokens(seen, this.#calls) + unseen, limit);
+    const counts = { textTokens: seen, calls: this.#calls, arguments: this.#arguments.count };
+    const counted = Math.min(this.#closer.outputTokens(counts) + unseen, limit);
     return { ...plain, input, ...textOutput(counted, unseen) };
   }
 

@@ -4,8 +4,8 @@ export interface EstimateFamily {
   pattern: RegExp;
   /** Of a prompt: base, each message, text, the prompt that tools add, each tool, definitions, each call in the history, names and arguments of calls. */
   prompt: readonly [number, number, number, number, number, number, number, number];
-  /** Of an answer: base, text, each call. */
-  output: readonly [number, number, number];
+  /** Of an answer: base, text, each call, each of its arguments. */
+  output: readonly [number, number, number, number];
   image: 'area' | 'tiles' | 'patches' | 'blocks';
   /** Each page of a document. */
   page: number;
@@ -16,7 +16,7 @@ export const NEUTRAL: EstimateFamily = {
   name: 'other',
   pattern: /(?:)/,
   prompt: [3, 4, 1, 60, 20, 1, 15, 1],
-  output: [0, 1, 0],
+  output: [0, 1, 0, 0],
   image: 'area',
   page: 1_500,
 };
@@ -27,7 +27,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'claude',
     pattern: /claude/i,
     prompt: [28.77, 5.51, 1.04, 457.12, 27.06, 1.55, 28.74, 1.05],
-    output: [19.02, 1.02, 18.6],
+    output: [7.79, 1.08, 19.46, 14.65],
     image: 'area',
     page: 2_500,
   },
@@ -35,7 +35,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'gpt-oss',
     pattern: /gpt-oss/i,
     prompt: [62.23, 5.09, 0.95, 20.24, 6.63, 0.57, 18.91, 1.05],
-    output: [8.17, 0.98, 16.83],
+    output: [7.56, 0.99, 10.73, 3.66],
     image: 'tiles',
     page: 1_500,
   },
@@ -43,7 +43,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'openai',
     pattern: /(?:^|[/.])(?:gpt-|o\d|chatgpt-)/i,
     prompt: [3, 4, 1, 60, 20, 1, 15, 1],
-    output: [0, 1, 0],
+    output: [0, 1, 0, 0],
     image: 'tiles',
     page: 1_500,
   },
@@ -51,7 +51,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'mistral',
     pattern: /mistral|ministral|pixtral|voxtral|magistral|codestral|devstral/i,
     prompt: [12.84, 4.1, 1, 26.99, 19.41, 0.97, 15.77, 1],
-    output: [7.24, 1.02, 1.47],
+    output: [7.24, 1.02, 0.9, 0.29],
     image: 'patches',
     page: 1_500,
   },
@@ -59,7 +59,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'deepseek',
     pattern: /deepseek/i,
     prompt: [1.88, 2.3, 0.97, 205.34, 22.58, 1.07, 15, 1],
-    output: [-0.21, 1.03, 17.52],
+    output: [-0.21, 1.03, 17.52, 0],
     image: 'area',
     page: 1_500,
   },
@@ -67,7 +67,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'qwen',
     pattern: /qwen|qwq/i,
     prompt: [2.92, 5.04, 1.02, 148.61, 21.58, 0.6, -4.44, 0.88],
-    output: [6.07, 1.02, 13.21],
+    output: [6.08, 1.02, 13.56, -0.17],
     image: 'patches',
     page: 1_500,
   },
@@ -75,7 +75,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'grok',
     pattern: /grok/i,
     prompt: [-3.63, 3.88, 0.97, 125.82, 21.17, 1.02, 17.63, 1.01],
-    output: [0.23, 0.98, 11.97],
+    output: [0.23, 0.98, 11.97, 0],
     image: 'blocks',
     page: 1_500,
   },
@@ -83,7 +83,7 @@ export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
     name: 'sonar',
     pattern: /sonar/i,
     prompt: [0, 4, 1, 60, 20, 1, 15, 1],
-    output: [-0.07, 1, 0],
+    output: [-0.07, 1, 0, 0],
     image: 'area',
     page: 1_500,
   },

@@ -63,11 +63,12 @@ describe('an estimate', () => {
         fc.nat(1_000_000),
         fc.nat(50),
         (family, textTokens, calls) => {
-          expect(estimateOutput(family, { textTokens, calls })).toBeGreaterThanOrEqual(textTokens);
+          const counts = { textTokens, calls, arguments: 3 * calls };
+          expect(estimateOutput(family, counts)).toBeGreaterThanOrEqual(textTokens);
         },
       ),
     );
     for (const family of ESTIMATE_FAMILIES)
-      expect(estimateOutput(family, { textTokens: 0, calls: 0 })).toBe(0);
+      expect(estimateOutput(family, { textTokens: 0, calls: 0, arguments: 0 })).toBe(0);
   });
 });

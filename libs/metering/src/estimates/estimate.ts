@@ -21,6 +21,8 @@ export interface OutputCounts {
   /** All that was generated: text, shown thinking, names and arguments of calls. */
   textTokens: number;
   calls: number;
+  /** Of all calls. */
+  arguments: number;
 }
 
 /** The family whose coefficients hold for a model of this name; neutral ones where none is known. */
@@ -48,11 +50,12 @@ export function estimatePrompt(family: EstimateFamily, counts: PromptCounts): nu
 /** Output tokens as the providers of a family count them; never fewer than were seen. */
 export function estimateOutput(
   family: EstimateFamily,
-  { textTokens, calls }: OutputCounts,
+  { textTokens, calls, arguments: args }: OutputCounts,
 ): number {
   if (textTokens === 0 && calls === 0) return 0;
-  const [base, text, call] = family.output;
-  return Math.max(textTokens, Math.round(base + text * textTokens + call * calls));
+  const [base, text, call, argument] = family.output;
+  const tokens = base + text * textTokens + call * calls + argument * args;
+  return Math.max(textTokens, Math.round(tokens));
 }
 
 /** Where an image is elsewhere, one of common size is taken. */
