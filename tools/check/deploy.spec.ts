@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -37,6 +37,12 @@ function named(name: string): z.infer<typeof service> {
   return service.parse(compose.services[name]);
 }
 
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'tollgate-deploy-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 /** Values as an operator's file would give them. */
 function filledIn(environment: Record<string, string>): Record<string, string> {
   const secret = (name: string): string => createHash('sha256').update(name).digest('base64url');
@@ -49,7 +55,7 @@ function filledIn(environment: Record<string, string>): Record<string, string> {
   return Object.fromEntries(filled.filter(([, text]) => text !== '')) as Record<string, string>;
 }
 
-test('runs the control plane, two nodes or more, PostgreSQL, Redis and a front door, each with a health check', () => {
+test('the compose file runs the control plane, two nodes or more, PostgreSQL, Redis and a front door, each with a health check', () => {
   expect(Object.keys(compose.services)).toEqual(
     expect.arrayContaining([
       'control-plane',
@@ -143,15 +149,14 @@ test('asks the operator for every value that compose needs, and for no other', (
   expect([...asked].sort()).toEqual([...used].sort());
 });
 
-test('keeps Redis from forgetting: append-only, never evicting, torn files cut before the start', () => {
+test('Redis of the compose file forgets nothing: append-only, never evicting, torn files cut before the start', () => {
   expect(named('redis').command).toEqual(['sh', '/start.sh']);
   const start = read('deploy/redis/start.sh');
   for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'redis-check-aof --fix'])
     expect(start).toContain(setting);
 });
 
-test('gives Redis the users of every other installation, with the passwords the apps use', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-deploy-'));
+test('Redis of the compose file has the users of every other installation, with the passwords the apps use', () => {
   const stub = path.join(folder, 'redis-server');
   writeFileSync(stub, `#!/bin/sh\ncat > '${folder}/redis.conf'\n`, { mode: 0o755 });
   const environment = filledIn(named('redis').environment);
@@ -183,7 +188,7 @@ test('gives Redis the users of every other installation, with the passwords the 
   expect(() => start({ REDIS_NODE_PASSWORD: 'x +@all' })).toThrow('REDIS_NODE_PASSWORD');
 });
 
-test('streams through the front door without buffering', () => {
+test('the front door streams without buffering', () => {
   expect(read('deploy/caddy/Caddyfile')).toContain('flush_interval -1');
 });
 
@@ -197,7 +202,7 @@ test('the image of the control plane contains the console it serves', () => {
   );
 });
 
-test('pins every image, to the Node and pnpm the bootstrap pins, and runs the apps as an unprivileged user', () => {
+test('every image is pinned, to the Node and pnpm that the bootstrap pins, and runs the apps as an unprivileged user', () => {
   const images = [
     ...services.filter(([, { build }]) => !build).map(([, { image }]) => image),
     ...[...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image as string),
@@ -245,7 +250,7 @@ test('chart and images have the version of the packages', () => {
   });
 });
 
-test('has shell scripts that a shell can read', () => {
+test('a shell can read every shell script', () => {
   for (const script of [
     'deploy/pack.sh',
     'deploy/build-image.sh',

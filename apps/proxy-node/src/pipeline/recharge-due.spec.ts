@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
@@ -32,6 +31,20 @@ const ask = (model: { name: string }, output = 200, path = '/v1/chat/completions
     max_tokens: output,
     messages: [{ role: 'user', content: 'hello' }],
   });
+/** How many requests wait for a purchase, by the node's dump. */
+const waiting = async (): Promise<number> => {
+  const requestId = crypto.randomUUID();
+  const page = { table: null, page: 1, page_size: 1 };
+  await node.fleet.announce({ kind: 'dump', node: null, request_id: requestId, ...page });
+  let entries = -1;
+  await until(async () => {
+    const [dump] = await node.fleet.readDumps(requestId, [{ name: 'node-test', worker: 0 }]);
+    entries = dump?.tables.find(({ table }) => table === 'recharge_waits')?.entries ?? -1;
+    return entries >= 0;
+  });
+  return entries;
+};
+const someoneWaits = () => until(async () => (await waiting()) === 1);
 const limitsSent = (): unknown[] =>
   upstream.requests.map(({ body }) => (JSON.parse(body) as { max_tokens: unknown }).max_tokens);
 
@@ -39,17 +52,17 @@ test('a request that a due purchase covers waits for it and is served, its outpu
   const model = await modelWith(50);
   await node.arm(model, { threshold: 100, amount: 5_000 });
   const served = ask(model, 1_000);
-  await delay(100);
+  await someoneWaits();
   await node.credit(model, 2, 5_000);
   expect((await served).status).toBe(200);
   expect(limitsSent().at(-1)).toBe(1_000);
 });
 
-test('so does one whose output alone would have been shortened', async () => {
+test('a request whose output alone would be shortened waits for a due purchase too', async () => {
   const model = await modelWith(PROMPT_MAX + 50);
   await node.arm(model, { threshold: PROMPT_MAX + 50, amount: 5_000 });
   const served = ask(model, 1_000);
-  await delay(100);
+  await someoneWaits();
   await node.credit(model, 2, 5_000);
   expect((await served).status).toBe(200);
   expect(limitsSent().at(-1)).toBe(1_000);
@@ -58,29 +71,32 @@ test('so does one whose output alone would have been shortened', async () => {
 test.each([
   ['/v1/chat/completions', { error: { type: 'rate_limit_error', code: 'recharge_pending' } }],
   ['/v1/messages', { type: 'error', error: { type: 'rate_limit_error' } }],
-])('after the wait it is 429 with Retry-After 1, to be repeated: %s', async (path, shape) => {
-  const model = await modelWith(0);
-  await node.arm(model, { threshold: 0, amount: 5_000 });
-  const startedMs = performance.now();
-  const answer = await ask(model, 200, path);
-  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(WAIT_MS - 20);
-  expect(answer.status).toBe(429);
-  expect([answer.headers.get('retry-after'), answer.headers.get('x-should-retry')]).toEqual([
-    '1',
-    'true',
-  ]);
-  expect(await answer.json()).toMatchObject(shape);
-});
+])(
+  'after the wait a request to %s is answered 429 with Retry-After 1, to be repeated',
+  async (path, shape) => {
+    const model = await modelWith(0);
+    await node.arm(model, { threshold: 0, amount: 5_000 });
+    const startedMs = performance.now();
+    const answer = await ask(model, 200, path);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(WAIT_MS - 20);
+    expect(answer.status).toBe(429);
+    expect([answer.headers.get('retry-after'), answer.headers.get('x-should-retry')]).toEqual([
+      '1',
+      'true',
+    ]);
+    expect(await answer.json()).toMatchObject(shape);
+  },
+);
 
 test('when the wallet cannot pay, the request that waits is refused at once', async () => {
   const model = await modelWith(0);
   await node.arm(model, { threshold: 0, amount: 5_000 });
-  const startedMs = performance.now();
   const refused = ask(model);
-  await delay(100);
+  await someoneWaits();
+  const disarmedMs = performance.now();
   await node.arm(model);
   expect(await (await refused).json()).toMatchObject({ error: { code: 'insufficient_quota' } });
-  expect(performance.now() - startedMs).toBeLessThan(WAIT_MS / 2);
+  expect(performance.now() - disarmedMs).toBeLessThan(WAIT_MS / 2);
 });
 
 test('an output is shortened where no purchase is due, and where a due one does not bring all of it', async () => {
@@ -98,18 +114,6 @@ test('an output is shortened where no purchase is due, and where a due one does 
 test('a client that leaves ends its wait', async () => {
   const model = await modelWith(0);
   await node.arm(model, { threshold: 0, amount: 5_000 });
-  const waiting = async (): Promise<number> => {
-    const requestId = crypto.randomUUID();
-    const page = { table: null, page: 1, page_size: 1 };
-    await node.fleet.announce({ kind: 'dump', node: null, request_id: requestId, ...page });
-    let entries = -1;
-    await until(async () => {
-      const [dump] = await node.fleet.readDumps(requestId, [{ name: 'node-test', worker: 0 }]);
-      entries = dump?.tables.find(({ table }) => table === 'recharge_waits')?.entries ?? -1;
-      return entries >= 0;
-    });
-    return entries;
-  };
   const leaving = new AbortController();
   const gone = globalThis
     .fetch(`${node.url}/v1/chat/completions`, {
@@ -119,7 +123,7 @@ test('a client that leaves ends its wait', async () => {
       signal: leaving.signal,
     })
     .catch(() => 'gone');
-  await until(async () => (await waiting()) === 1);
+  await someoneWaits();
   const leftMs = performance.now();
   leaving.abort();
   expect(await gone).toBe('gone');

@@ -86,18 +86,27 @@ describe('RequestRecorder', () => {
     });
     const handle = node.open(hold);
     let output = 0;
-    handle.count(() => usageOf(0, output));
+    let looks = 0;
+    handle.count(() => {
+      looks += 1;
+      return usageOf(0, output);
+    });
+    /** Until a checkpoint has counted this output and has been decided. */
+    const checkpoint = async (): Promise<void> => {
+      const before = looks;
+      await eventually('checkpoints have counted it', () => looks >= before + 3);
+    };
     const stops: string[] = [];
     handle.onStop((reason) => stops.push(reason));
     output = 300;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await checkpoint();
     expect((await balance())?.held).toBe(1_000);
     output = 400;
     await eventually('the hold grew by a slice', async () => (await balance())?.held === 1_500);
     output = 700;
     await eventually('the hold grew to its bound', async () => (await balance())?.held === 1_800);
     output = 899;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await checkpoint();
     expect(stops).toEqual([]);
     await handle.settle(finalOf(hold, usageOf(0, 899)));
     await eventually('it is settled', async () => (await balance())?.held === 0);
