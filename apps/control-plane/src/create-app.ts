@@ -1,5 +1,5 @@
 import { NestFactory } from '@nestjs/core';
-import { refuseUnclearFraming } from '@tollgate/contracts';
+import { endConnectionsOnClose, refuseUnclearFraming } from '@tollgate/contracts';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import express from 'express';
 import type { Tracing } from '@tollgate/tracing';
@@ -46,6 +46,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
     abortOnError: false,
   });
   refuseUnclearFraming(app.getHttpServer());
+  endConnectionsOnClose(app.getHttpServer());
   app.set('trust proxy', config.TRUSTED_PROXIES.length > 0 ? config.TRUSTED_PROXIES : false);
   app.set('query parser', 'simple');
   app.disable('x-powered-by');

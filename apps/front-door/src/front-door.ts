@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { parseRanges, refuseUnclearFraming } from '@tollgate/contracts';
+import { endConnectionsOnClose, parseRanges, refuseUnclearFraming } from '@tollgate/contracts';
 import type { Config } from './config.ts';
 import { createForward, NeverConnected, type Forward } from './forward.ts';
 import { NodePool, type ProxyNode } from './node-pool.ts';
@@ -59,6 +59,7 @@ export function createFrontDoor(
     },
   );
   refuseUnclearFraming(server);
+  endConnectionsOnClose(server);
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
 }
 

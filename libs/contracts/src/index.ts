@@ -12,6 +12,7 @@ export * from './outbound-address.ts';
 export * from './premium.ts';
 export * from './sealed-id.ts';
 export * from './sealed-secret.ts';
+export * from './closing-connections.ts';
 export * from './request-framing.ts';
 export * from './secret-text.ts';
 export * from './telemetry.ts';
