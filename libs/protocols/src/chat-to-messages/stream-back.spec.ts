@@ -1,40 +1,18 @@
 import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { drive, exchangeOf, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
-import type { Exchange } from '../exchange.ts';
-
-const ASK = { model: 'alias', stream: true, messages: [{ role: 'user', content: 'hi' }] };
-const plain = (): Exchange => exchangeOf('chat', 'anthropic', ASK);
-const withUsage = (): Exchange =>
-  exchangeOf('chat', 'anthropic', { ...ASK, stream_options: { include_usage: true } });
-
-const event = (type: string, rest = ''): string =>
-  `event: ${type}\ndata: {"type":"${type}"${rest}}\n\n`;
-const START = event(
-  'message_start',
-  ',"message":{"id":"msg_1","model":"claude","content":[],"usage":{"input_tokens":5,"cache_read_input_tokens":3,"output_tokens":1}}',
-);
-const open = (index: number, block: string): string =>
-  event('content_block_start', `,"index":${index},"content_block":${block}`);
-const delta = (index: number, inner: string): string =>
-  event('content_block_delta', `,"index":${index},"delta":${inner}`);
-const close = (index: number): string => event('content_block_stop', `,"index":${index}`);
-const end = (reason: string, more = ''): string =>
-  event(
-    'message_delta',
-    `,"delta":{"stop_reason":"${reason}","stop_sequence":null${more}},"usage":{"output_tokens":9}`,
-  ) + event('message_stop');
-
-const TEXT =
-  open(0, '{"type":"text","text":""}') +
-  event('ping') +
-  delta(0, '{"type":"text_delta","text":"hel"}') +
-  delta(0, '{"type":"text_delta","text":"lo"}') +
-  close(0);
-const deltas = (text: string): unknown[] =>
-  jsonEvents(text).flatMap(({ choices }) =>
-    choices.map(({ delta: said }: { delta: unknown }) => said),
-  );
+import { drive, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
+import {
+  plain,
+  withUsage,
+  event,
+  START,
+  open,
+  delta,
+  close,
+  end,
+  TEXT,
+  deltas,
+} from '../../test/message-pieces.ts';
 
 describe('messages -> chat stream', () => {
   test('text: a role first, then content, a finish and [DONE]; no named event', () => {
@@ -245,64 +223,5 @@ describe('messages -> chat stream', () => {
       { usage: { prompt_tokens: 8 } },
     ]);
     expect(wireEvents(text).at(-1)?.data).toBe('[DONE]');
-  });
-});
-
-describe('messages -> chat JSON', () => {
-  test('text, thinking, tools, stop reason and usage', () => {
-    const message = {
-      id: 'msg_1',
-      type: 'message',
-      model: 'claude',
-      content: [
-        { type: 'thinking', thinking: 'hm', signature: 's' },
-        { type: 'text', text: 'a' },
-        { type: 'server_tool_use', id: 's', name: 'w', input: {} },
-        { type: 'text', text: 'b' },
-        { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } },
-      ],
-      stop_reason: 'tool_use',
-      usage: {
-        input_tokens: 1,
-        cache_creation_input_tokens: 2,
-        cache_read_input_tokens: 3,
-        output_tokens: 4,
-      },
-    };
-    const reading = plain().readJson(Buffer.from(JSON.stringify(message)));
-    if (reading.kind !== 'answer') throw new Error('no answer');
-    expect(JSON.parse(Buffer.from(reading.body).toString())).toEqual({
-      id: `chatcmpl-${RID.replaceAll('-', '')}`,
-      object: 'chat.completion',
-      created: Math.floor(0x0193478e7c00 / 1000),
-      model: 'alias',
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: 'assistant',
-            content: 'ab',
-            refusal: null,
-            reasoning_content: 'hm',
-            tool_calls: [
-              { id: 't', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
-            ],
-          },
-          logprobs: null,
-          finish_reason: 'tool_calls',
-        },
-      ],
-      usage: {
-        prompt_tokens: 6,
-        completion_tokens: 4,
-        total_tokens: 10,
-        prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
-        completion_tokens_details: { reasoning_tokens: 0 },
-      },
-    });
-    expect(reading).toMatchObject({
-      usage: { input: 1, cacheWrite: 2, cacheRead: 3, output: 4 },
-      outputText: 'hmaw{}bf{"x":1}',
-    });
   });
 });
