@@ -183,6 +183,18 @@ describe('planHold', () => {
     });
   });
 
+  test('a compaction, whose upstream is given no limit, is held for to its end or not asked for', () => {
+    const compaction = ask({ isCompaction: true, outputLimit: Number.MAX_SAFE_INTEGER });
+    const model = { ...CHAT, context_window: 10_000 };
+    expect(planHold({ ask: compaction, model, price: PLAIN })).toMatchObject({
+      wantTokens: 132 + 10_000,
+      minTokens: 132 + 10_000,
+    });
+    expect(
+      planHold({ ask: compaction, model: { ...model, max_output_tokens: 500 }, price: PLAIN }),
+    ).toMatchObject({ minTokens: 132 + 500 });
+  });
+
   test('a request without a limit gets the default of its model', () => {
     const model = { ...CHAT, default_output_tokens: 700 };
     expect(planHold({ ask: ask(), model, price: PLAIN }).outputLimit).toBe(700);

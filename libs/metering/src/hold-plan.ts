@@ -18,6 +18,8 @@ export interface HoldFacts {
   isStream: boolean;
   /** The answer goes on without its caller: nothing can end it when a hold is used up. */
   isBackground?: boolean;
+  /** The upstream is given no limit: the answer may be as long as the model can make it. */
+  isCompaction?: boolean;
   /** The client's own limit; null when it gave none. */
   outputLimit: number | null;
   /** `n`. */
@@ -100,11 +102,9 @@ export function planHold(request: HoldRequest): HoldPlan {
   const boundTokens = chargedCeil(promptMicros + outputMicros(outputTokens));
   return {
     wantTokens: isHeldWhole(ask) ? boundTokens : chargedCeil(promptMicros + outputMicros(slice)),
-    // An upstream that overruns its limits ignores a lowered one too: its JSON answers are held for in full or not asked for.
-    minTokens:
-      overrun && isHeldWhole(ask)
-        ? boundTokens
-        : chargedCeil(promptMicros + outputMicros(firstTokens)),
+    minTokens: isLimitKept(request)
+      ? chargedCeil(promptMicros + outputMicros(firstTokens))
+      : boundTokens,
     outputLimit,
     promptBound: chargedCeil(promptMicros),
     besideTextTokens: saturate(larger(promptTokens - textTokensOf(request), 0n)),
@@ -124,6 +124,11 @@ export function planHold(request: HoldRequest): HoldPlan {
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
     },
   };
+}
+
+/** Whether a lowered limit bounds the answer. A compaction is given none, and an upstream that overruns its limits ignores one: such JSON answers are held for in full or not asked for. */
+function isLimitKept({ ask, overrun = null }: HoldRequest): boolean {
+  return ask.isCompaction !== true && (overrun === null || !isHeldWhole(ask));
 }
 
 /** A stream grows its hold as it goes on; any other answer is held for to its end before it is asked for. */
@@ -226,9 +231,11 @@ function besideTextOf({ ask: { prompt }, model }: HoldRequest): bigint {
 
 function outputLimitOf({ ask, model }: HoldRequest): number {
   if (model.kind === 'embedding') return 0;
+  // No answer is longer than the window; one without a limit of its own is bounded by nothing else.
+  const longest = ask.isCompaction === true ? model.context_window : null;
   return Math.min(
     ask.outputLimit ?? model.default_output_tokens ?? OUTPUT_LIMIT_DEFAULT,
-    model.max_output_tokens ?? Number.MAX_SAFE_INTEGER,
+    model.max_output_tokens ?? longest ?? Number.MAX_SAFE_INTEGER,
   );
 }
 

@@ -310,6 +310,18 @@ test('a compaction is charged as a response, without a limit of its own', async 
   expect((await post({ model: translated.name })).body.error.code).toBe('unsupported_endpoint');
 });
 
+test('a compaction that the balance cannot pay to its end is not asked for', async () => {
+  const poor = await node.addModel(
+    [{ baseUrl, overrides: { endpoints: ['responses' as const] } }],
+    { context_window: 10_000 },
+    4_000,
+  );
+  const path = '/v1/responses/compact';
+  const { status, body } = await call('POST', path, { body: { model: poor.name, input: 'much' } });
+  expect([status, body.error.code]).toEqual([429, 'insufficient_quota']);
+  expect(await node.settledBalance(poor)).toBe(4_000);
+});
+
 describe('what is refused by name', () => {
   test('templates of the account of the provider', async () => {
     expect(await ask({ prompt: { id: 'pmpt_1' } })).toMatchObject({
