@@ -7,6 +7,7 @@ export function messageText(block: JsonRecord): string {
   if (type.endsWith('tool_use'))
     return (text(block['name']) ?? '') + JSON.stringify(block['input'] ?? {});
   if (type === 'text') return text(block['text']) ?? '';
+  if (type === 'compaction') return text(block['content']) ?? '';
   return type === 'thinking' ? (text(block['thinking']) ?? '') : '';
 }
 

@@ -3,6 +3,7 @@ import type { StreamSink } from '../../exchange.ts';
 import { isRecord, record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
+import { knownOrOther } from '../../usage/other-text.ts';
 import { mergeMessagesUsage, readMessagesUsage } from './messages-usage.ts';
 
 /** Reads along a messages stream: usage, generated text, whether it finished. Changes nothing. */
@@ -67,6 +68,9 @@ function wholeInput(block: JsonRecord): string {
   return Object.keys(input).length === 0 ? '' : JSON.stringify(input);
 }
 
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json']);
+
 function deltaText(delta: JsonRecord): string {
-  return text(delta['text']) ?? text(delta['thinking']) ?? text(delta['partial_json']) ?? '';
+  const known = text(delta['text']) ?? text(delta['thinking']) ?? text(delta['partial_json']) ?? '';
+  return knownOrOther(known, delta, KNOWN_MEMBERS);
 }

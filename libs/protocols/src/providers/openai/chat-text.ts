@@ -1,5 +1,6 @@
 import { list, nonEmpty, record, records, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
+import { knownOrOther } from '../../usage/other-text.ts';
 
 /** Text and thinking of a chat message or delta, whatever the vendor calls them. */
 export interface ChatText {
@@ -35,8 +36,22 @@ function thinkingText(value: unknown): string {
   );
 }
 
-/** Everything a message or delta generated: what is counted when the upstream reports no usage. */
+/** Members that `knownText` reads. */
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
+  'content',
+  'function_call',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'tool_calls',
+]);
+
+/** Everything a message or delta generated: what a stream's hold must cover, and what is counted when the upstream reports no usage. */
 export function generatedText(message: JsonRecord): string {
+  return knownOrOther(knownText(message), message, KNOWN_MEMBERS);
+}
+
+function knownText(message: JsonRecord): string {
   const { text: answer, thinking } = chatText(message);
   const calls = records(message['tool_calls']).map((call) =>
     callText(record(call['function']), record(call['custom'])),
