@@ -17,6 +17,10 @@ const EVERYWHERE: FieldTable = {
   api_key: 'routing',
   api_type: 'routing',
   api_version: 'routing',
+  aws_access_key_id: 'routing',
+  aws_bedrock_runtime_endpoint: 'routing',
+  aws_region_name: 'routing',
+  aws_secret_access_key: 'routing',
   base_url: 'routing',
   content_policy_fallbacks: 'routing',
   context_window_fallbacks: 'routing',
@@ -25,12 +29,25 @@ const EVERYWHERE: FieldTable = {
   extra_headers: 'routing',
   extra_query: 'routing',
   fallbacks: 'routing',
+  headers: 'routing',
+  litellm_credential_name: 'routing',
   litellm_params: 'routing',
   model_list: 'routing',
   models: 'routing',
+  num_retries: 'routing',
+  preset: 'routing',
+  prompt_id: 'routing',
   provider: 'routing',
+  provider_specific_header: 'routing',
   route: 'routing',
   user_config: 'routing',
+  vertex_credentials: 'routing',
+  vertex_location: 'routing',
+  vertex_project: 'routing',
+
+  // Would take the granted limit out of the request again.
+  additional_drop_params: 'routing',
+  drop_params: 'routing',
 
   additional_model_request_fields: 'envelope',
   additionalModelRequestFields: 'envelope',
@@ -84,6 +101,11 @@ const CHAT: FieldTable = {
   web_search_options: 'server_tools',
   mcp_servers: 'server_tools',
   plugins: 'server_tools',
+  // Azure, xAI, Qwen, Cohere: what the provider finds is read as prompt.
+  connectors: 'server_tools',
+  data_sources: 'server_tools',
+  enable_search: 'server_tools',
+  search_parameters: 'server_tools',
   audio: 'setting',
   enable_thinking: 'setting',
   frequency_penalty: 'setting',
@@ -260,8 +282,12 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
 
 /** Server tools that are asked for by a field of their own -> the name they are priced by. */
 export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
+  connectors: 'connectors',
+  data_sources: 'data_sources',
+  enable_search: 'web_search',
   mcp_servers: 'mcp',
   plugins: 'plugins',
+  search_parameters: 'web_search',
   web_search_options: 'web_search',
 };
 

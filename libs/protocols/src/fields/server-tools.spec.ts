@@ -63,3 +63,26 @@ describe('a tool that the provider runs is found wherever a request offers it', 
       expect(serverTools({ ...body })).toEqual([]);
   });
 });
+
+describe('a tool of the provider that no type names is found', () => {
+  test.each<[string, object, string]>([
+    ['by a member, without a type', { tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
+    ['by any member, where nothing is defined', { tools: [{ new: {} }] }, 'tools[0].new'],
+    [
+      'by a member beside a definition',
+      { tools: [{ type: 'function', function: {}, URL_CONTEXT: {} }] },
+      'tools[0].URL_CONTEXT',
+    ],
+    ['by a field', { search_parameters: { mode: 'on' } }, 'search_parameters'],
+    ['by a field that is switched on', { enable_search: true }, 'enable_search'],
+    ['by the data it reads', { data_sources: [{ type: 'azure_search' }] }, 'data_sources'],
+  ])('%s', (_, body, param) =>
+    expect(serverTools({ ...body }).map((tool) => tool.param)).toEqual([param]),
+  );
+
+  test.each<[string, object]>([
+    ['a function without a type', { tools: [{ function: { name: 'f' } }] }],
+    ['a tool of the messages protocol', { tools: [{ name: 'f', input_schema: {} }] }],
+    ['a field that is switched off', { enable_search: false, plugins: [] }],
+  ])('and none where there is none: %s', (_, body) => expect(serverTools({ ...body })).toEqual([]));
+});

@@ -1,8 +1,9 @@
-import { isRecord, list, record } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { declaredTools } from './declared-tools.ts';
 import { CLIENT_TOOL_TYPES, SERVER_TOOL_FIELDS, SERVER_TOOL_USES_MAX } from './field-tables.ts';
 import { fieldName } from './field-name.ts';
+import { foldName } from './fold-name.ts';
 import type { ServerTool } from './found-field.ts';
 
 const VERSION = /(?:_\d+)+$/;
@@ -11,7 +12,9 @@ const PRICED_AS: Readonly<Record<string, string>> = { mcp_toolset: 'mcp' };
 
 /** Each may add input that no byte of the request bounds, and costs what the provider asks for it. */
 export function serverTools(body: JsonRecord): ServerTool[] {
-  const declared = declaredTools(body).flatMap(({ tool, path }): ServerTool[] => {
+  const tools = declaredTools(body);
+  const members = tools.flatMap(({ tool, path }) => byMember(tool, path));
+  const declared = tools.flatMap(({ tool, path }): ServerTool[] => {
     const { type, max_uses: max } = tool;
     const name = typeof type === 'string' ? type.replace(VERSION, '') : null;
     if (name === null || CLIENT_TOOL_TYPES.has(name) || isLocalShell(name, tool)) return [];
@@ -24,13 +27,42 @@ export function serverTools(body: JsonRecord): ServerTool[] {
       },
     ];
   });
-  const asked = Object.entries(SERVER_TOOL_FIELDS).filter(
-    ([field]) => isRecord(body[field]) || list(body[field]).length > 0,
-  );
+  const asked = Object.entries(SERVER_TOOL_FIELDS).filter(([field]) => isAsked(body[field]));
   return [
     ...declared,
+    ...members,
     ...asked.map(([param, name]) => ({ name, param, uses: SERVER_TOOL_USES_MAX })),
   ];
+}
+
+function isAsked(value: unknown): boolean {
+  return isRecord(value) || list(value).length > 0 || value === true;
+}
+
+/** Tools of Google, folded; a gateway reads them beside whatever else a tool says: https://ai.google.dev/api/caching#Tool */
+const TOOL_MEMBERS: ReadonlySet<string> = new Set([
+  'code_execution',
+  'codeexecution',
+  'computeruse',
+  'enterprisewebsearch',
+  'google_maps',
+  'google_search',
+  'google_search_retrieval',
+  'googlemaps',
+  'googlesearch',
+  'googlesearchretrieval',
+  'url_context',
+  'urlcontext',
+]);
+
+/** A tool without a type that defines nothing of the client's is one that its members name. */
+function byMember(tool: JsonRecord, path: readonly string[]): ServerTool[] {
+  const isDefined =
+    [tool['type'], tool['name']].some((value) => nonEmpty(value) !== null) ||
+    isRecord(tool['function']);
+  return Object.keys(tool)
+    .filter((member) => !isDefined || TOOL_MEMBERS.has(foldName(member)))
+    .map((name) => ({ name, param: fieldName([...path, name]), uses: SERVER_TOOL_USES_MAX }));
 }
 
 /** The client runs its commands; without that word the provider does. */
