@@ -22,6 +22,7 @@ const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
       imageCount: fc.nat(5),
       unboundedInputs: fc.nat(3),
       serverToolUses: fc.nat(2),
+      compactions: fc.nat(1),
       otherBytes: fc.nat(100),
       predictedBytes: fc.nat(100),
     }),
@@ -155,6 +156,15 @@ describe('planHold', () => {
     expect(held({ unboundedInputs: 1 })).toBe(200_000);
     expect(held({ unboundedInputs: 5 })).toBe(200_000);
     expect(held({ serverToolUses: 3 })).toBe(800_000);
+  });
+
+  test('holds the prompt once more where the provider may shorten the conversation first', () => {
+    const model = { ...CHAT, context_window: 10_000 };
+    const prompt = { ...PROMPT, compactions: 1 };
+    expect(planHold({ ask: ask({ prompt }), model, price: PLAIN })).toMatchObject({
+      promptBound: 264,
+      bounds: { promptTokens: 264, contextTokens: 20_000 },
+    });
   });
 
   test('knows whether a prompt can be bounded at all', () => {

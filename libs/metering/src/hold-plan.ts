@@ -37,6 +37,8 @@ export interface PromptSize {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input. */
   serverToolUses: number;
+  /** How often the provider may shorten the conversation first: each reads all of it once more. */
+  compactions?: number;
   /** Bytes beside the text, each at most a token. */
   otherBytes: number;
   /** Bytes beside the text that may be billed as output, each at most a token. */
@@ -118,7 +120,7 @@ export function planHold(request: HoldRequest): HoldPlan {
       contextTokens:
         model.context_window === null
           ? null
-          : saturate(BigInt(model.context_window) * BigInt(1 + ask.prompt.serverToolUses)),
+          : saturate(BigInt(model.context_window) * roundsOf(ask.prompt)),
       readsMore: model.reads_more_than_sent ?? false,
       promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
@@ -159,7 +161,7 @@ export function affordableText(request: HoldRequest, chargedTokens: number): num
     BigInt(outputLimitOf(request)) * BigInt(ask.choices),
   );
   const left = BigInt(chargedTokens) * MICRO - firstTokens * dearestOutput(price);
-  const microsPerToken = dearestInput(price);
+  const microsPerToken = dearestInput(price) * readingsOf(ask.prompt);
   const least = promptMicrosOf({ ...request, exactTextTokens: 0 });
   if (microsPerToken === 0n || left >= mostPromptMicrosOf(request))
     return left < least ? -1 : Infinity;
@@ -195,7 +197,7 @@ function promptMicrosOf(request: HoldRequest): bigint {
 /** Whatever a request reads beside its own bytes, a round cannot read more than the context window. */
 function promptTokensOf(request: HoldRequest): bigint {
   const window = windowTokensOf(request);
-  const sent = textTokensOf(request) + besideTextOf(request);
+  const sent = (textTokensOf(request) + besideTextOf(request)) * readingsOf(request.ask.prompt);
   if (window === null) return sent;
   return request.model.unbounded_input_tokens === null ? window : smaller(sent, window);
 }
@@ -204,7 +206,16 @@ function promptTokensOf(request: HoldRequest): bigint {
 function windowTokensOf({ ask: { prompt }, model }: HoldRequest): bigint | null {
   if (prompt.unboundedInputs + prompt.serverToolUses === 0 || model.context_window === null)
     return null;
-  return BigInt(model.context_window) * BigInt(1 + prompt.serverToolUses);
+  return BigInt(model.context_window) * roundsOf(prompt);
+}
+
+/** How often what was sent is read. */
+function readingsOf({ compactions = 0 }: PromptSize): bigint {
+  return BigInt(1 + compactions);
+}
+
+function roundsOf(prompt: PromptSize): bigint {
+  return readingsOf(prompt) + BigInt(prompt.serverToolUses);
 }
 
 /** What a text without end would be held with: finite only where the window bounds it. */

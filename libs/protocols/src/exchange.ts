@@ -47,6 +47,8 @@ export interface PromptFacts {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input; each reads the prompt again. */
   serverToolUses: number;
+  /** How often the provider may shorten the conversation first; each reads all of it, and writes a summary. */
+  compactions?: number;
   /** Bytes that are no text and at most a token each: inline audio, and members that no table names, which an upstream may read as prompt. */
   otherBytes: number;
   /** Bytes of a predicted output, which is billed as output where the model does not use it; not in `textBytes`. */

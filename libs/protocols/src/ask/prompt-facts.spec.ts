@@ -34,6 +34,29 @@ describe('prompt facts', () => {
     expect(prompt.text()).not.toContain('not in the prompt');
   });
 
+  test.each<[ClientProtocol, object]>([
+    [
+      'messages',
+      {
+        max_tokens: 1,
+        messages: HELLO,
+        context_management: { edits: [{ type: 'compact_20260112' }] },
+      },
+    ],
+    [
+      'responses',
+      { input: 'hi', context_management: [{ type: 'compaction', compact_threshold: 1_000 }] },
+    ],
+  ])(
+    'of %s say that the provider may shorten the conversation first, and write a summary',
+    (protocol, fields) => {
+      const { prompt } = parse(protocol, { model: 'm', ...fields });
+      expect(prompt).toMatchObject({ compactions: 1, predictedBytes: 8_192 });
+      const plain = parse(protocol, { model: 'm', ...fields, context_management: null }).prompt;
+      expect(plain).toMatchObject({ compactions: 0, predictedBytes: 0 });
+    },
+  );
+
   const LONG = 'a long text '.repeat(1_000);
   test.each<[string, 'chat' | 'messages', object]>([
     [

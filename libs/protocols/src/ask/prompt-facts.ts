@@ -51,6 +51,10 @@ const TEXT_PART =
 /** How a message is wrapped, not what it says: in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
 
+const COMPACTION = /^compact/i;
+/** Of the summary, which the limit of the answer does not bound. */
+const SUMMARY_TOKENS = 8_192;
+
 /** `"":,` around a key and its value, where definitions are rendered as JSON. */
 const MEMBER_SYNTAX_BYTES = 4;
 
@@ -77,6 +81,7 @@ export function promptFacts(
 ): PromptFacts {
   const tally = tallyPrompt(protocol, body, null);
   const known = KNOWN_FIELDS[protocol];
+  const compactions = asksToCompact(body) ? 1 : 0;
   return {
     textBytes: tally.textBytes,
     messageCount:
@@ -87,12 +92,21 @@ export function promptFacts(
     unboundedInputs:
       tally.unboundedInputs + fields.filter(({ role }) => role === 'reference').length,
     serverToolUses: tools.reduce((uses, tool) => uses + tool.uses, 0),
+    compactions,
     otherBytes: tally.audioBytes + bytesOf(layout, ({ key }) => known?.has(key) !== true),
-    predictedBytes: bytesOf(layout, ({ key }) =>
-      fields.some(({ role, path: [top] }) => role === 'predicted' && top === key),
-    ),
+    predictedBytes:
+      compactions * SUMMARY_TOKENS +
+      bytesOf(layout, ({ key }) =>
+        fields.some(({ role, path: [top] }) => role === 'predicted' && top === key),
+      ),
     text: () => (tallyPrompt(protocol, body, []).texts ?? []).join(' '),
   };
+}
+
+/** A list of edits on responses, an object that holds one on messages. */
+function asksToCompact({ context_management: asked }: JsonRecord): boolean {
+  const edits = Array.isArray(asked) ? asked : list(record(asked)['edits']);
+  return edits.some((edit) => COMPACTION.test(text(record(edit)['type']) ?? ''));
 }
 
 function bytesOf(layout: JsonLayout, isCounted: (member: JsonMember) => boolean): number {

@@ -31,12 +31,18 @@ describe('what holds no words of the model is not counted', () => {
   test.each([
     ['a role', { role: 'assistant', content: '', refusal: null }],
     ['sources', { annotations: [{ url: 'https://a.example', title: 'found' }] }],
-    ['a picture', { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } }] }],
+    [
+      'a picture',
+      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } }] },
+    ],
     ['what is encrypted', { reasoning_details: [{ blob: 'A'.repeat(300) }] }],
   ])('of a chat delta: %s', (_, delta) => expect(chat(delta)).toBe(''));
 
   test('a text that is repeated under another name counts once', () => {
-    const twice = { reasoning: 'why', reasoning_details: [{ type: 'reasoning.text', text: 'why' }] };
+    const twice = {
+      reasoning: 'why',
+      reasoning_details: [{ type: 'reasoning.text', text: 'why' }],
+    };
     expect(chat(twice)).toBe('why');
   });
 

@@ -42,7 +42,11 @@ function ofMembers(members: JsonRecord, depth: number): string {
 }
 
 /** What is known as text, unless there is more under other names: vendors repeat text there, so the two are not added. */
-export function knownOrOther(known: string, holder: JsonRecord, names: ReadonlySet<string>): string {
+export function knownOrOther(
+  known: string,
+  holder: JsonRecord,
+  names: ReadonlySet<string>,
+): string {
   const further = Object.entries(holder).filter(([name]) => !names.has(name));
   if (further.length === 0) return known;
   const other = otherText(Object.fromEntries(further));

@@ -3,6 +3,7 @@ import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@toll
 import fc from 'fast-check';
 import { describeRecorded, readFixture, recordings } from '../../test/fixtures.ts';
 import { isRecord, record, records } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
 import { readChatUsage } from '../providers/openai/chat-usage.ts';
 import { toChatUsage } from './chat-usage.ts';
 import { mergeMessagesUsage, readMessagesUsage } from '../providers/anthropic/messages-usage.ts';
@@ -150,6 +151,25 @@ describe('messages usage in normal form', () => {
     ).toEqual({ ...usage(1, 0, 3, 2, 0), cacheWrite1h: 4 });
   });
 
+  test('a compaction of the conversation is charged beside the answer, whose figures leave it out', () => {
+    const message = { type: 'message', input_tokens: 23_000, output_tokens: 1_000 };
+    const compaction = {
+      type: 'compaction',
+      input_tokens: 150_000,
+      cache_read_input_tokens: 30_000,
+      output_tokens: 3_500,
+    };
+    expect(readMessagesUsage({ ...message, iterations: [compaction, message] })).toEqual(
+      usage(173_000, 30_000, 0, 4_500, 0),
+    );
+    expect(readMessagesUsage({ ...message, iterations: [message] })).toEqual(
+      usage(23_000, 0, 0, 1_000, 0),
+    );
+    expect(
+      readMessagesUsage({ ...message, iterations: [{ ...compaction, input_tokens: -1 }] }),
+    ).toBeNull();
+  });
+
   test("behaviour 11: a stream's usage is message_start overridden by every non-null field of message_delta, also when input grew", () => {
     const start = {
       input_tokens: 2,
@@ -293,6 +313,10 @@ describe('usage for clients', () => {
   });
 });
 
+/** Rounds whose figures the top of a usage leaves out. */
+const besideMessage = (usage: JsonRecord): JsonRecord[] =>
+  records(usage['iterations']).filter(({ type }) => type !== 'message');
+
 describeRecorded('recorded usage', () => {
   const reported = recordings(
     ({ usage: found, protocol }) => isRecord(found) && protocol !== 'models',
@@ -304,7 +328,12 @@ describeRecorded('recorded usage', () => {
       const raw = record(found);
       if (protocol === 'messages') {
         const read = readMessagesUsage(raw);
-        expect(read).toMatchObject({ input: raw['input_tokens'], output: raw['output_tokens'] });
+        const sumOf = (field: string): number =>
+          [raw, ...besideMessage(raw)].reduce((sum, part) => sum + Number(part[field]), 0);
+        expect(read).toMatchObject({
+          input: sumOf('input_tokens'),
+          output: sumOf('output_tokens'),
+        });
         return;
       }
       const read = readChatUsage(raw);
@@ -327,6 +356,8 @@ describeRecorded('recorded usage', () => {
         (raw['input_tokens'] === undefined || raw['input_tokens_details'] !== undefined)
       )
         continue;
+      // An advisor is priced as the model that it is, apart from the answer.
+      if (besideMessage(raw).length > 0) continue;
       const read = isChat ? readChatUsage(raw) : readMessagesUsage(raw);
       if (!read) throw new Error(JSON.stringify(raw));
       const input = promptTokensOf(read);

@@ -1,10 +1,27 @@
 import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
-import { isRecord, record } from '../../json/json-guard.ts';
+import { isRecord, record, records } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import { tokenCount, UNREADABLE } from '../token-count.ts';
 
-/** Usage of a messages answer in normal form; `input_tokens` excludes both cache counts. Null when there is none or a figure cannot be true. */
+/**
+ * Usage of a messages answer in normal form; `input_tokens` excludes both cache counts. Null when there is none or a figure cannot be true.
+ * The figures at the top leave out compactions and advisors, which are billed too: https://platform.claude.com/docs/en/build-with-claude/compaction
+ */
 export function readMessagesUsage(value: unknown): TokenUsage | null {
+  const main = readFigures(value);
+  const further = records(record(value)['iterations'])
+    .filter(({ type }) => type !== 'message')
+    .map(readFigures);
+  return further.reduce((sum, part) => (sum && part ? added(sum, part) : null), main);
+}
+
+function added(one: TokenUsage, other: TokenUsage): TokenUsage {
+  const sum = { ...one };
+  for (const name of Object.keys(NO_USAGE) as (keyof TokenUsage)[]) sum[name] += other[name];
+  return sum;
+}
+
+function readFigures(value: unknown): TokenUsage | null {
   if (!isRecord(value)) return null;
   const writes = record(value['cache_creation']);
   const input = tokenCount(value['input_tokens']);
