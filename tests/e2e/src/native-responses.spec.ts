@@ -216,6 +216,7 @@ describe('what an upstream has stored', () => {
       { previous_response_id: damaged },
       { conversation: 'conv_1' },
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
+      { input: [{ id: 'msg_1' }] },
       { previous_response_id: body.id, input: [{ type: 'item_reference', id: 'msg_1' }] },
     ];
     for (const fields of referring)

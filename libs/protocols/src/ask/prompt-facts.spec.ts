@@ -57,6 +57,43 @@ describe('prompt facts', () => {
     },
   );
 
+  test.each<[string, object]>([
+    ['an item that is named by its id', { type: 'item_reference', id: 'msg_1' }],
+    ['an item that is named by its id, without a type', { id: 'msg_1' }],
+    ['the same with a type of null', { id: 'msg_1', type: null }],
+    [
+      'a text part that also names a video',
+      {
+        role: 'user',
+        content: [{ type: 'input_text', text: 'a', video_url: 'https://a.example/b' }],
+      },
+    ],
+    [
+      'a part of an unknown kind with a list of addresses',
+      { role: 'user', content: [{ type: 'scan', pages: [' https://a.example/b'] }] },
+    ],
+  ])('of a response know that nothing bounds %s', (_, item) => {
+    expect(parse('responses', { model: 'm', input: [item] }).prompt.unboundedInputs).toBe(1);
+  });
+
+  test.each<[string, object]>([
+    [
+      'a screenshot',
+      {
+        type: 'computer_call_output',
+        call_id: 'c',
+        output: { type: 'computer_screenshot', image_url: 'https://a.example/b' },
+      },
+    ],
+    ['a picture that the provider made', { type: 'image_generation_call', id: 'ig_1' }],
+  ])('of a response count %s as an image', (_, item) => {
+    const { imageCount, unboundedInputs } = parse('responses', {
+      model: 'm',
+      input: [item],
+    }).prompt;
+    expect({ imageCount, unboundedInputs }).toEqual({ imageCount: 1, unboundedInputs: 0 });
+  });
+
   const LONG = 'a long text '.repeat(1_000);
   test.each<[string, 'chat' | 'messages', object]>([
     [

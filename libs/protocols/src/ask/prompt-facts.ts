@@ -3,9 +3,10 @@ import { FIELD_TABLES } from '../fields/field-tables.ts';
 import { foldName } from '../fields/fold-name.ts';
 import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
-import { isRecord, list, record, records, text } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
+import { isItemReference } from '../stored/item-reference.ts';
 
 /** Top-level members whose text reaches the model, by protocol. */
 const PROMPT_FIELDS = Object.fromEntries(
@@ -42,7 +43,7 @@ const UNBOUNDED_PARTS = new Set([
   'video',
   'video_url',
 ]);
-const IMAGE_PARTS = new Set(['image', 'image_url', 'input_image']);
+const IMAGE_PARTS = new Set(['computer_screenshot', 'image', 'image_url', 'input_image']);
 const AUDIO_PARTS = new Set(['audio', 'input_audio']);
 /** Part types whose tokens stand in them as text, addresses too. */
 const TEXT_PART =
@@ -122,7 +123,15 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
     if (TOKEN_FIELDS[protocol] === field && Array.isArray(value)) addTokens(value, tally);
     else walk(value, tally, FIELD_PARTS[field] ?? 'none');
   }
+  if (protocol === 'responses') for (const item of records(body['input'])) addStored(item, tally);
   return tally;
+}
+
+/** What an item of the input stands for is read from where the provider keeps it. */
+function addStored(item: JsonRecord, tally: Tally): void {
+  if (isItemReference(item)) tally.unboundedInputs += 1;
+  if (item['type'] === 'image_generation_call' && nonEmpty(item['result']) === null)
+    tally.imageCount += 1;
 }
 
 /**
@@ -175,7 +184,8 @@ function walkItem(item: unknown, tally: Tally, parts: Parts): void {
   else if (type !== null && AUDIO_PARTS.has(type)) addAudio(record(item), tally);
   else if (type !== null && UNBOUNDED_PARTS.has(type)) addUnbounded(record(item), tally);
   else {
-    if (type !== null && !TEXT_PART.test(type) && refersElsewhere(item)) tally.unboundedInputs += 1;
+    if (type !== null && (TEXT_PART.test(type) ? hasMedia(type, item) : refersElsewhere(item)))
+      tally.unboundedInputs += 1;
     walk(item, tally, parts === 'items' ? 'inside' : parts);
   }
 }
@@ -270,14 +280,33 @@ function addUnbounded(part: JsonRecord, tally: Tally): void {
   else tally.unboundedInputs += 1;
 }
 
-const URL_START = /^(?:https?|gs|s3|data|file):/i;
+const PLAIN_TEXT = /^(?:\w+_)?text$/;
+/** Members of a part that hold what is no text; some servers (vLLM) read them whatever the type says. */
+const MEDIA_MEMBERS = [
+  'audio_url',
+  'document_url',
+  'file',
+  'file_url',
+  'image_url',
+  'input_audio',
+  'video_url',
+];
+
+function hasMedia(type: string, part: unknown): boolean {
+  const members = record(part);
+  return PLAIN_TEXT.test(type) && MEDIA_MEMBERS.some((name) => (members[name] ?? null) !== null);
+}
+
+const URL_START = /^\s*(?:https?|gs|s3|data|file):/i;
 /** Values of a part looked at for a reference; real parts have a handful. */
 const REFERENCE_DEPTH_MAX = 4;
 
 /** Whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */
 function refersElsewhere(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return URL_START.test(value);
-  if (depth >= REFERENCE_DEPTH_MAX || !isRecord(value)) return false;
+  if (depth >= REFERENCE_DEPTH_MAX) return false;
+  if (Array.isArray(value)) return value.some((item) => refersElsewhere(item, depth + 1));
+  if (!isRecord(value)) return false;
   return Object.entries(value).some(
     ([key, item]) => key === 'file_id' || refersElsewhere(item, depth + 1),
   );

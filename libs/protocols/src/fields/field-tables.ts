@@ -17,6 +17,7 @@ const EVERYWHERE: FieldTable = {
   api_key: 'routing',
   api_type: 'routing',
   api_version: 'routing',
+  additional_drop_params: 'routing',
   aws_access_key_id: 'routing',
   aws_bedrock_runtime_endpoint: 'routing',
   aws_region_name: 'routing',
@@ -26,6 +27,7 @@ const EVERYWHERE: FieldTable = {
   context_window_fallbacks: 'routing',
   custom_llm_provider: 'routing',
   deployment_id: 'routing',
+  drop_params: 'routing',
   extra_headers: 'routing',
   extra_query: 'routing',
   fallbacks: 'routing',
@@ -44,10 +46,6 @@ const EVERYWHERE: FieldTable = {
   vertex_credentials: 'routing',
   vertex_location: 'routing',
   vertex_project: 'routing',
-
-  // Would take the granted limit out of the request again.
-  additional_drop_params: 'routing',
-  drop_params: 'routing',
 
   additional_model_request_fields: 'envelope',
   additionalModelRequestFields: 'envelope',
@@ -101,7 +99,6 @@ const CHAT: FieldTable = {
   web_search_options: 'server_tools',
   mcp_servers: 'server_tools',
   plugins: 'server_tools',
-  // Azure, xAI, Qwen, Cohere: what the provider finds is read as prompt.
   connectors: 'server_tools',
   data_sources: 'server_tools',
   enable_search: 'server_tools',

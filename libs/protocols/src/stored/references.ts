@@ -4,6 +4,7 @@ import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { containersIn } from './containers.ts';
+import { isItemReference } from './item-reference.ts';
 
 /** What a provider has stored, as a request names it. */
 export interface StoredReference {
@@ -67,14 +68,13 @@ function reference(value: unknown, path: readonly string[]): StoredReference[] {
 }
 
 function itemReference(item: JsonRecord, path: readonly string[]): StoredReference[] {
-  const member = REFERRING[text(item['type']) ?? ''];
+  const member = isItemReference(item) ? 'id' : REFERRING[text(item['type']) ?? ''];
   const id = member === undefined ? null : nonEmpty(item[member]);
   return member === undefined || id === null ? [] : [{ path: [...path, member], id, isItem: true }];
 }
 
 /** Items that stand for a stored one -> the member that names it. */
 const REFERRING: Readonly<Record<string, string>> = {
-  item_reference: 'id',
   mcp_approval_response: 'approval_request_id',
 };
 
