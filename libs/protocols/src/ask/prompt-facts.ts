@@ -7,6 +7,14 @@ import { isRecord, list, nonEmpty, record, records, text } from '../json/json-gu
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
 import { isItemReference } from '../stored/item-reference.ts';
+import {
+  AUDIO_PARTS,
+  hasMedia,
+  IMAGE_PARTS,
+  refersElsewhere,
+  TEXT_PART,
+  UNBOUNDED_PARTS,
+} from './part-kinds.ts';
 
 /** Top-level members whose text reaches the model, by protocol. */
 const PROMPT_FIELDS = Object.fromEntries(
@@ -28,26 +36,6 @@ const TOKEN_FIELDS: Readonly<Partial<Record<ClientProtocol, string>>> = {
   embeddings: 'input',
   completions: 'prompt',
 };
-
-/** Part types whose payload is no text, and whose tokens nothing in the request bounds. */
-const UNBOUNDED_PARTS = new Set([
-  'audio_url',
-  'container_upload',
-  'document',
-  'document_url',
-  'file',
-  'input_file',
-  'input_video',
-  'item_reference',
-  'media',
-  'video',
-  'video_url',
-]);
-const IMAGE_PARTS = new Set(['computer_screenshot', 'image', 'image_url', 'input_image']);
-const AUDIO_PARTS = new Set(['audio', 'input_audio']);
-/** Part types whose tokens stand in them as text, addresses too. */
-const TEXT_PART =
-  /^(?:compaction|input_text|output_text|reasoning|redacted_thinking|refusal|\w+_text|text|thinking|tool_\w+|\w+_(?:call|output|result|use))$/;
 
 /** How a message is wrapped, not what it says: in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
@@ -278,36 +266,4 @@ function addAudio(part: JsonRecord, tally: Tally): void {
 function addUnbounded(part: JsonRecord, tally: Tally): void {
   if (isInlineDocument(part)) walk(part['source'], tally, 'inside');
   else tally.unboundedInputs += 1;
-}
-
-const PLAIN_TEXT = /^(?:\w+_)?text$/;
-/** Members of a part that hold what is no text; some servers (vLLM) read them whatever the type says. */
-const MEDIA_MEMBERS = [
-  'audio_url',
-  'document_url',
-  'file',
-  'file_url',
-  'image_url',
-  'input_audio',
-  'video_url',
-];
-
-function hasMedia(type: string, part: unknown): boolean {
-  const members = record(part);
-  return PLAIN_TEXT.test(type) && MEDIA_MEMBERS.some((name) => (members[name] ?? null) !== null);
-}
-
-const URL_START = /^\s*(?:https?|gs|s3|data|file):/i;
-/** Values of a part looked at for a reference; real parts have a handful. */
-const REFERENCE_DEPTH_MAX = 4;
-
-/** Whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */
-function refersElsewhere(value: unknown, depth = 0): boolean {
-  if (typeof value === 'string') return URL_START.test(value);
-  if (depth >= REFERENCE_DEPTH_MAX) return false;
-  if (Array.isArray(value)) return value.some((item) => refersElsewhere(item, depth + 1));
-  if (!isRecord(value)) return false;
-  return Object.entries(value).some(
-    ([key, item]) => key === 'file_id' || refersElsewhere(item, depth + 1),
-  );
 }

@@ -28,7 +28,7 @@ const NO_WORDS = /^[\w+/=-]{256,}$/;
 const DEPTH_MAX = 8;
 
 /** The text of members by whatever name: what an upstream calls by a name that is not known here is delivered too, and must not be free. */
-export function otherText(value: unknown, depth = 0): string {
+function otherText(value: unknown, depth = 0): string {
   if (typeof value === 'string') return NO_WORDS.test(value) ? '' : value;
   if (depth >= DEPTH_MAX) return '';
   if (Array.isArray(value)) return value.map((item) => otherText(item, depth + 1)).join('');
