@@ -24,7 +24,7 @@ const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
 
-/** What runs the product: `dependencies` of all packages, of which tests and benches have none. The rest only checks and tests. */
+/** What runs the product: `dependencies` of all packages, of which tests and benches have none but the audit. The rest only checks and tests. */
 const RUNTIME = 'runtime';
 const EVERYTHING = 'everything';
 const RUNTIME_COMMANDS = new Set(['start', 'stop', 'seed', 'doctor', 'ops', 'size', 'tollgate']);
@@ -60,7 +60,7 @@ async function main() {
   if (Number(process.versions.node.split('.')[0]) < 20)
     throw new Unusable(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
   const args = process.argv.slice(2);
-  const extent = RUNTIME_COMMANDS.has(args[0] ?? '') ? RUNTIME : EVERYTHING;
+  const extent = needsTests(args) ? EVERYTHING : RUNTIME;
   const preparing = new AbortController();
   if (!isInstalled(extent)) {
     for (const signal of STOP_SIGNALS) process.on(signal, () => interrupt(preparing, signal));
@@ -78,6 +78,15 @@ async function main() {
     for (const signal of STOP_SIGNALS) process.removeAllListeners(signal);
   }
   handOver(args);
+}
+
+/**
+ * The audit of a running installation reads its databases with what its start installed; a load starts one of its own.
+ * @param {string[]} args
+ */
+function needsTests([command = '', ...options]) {
+  if (command === 'audit') return options.some((option) => option.startsWith('--load'));
+  return !RUNTIME_COMMANDS.has(command);
 }
 
 /**

@@ -160,16 +160,23 @@ test('every dependency is pinned to one version', () => {
   expect(loose).toEqual([]);
 });
 
-test('what tests and measurements need is no part of a start: they have devDependencies alone', () => {
-  const installed = tracked
-    .filter((file) => /^(tests\/[^/]+|bench)\/package\.json$/.test(file))
-    .filter((file) => {
-      const { dependencies, optionalDependencies } = JSON.parse(read(file)) as Record<
-        string,
-        object
-      >;
-      return Object.keys({ ...dependencies, ...optionalDependencies }).length > 0;
-    });
+test('what tests and measurements need is no part of a start: beyond what the product installs, they have devDependencies alone', () => {
+  const brought = (file: string): string[] => {
+    const manifest = JSON.parse(read(file)) as Record<string, Record<string, string> | undefined>;
+    const { dependencies, optionalDependencies } = manifest;
+    return Object.entries({ ...dependencies, ...optionalDependencies }).map((pair) =>
+      pair.join(' '),
+    );
+  };
+  const manifests = tracked.filter((file) => file.endsWith('package.json'));
+  const isTest = (file: string): boolean => /^(tests\/[^/]+|bench)\/package\.json$/.test(file);
+  const isProduct = (file: string): boolean => /^((apps|libs)\/[^/]+|tools)\//.test(file);
+  const ofProduct = new Set(manifests.filter(isProduct).flatMap(brought));
+  const isOfProduct = (name: string): boolean =>
+    ofProduct.has(name) || name === '@tollgate/tools workspace:*';
+  const installed = manifests
+    .filter(isTest)
+    .flatMap((file) => brought(file).filter((name) => !isOfProduct(name)));
   expect(installed).toEqual([]);
 });
 

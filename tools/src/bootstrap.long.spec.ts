@@ -69,6 +69,8 @@ test('a command that runs the product installs what runs it; one that tests inst
   // `npx tollgate` of the guides means the checkout's own.
   expect(has('node_modules/.bin/tollgate')).toBe(true);
   expect(bootstrap('size')).not.toContain('Installing');
+  // The audit loads with what is there; without an installation it says so.
+  expect(bootstrap('audit', '--help')).toMatch(/^npm run audit /);
 
   expect(bootstrap('check', 'dead code')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);

@@ -16,7 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   format: async () => (await import('./commands/format.ts')).format,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   seed: async () => (await import('./commands/seed.ts')).seed,
-  audit: async () => program('audit', ['tests/audit/src/main.ts', 'tools/src/audit/main.ts']),
+  audit: async () => (await import('./commands/audit.ts')).audit,
   'test:clients': async () => program('test:clients', ['tests/clients/src/main.ts']),
   'test:fuzz': async () => program('test:fuzz', ['tests/fuzz/src/main.ts']),
   'test:console': async () => program('test:console', ['tests/console/src/main.ts']),

@@ -3,7 +3,6 @@ import { findInstallation } from '@tollgate/tools';
 import { z } from 'zod';
 import { auditBooks } from './books/audit-books.ts';
 import { concludeBooks, describeFindings, type Finding } from './books/finding.ts';
-import { auditLoad } from './load/audit-load.ts';
 
 const USAGE = `npm run audit                                       the books of the running installation
 npm run audit -- --load 10000 [--seed 7] [--kill]   a fresh installation under load, against the upstream's own record`;
@@ -27,7 +26,7 @@ async function main(args: string[]): Promise<number> {
   return say(`\n${describeFindings(findings)}\n\n${says}`, exitStatus);
 }
 
-function audit({
+async function audit({
   load,
   seed,
   kill,
@@ -37,6 +36,8 @@ function audit({
   kill: boolean;
 }): Promise<Finding[]> {
   if (load === undefined) return auditBooks(findInstallation(process.env), { drainMs: DRAIN_MS });
+  // Only a load needs the harness, which the installation of the product does not bring.
+  const { auditLoad } = await import('./load/audit-load.ts');
   return auditLoad({
     requests: count.parse(load),
     seed: seed === undefined ? Date.now() % 1_000_000 : count.parse(seed),

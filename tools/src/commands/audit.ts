@@ -1,0 +1,10 @@
+import { build, buildUnchecked } from '../build.ts';
+import { runProgram } from './run-program.ts';
+
+/** `npm run audit [-- --load N]`: the books of a running installation need only what its start installed and built. */
+export function audit(args: readonly string[]): Promise<number> {
+  const compile = args.some((arg) => arg.startsWith('--load'))
+    ? build
+    : () => buildUnchecked(['libs/keyspace']);
+  return runProgram('audit', ['tests/audit/src/main.ts'], args, compile);
+}
