@@ -132,6 +132,18 @@ test('a verb that a feature does not have is named with those it has, not read a
   await expect(say('users', 'list', 'all')).rejects.toThrow('users list takes no "all"');
 });
 
+test('a switch needs the state that is meant: without it a script that runs twice would flip back', async () => {
+  const say = (...words: string[]): Promise<unknown> =>
+    program().parseAsync(words, { from: 'user' });
+  await expect(say('nodes', 'toggle', '1')).rejects.toThrow(
+    'nodes toggle needs the state that is meant.\n  Fix: add --enabled true or --enabled false.',
+  );
+  // What is complete goes to the server, of which there is none here.
+  await expect(
+    say('nodes', 'toggle', '1', '--enabled', 'false', '--url', 'http://127.0.0.1:1'),
+  ).rejects.not.toThrow('needs the state');
+});
+
 test('one object is shown with each value beside its name', () => {
   expect(render({ id: 1, workers: [{ worker: 0, state: 'online' }] }, 'table')).toBe(
     'FIELD    VALUE\nid       1\nworkers  [{"worker":0,"state":"online"}]\n',

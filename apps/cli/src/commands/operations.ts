@@ -165,6 +165,10 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   );
   const first = words[operation.pathNames.length];
   if (positional && first !== undefined) fields[positional.name] = first;
+  if (operation.verb === 'toggle' && !isStateNamed(fields, options))
+    throw new UsageError(
+      `${operation.group} toggle needs the state that is meant.\n  Fix: add --enabled true or --enabled false.`,
+    );
   const format = outputOf(options);
   const client = connect(options);
   if (operation.isDestructive)
@@ -179,6 +183,14 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   print(operation, answer, format);
   const isWell = IS_WELL[`${operation.group} ${operation.verb}`];
   if (isWell && !isWell(answer)) process.exitCode = EXIT.notWell;
+}
+
+/** The interface flips without it, which a script that runs twice does not mean. */
+function isStateNamed(
+  { enabled }: Readonly<Record<string, string | boolean | undefined>>,
+  { body }: OperationOptions,
+): boolean {
+  return enabled !== undefined || body !== undefined;
 }
 
 function isSynced(answer: unknown): boolean {
