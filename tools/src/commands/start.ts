@@ -12,7 +12,7 @@ import { describeStart } from '../stack/describe-start.ts';
 import { loadSecrets, type Secrets } from '../stack/secrets.ts';
 import { ADMIN_USERNAME } from '../stack/apps.ts';
 import { runFolder, startStack, type Stack, type StackSettings } from '../stack/stack.ts';
-import { describeStandings } from '../stack/node-standing.ts';
+import { describeStandings, readStandings, type Standing } from '../stack/node-standing.ts';
 import { Progress } from '../stack/progress.ts';
 import { readStartFile, writeStartFile, type StartFile } from '../stack/start-file.ts';
 import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
@@ -91,11 +91,11 @@ export function becomeSupervisor(): Promise<boolean> {
 }
 
 /** Fails where more was asked for than that it runs: nodes are registered again by a start. */
-function sayRunning(args: readonly string[]): number {
+async function sayRunning(args: readonly string[]): Promise<number> {
   const content = readStartFile(STATE_FOLDER);
   console.log(
     content
-      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}`
+      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}${notesOn(await readStandings(content.proxyUrls))}`
       : 'Tollgate is already starting in this checkout.',
   );
   if (!args.includes(RESTORE_NODES)) return 0;
@@ -128,12 +128,16 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
     upstreamUrl,
   };
   writeStartFile(STATE_FOLDER, content);
-  const notes = describeStandings(stack.standings).map((line) => `  ${line}\n`);
   const background = process.env[BACKGROUND];
   const stop = background ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`;
   const isTerminal = background ? background === OF_TERMINAL : process.stdout.isTTY;
-  return `${describeStart(content, stop, { isTerminal })}${notes.join('')}`;
+  return `${describeStart(content, stop, { isTerminal })}${notesOn(stack.standings)}`;
 }
+
+const notesOn = (standings: ReadonlyMap<string, Standing>): string =>
+  describeStandings(standings)
+    .map((line) => `  ${line}\n`)
+    .join('');
 
 /** Only after a first start: what is seen then is a picture of use, not of emptiness; later starts are quiet. Nothing depends on it. */
 async function playDemo(

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { NodeStanding } from './node-standing.ts';
+import { describeStandings, NodeStanding, readStandings } from './node-standing.ts';
 
 let server: Server;
+let url: string;
 let state: string;
 let nowMs: number;
 let standing: NodeStanding;
@@ -15,7 +16,8 @@ beforeEach(async () => {
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  standing = new NodeStanding(`http://127.0.0.1:${port}`, () => nowMs);
+  url = `http://127.0.0.1:${port}`;
+  standing = new NodeStanding(url, () => nowMs);
 });
 afterEach(() => {
   server.close();
@@ -25,6 +27,27 @@ async function readAt(ms: number, canRegister = true): Promise<string | null> {
   nowMs = ms;
   return standing.read(canRegister);
 }
+
+test.each([
+  ['disabled', 'node-1 is disabled. Enable it: '],
+  ['stopped', 'node-1 is stopped. Start it: '],
+  ['removed', 'node-1 was deleted. Bring it back: '],
+  ['unregistered', 'node-1 was deleted. Bring it back: '],
+])(
+  'of a running installation, a node that is %s is named at once with how to undo it',
+  async (now, says) => {
+    state = now;
+    const notes = describeStandings(await readStandings([url]));
+    expect(notes).toEqual([expect.stringContaining(says)]);
+  },
+);
+
+test('of a running installation, a node that serves, starts or does not answer is not mentioned', async () => {
+  state = 'serving';
+  expect(describeStandings(await readStandings([url]))).toEqual([]);
+  state = 'starting';
+  expect(describeStandings(await readStandings([url, 'http://127.0.0.1:1']))).toEqual([]);
+});
 
 test('a node that the control plane has removed is waited for one second, not for a registration', async () => {
   state = 'removed';

@@ -49,6 +49,27 @@ export class NodeStanding {
   }
 }
 
+/** The name of the node with this index, from 0. */
+export const nodeName = (index: number): string => `node-${index + 1}`;
+
+/** Of the nodes of an installation that runs, as they are now; a node that starts or does not answer is not among them. */
+export async function readStandings(
+  urls: readonly string[],
+): Promise<ReadonlyMap<string, Standing>> {
+  const standings = await Promise.all(
+    urls.map(async (url, index) => [nodeName(index), await readStanding(url)] as const),
+  );
+  return new Map(standings.flatMap(([name, standing]) => (standing ? [[name, standing]] : [])));
+}
+
+async function readStanding(url: string): Promise<Standing | null> {
+  const answer = await fetchReadiness(`${url}/readyz`);
+  if (answer === null) return null;
+  if (answer.ready) return 'serving';
+  if (answer.state === 'stopped' || answer.state === 'disabled') return answer.state;
+  return OUTSIDE_MS[answer.state] === undefined ? null : 'deleted';
+}
+
 /** What to print about nodes that do not serve: why, and how to undo it. Empty when all serve. */
 export function describeStandings(standings: ReadonlyMap<string, Standing>): string[] {
   return [...standings].flatMap(([name, standing]) => {

@@ -16,7 +16,7 @@ import {
 } from './apps.ts';
 import { APP_PORTS, claimPorts, local, type Ports } from './ports.ts';
 import { withFreshPorts } from './fresh-ports.ts';
-import { NodeStanding, restoreNodes, type Standing } from './node-standing.ts';
+import { nodeName, NodeStanding, restoreNodes, type Standing } from './node-standing.ts';
 import { PortBook } from './port-book.ts';
 import type { Progress } from './progress.ts';
 import type { Secrets } from './secrets.ts';
@@ -222,7 +222,7 @@ class Run {
 function nodeFolders(stateFolder: string): Map<string, string> {
   return new Map(
     Array.from({ length: NODE_COUNT }, (_, index) => {
-      const name = `node-${index + 1}`;
+      const name = nodeName(index);
       const folder = path.join(stateFolder, 'nodes', name);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       return [name, folder];
