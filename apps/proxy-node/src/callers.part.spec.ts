@@ -186,6 +186,20 @@ describe('limits and funds', () => {
   });
 });
 
+describe('a refusal for lack of tokens', () => {
+  test('names the balance and how many tokens are enough, and with so many the same request starts', async () => {
+    const poor = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 2);
+    const ask = () => node.post('/v1/chat/completions', chat({ model: poor.name }));
+    const { error } = await bodyOf(await ask());
+    const named = /for this model is (\d+), and (\d+) are enough/.exec(error.message);
+    const [balance, enough] = [Number(named?.[1]), Number(named?.[2])];
+    expect(balance).toBe(2);
+    expect(enough).toBeGreaterThan(16);
+    await node.credit(poor, 2, enough - balance);
+    expect((await ask()).status).toBe(200);
+  });
+});
+
 describe('model lists and token counts', () => {
   const keyOf = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
   const list = (key: string) => fetch(`${node.url}/v1/models`, keyOf(key));

@@ -13,9 +13,6 @@ export interface RefusalRow {
   vendorCode?: string;
 }
 
-const BALANCE_TOO_LOW =
-  'the token balance for this model is too low for this request. Buy tokens for the model in the console (Models), or ask the administrator of this gateway.';
-
 export const REFUSALS = {
   invalid_api_key: {
     error: 'invalid_api_key',
@@ -122,11 +119,7 @@ export const REFUSALS = {
   },
   balance_too_low: {
     error: 'insufficient_quota',
-    message: {
-      // OpenAI's and Anthropic's first words, by which SDKs and LiteLLM know it; then what the owner of the account does next.
-      chat: `You exceeded your current quota: ${BALANCE_TOO_LOW}`,
-      messages: `Your credit balance is too low: ${BALANCE_TOO_LOW}`,
-    },
+    message: balanceTooLowText('BALANCE', 'ENOUGH'),
   },
   metering_unavailable: {
     error: 'unavailable',
@@ -188,6 +181,22 @@ export class Refusal extends Error {
 /** `name`: as the request has it. A model that exists and one that does not are refused alike. */
 export function modelNotFound(name: string): Refusal {
   return new Refusal('model_not_found', { param: 'model', detail: modelNotFoundText(name) });
+}
+
+/** `enoughTokens`: with so many it starts for certain; fewer may do, as a prompt is bounded by its bytes before it is counted. */
+export function balanceTooLow(balance: number, enoughTokens: number): Refusal {
+  return new Refusal('balance_too_low', {
+    detail: balanceTooLowText(String(balance), String(enoughTokens)),
+  });
+}
+
+/** OpenAI's and Anthropic's first words, by which SDKs and LiteLLM know it; then what there is, and what the owner of the account does next. */
+function balanceTooLowText(balance: string, enough: string): PublicText {
+  const text = `the token balance for this model is ${balance}, and ${enough} are enough for this request to start. Buy tokens for the model in the console (Models), or ask the administrator of this gateway.`;
+  return {
+    chat: `You exceeded your current quota: ${text}`,
+    messages: `Your credit balance is too low: ${text}`,
+  };
 }
 
 /** Claude Code recognises `model: name`, LiteLLM and others OpenAI's sentence. */

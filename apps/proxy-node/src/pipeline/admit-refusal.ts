@@ -1,5 +1,5 @@
 import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
-import { modelNotFound, Refusal, retryHeaders } from '../refusals.ts';
+import { balanceTooLow, modelNotFound, Refusal, retryHeaders } from '../refusals.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { rechargePending } from './recharge-waits.ts';
 
@@ -15,8 +15,11 @@ export function isKeyDenied(reply: AdmitReply): boolean {
   );
 }
 
-/** `modelName`: as the request names it. */
-export function admitRefusal(reply: AdmitReply, modelName: string): Refusal {
+/** `modelName`: as the request names it. `minTokens`: with so many it would have been admitted. */
+export function admitRefusal(
+  reply: AdmitReply,
+  { modelName, minTokens }: { modelName: string; minTokens: number },
+): Refusal {
   switch (reply.kind) {
     case 'not_subscribed':
     case 'subscription_closing':
@@ -36,7 +39,7 @@ export function admitRefusal(reply: AdmitReply, modelName: string): Refusal {
     case 'recharge_due':
       return rechargePending();
     case 'balance_too_low':
-      return new Refusal('balance_too_low');
+      return balanceTooLow(reply.balance, minTokens);
     case 'fenced':
     case 'admitted':
     case 'duplicate':

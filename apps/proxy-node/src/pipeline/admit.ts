@@ -268,7 +268,7 @@ export class Admitter {
     { ask, model }: Admission,
     { minTokens }: HoldPlan,
   ): Refusal {
-    const refusal = admitRefusal(reply, ask.model);
+    const refusal = admitRefusal(reply, { modelName: ask.model, minTokens });
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
       this.#recorder.refusedForFunds({
         accountId: key.accountId,
