@@ -44,6 +44,8 @@ const MODEL = 'by-hand';
       await dialog().getByLabel('API key').fill('demo-upstream-key');
       await inDialog('Add upstream').click();
       await page.getByText('hand-made is added').waitFor();
+      // What the new installation needs next is said where one is.
+      await page.getByText('Next: add a model').waitFor();
 
       // The test of the connection makes a real call and says what it cost.
       await page.getByRole('link', { name: 'hand-made' }).click();
@@ -141,6 +143,35 @@ const MODEL = 'by-hand';
         await kill('node-2', 'SIGCONT');
       }
       await page.keyboard.press('Escape');
+    },
+    STORY_MS,
+  );
+
+  test(
+    'approves the account they meant, and no other by a second click at the same place',
+    async () => {
+      const { page } = visitor;
+      const { admin } = stage.tollgate;
+      for (const name of ['waits-a', 'waits-b', 'waits-c'])
+        await admin.register(name, 'a sentence to remember');
+      const waiting = async (): Promise<unknown[]> =>
+        (await admin.list('/users?status=pending&q=waits-')).map(({ username }) => username);
+      await visitor.go('/admin/users?status=pending&q=waits-');
+      const approve = button('Approve').first();
+      const box = await approve.boundingBox();
+      // Below the heading: the newest.
+      const name = await page.getByRole('row').nth(1).getByRole('link').innerText();
+      const here = [(box?.x ?? 0) + 5, (box?.y ?? 0) + 5] as const;
+      await page.mouse.click(...here);
+      // The list was asked for anew: the account that waited there does so no longer.
+      await page.getByRole('row').filter({ hasText: name }).getByText('Active').waitFor();
+      await page.mouse.click(...here, { clickCount: 2 });
+      await page.waitForLoadState('networkidle');
+      expect(await waiting()).toHaveLength(2);
+      expect(await waiting()).not.toContain(name);
+      expect(page.url()).toContain('/admin/users?');
+      for (const { id } of await admin.list('/users?status=pending&q=waits-'))
+        await admin.call('POST', `/users/${Number(id)}/reject`);
     },
     STORY_MS,
   );

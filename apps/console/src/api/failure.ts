@@ -32,9 +32,11 @@ function ofRefusal(refusal: AdminRefusal, words: Words): Failure {
     refusal.fields.map(({ field, message }) => [field, message] as const),
   );
   const title = known[refusal.code] ?? (refusal.status >= 500 ? words.failures.server : undefined);
+  const saysMore = refusal.message !== refusal.title;
   return {
     title: title ?? refusal.title,
-    detail: title === refusal.message || refusal.status >= 500 ? undefined : refusal.message,
+    // Where the server adds nothing to what its code says, the catalogue's words are enough.
+    detail: saysMore && refusal.status < 500 ? refusal.message : undefined,
     requestId: refusal.requestId,
     fields,
   };

@@ -136,7 +136,10 @@ function cellClass<Row>({ align, from }: Column<Row>): string {
 function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
   const isOnControl =
     event.target instanceof Element && event.target.closest('a,button,input,select,label') !== null;
-  return !isOnControl && !event.metaKey && !event.ctrlKey && String(getSelection()) === '';
+  // The second click of a double click was meant for what stood here before.
+  const isFirst = event.detail < 2;
+  const hasModifier = event.metaKey || event.ctrlKey;
+  return !isOnControl && isFirst && !hasModifier && String(getSelection()) === '';
 }
 
 function HeaderCell<Row>({

@@ -7,6 +7,7 @@ import { SLOWLY_LIVE } from '../../api/live.ts';
 import { paths } from '../../paths.ts';
 import type { Search } from '../../search.ts';
 import { useAct } from '../../ui/act.ts';
+import { useActedRows } from '../../ui/acted-rows.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
 import { formatCount } from '../../ui/format.ts';
@@ -38,6 +39,7 @@ const search = z.object({
   page: pageNumber,
 });
 
+const idOf = ({ id }: User): number => id;
 const pendingQuery = usersQuery({ status: 'pending' });
 
 const questionOf = ({ q, status, sort, page }: SearchOf<typeof search>) => ({
@@ -84,21 +86,12 @@ export function Page() {
         <Loaded of={list}>
           {({ data, total }) => (
             <>
-              <UsersTable
-                label={users.title}
-                hasActs={isFiltered}
+              <UsersList
+                key={JSON.stringify(state)}
+                isFiltered={isFiltered}
                 rows={data}
                 sort={sort}
                 onSort={(value) => change({ sort: value, page: undefined })}
-                empty={
-                  isFiltered ? (
-                    <EmptyState title={users.noMatch} />
-                  ) : (
-                    <EmptyState icon={<Users aria-hidden />} title={users.empty}>
-                      {users.emptyText}
-                    </EmptyState>
-                  )
-                }
               />
               <Pager
                 page={state.page}
@@ -147,6 +140,8 @@ function UsersBar({
   );
 }
 
+type Acted = Omit<ReturnType<typeof useActedRows<User>>, 'shown'>;
+
 /** More are behind a link: the list itself stays in sight. */
 const PENDING_SHOWN = 5;
 
@@ -155,7 +150,8 @@ function PendingUsers() {
   const { words, locale } = useSpeech();
   const { overview } = words.admin;
   const { data } = useQuery({ ...pendingQuery, ...SLOWLY_LIVE });
-  if (!data || data.total === 0) return null;
+  const { shown, ...acted } = useActedRows(data?.data.slice(0, PENDING_SHOWN) ?? [], idOf);
+  if (!data || shown.length === 0) return null;
   const title = overview.pendingUsers(formatCount(data.total, locale));
   return (
     <Panel
@@ -167,22 +163,56 @@ function PendingUsers() {
         )
       }
     >
-      <UsersTable label={title} hasActs rows={data.data.slice(0, PENDING_SHOWN)} />
+      <UsersTable label={title} acted={acted} rows={shown} />
     </Panel>
+  );
+}
+
+/** All accounts, or those of a search, in which those who wait are approved where they are found. */
+function UsersList({
+  isFiltered,
+  rows,
+  sort,
+  onSort,
+}: {
+  isFiltered: boolean;
+  rows: readonly User[];
+  sort: UserOrder;
+  onSort: (sort: string) => void;
+}) {
+  const { admin } = useWords();
+  const { users } = admin;
+  const { shown, ...acted } = useActedRows(rows, idOf);
+  const empty = isFiltered ? (
+    <EmptyState title={users.noMatch} />
+  ) : (
+    <EmptyState icon={<Users aria-hidden />} title={users.empty}>
+      {users.emptyText}
+    </EmptyState>
+  );
+  return (
+    <UsersTable
+      label={users.title}
+      rows={shown}
+      sort={sort}
+      onSort={onSort}
+      empty={empty}
+      {...(isFiltered && { acted })}
+    />
   );
 }
 
 function UsersTable({
   label,
-  hasActs,
+  acted,
   rows,
   sort,
   onSort,
   empty,
 }: {
   label: string;
-  /** Whether those who wait are approved here: each account in one place of a page. */
-  hasActs: boolean;
+  /** Set where those who wait are approved: each account in one place of a page. */
+  acted?: Acted;
   rows: readonly User[];
   sort?: UserOrder;
   onSort?: (sort: string) => void;
@@ -194,7 +224,7 @@ function UsersTable({
     id: 'acts',
     header: '',
     align: 'right',
-    cell: (user) => <PendingActs of={user} />,
+    cell: (user) => acted && <PendingActs of={user} acted={acted} />,
   };
   const columns: Column<User>[] = [
     {
@@ -216,7 +246,7 @@ function UsersTable({
       from: 'md',
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
-    ...(hasActs ? [acts] : []),
+    ...(acted ? [acts] : []),
   ];
   return (
     <Table
@@ -232,20 +262,33 @@ function UsersTable({
   );
 }
 
-function PendingActs({ of: { id, status } }: { of: User }) {
+/** Approves or rejects. The buttons stay where they were pressed, so that a second click there does nothing. */
+function PendingActs({ of: user, acted }: { of: User; acted: Acted }) {
   const { admin } = useWords();
   const { users } = admin;
+  const done = ({ username, status }: User): string => users.done(username, users.statuses[status]);
   const { isBusy, run } = useAct({
-    act: (move: 'approve' | 'reject') => moveUser(id, move),
-    done: (user) => users.done(user.username, users.statuses[user.status]),
+    act: async (move: 'approve' | 'reject') => {
+      const moved = await moveUser(user.id, move);
+      acted.keep(moved);
+      return moved;
+    },
+    done,
   });
-  if (status !== 'pending') return null;
+  if (user.status !== 'pending' && !acted.isActed(user)) return null;
+  const blockedBy = user.status === 'pending' ? undefined : done(user);
   return (
     <span className="inline-flex gap-2">
-      <Button size="small" look="primary" isBusy={isBusy} onClick={() => run('approve')}>
+      <Button
+        size="small"
+        look="primary"
+        isBusy={isBusy}
+        blockedBy={blockedBy}
+        onClick={() => run('approve')}
+      >
         {users.approve}
       </Button>
-      <Button size="small" isBusy={isBusy} onClick={() => run('reject')}>
+      <Button size="small" isBusy={isBusy} blockedBy={blockedBy} onClick={() => run('reject')}>
         {users.reject}
       </Button>
     </span>

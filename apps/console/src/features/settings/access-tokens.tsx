@@ -3,6 +3,8 @@ import { useState } from 'react';
 import { accessTokensQuery, revokeAccessToken, type AccessToken } from '../../api/account.ts';
 import { useMe } from '../../api/session.ts';
 import { useAct } from '../../ui/act.ts';
+import { useActedRows } from '../../ui/acted-rows.ts';
+import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
@@ -17,10 +19,7 @@ export function AccessTokens() {
   const me = useMe();
   const tokens = useQuery(accessTokensQuery(me.id));
   const [isCreating, setCreating] = useState(false);
-  const { run } = useAct({
-    act: ({ id }: AccessToken) => revokeAccessToken(id),
-    done: (_, { name }) => settings.revoked(name),
-  });
+  const { shown, isActed, run } = useRevoking(tokens.data?.data ?? []);
   const columns: Column<AccessToken>[] = [
     {
       id: 'name',
@@ -49,11 +48,14 @@ export function AccessTokens() {
       id: 'revoke',
       header: general.actions,
       align: 'right',
-      cell: (token) => (
-        <Button size="small" look="danger" onClick={() => run(token)}>
-          {settings.revoke}
-        </Button>
-      ),
+      cell: (token) =>
+        isActed(token) ? (
+          <Badge tone="off">{settings.over}</Badge>
+        ) : (
+          <Button size="small" look="danger" onClick={() => run(token)}>
+            {settings.revoke}
+          </Button>
+        ),
     },
   ];
   return (
@@ -64,11 +66,11 @@ export function AccessTokens() {
     >
       <p className="px-4 pb-3 text-table text-text-2">{settings.tokensPurpose}</p>
       <Loaded of={tokens}>
-        {({ data }) => (
+        {() => (
           <Table
             label={settings.tokens}
             columns={columns}
-            rows={data}
+            rows={shown}
             rowId={({ id }) => id}
             empty={<EmptyState title={settings.noTokens}>{settings.noTokensText}</EmptyState>}
           />
@@ -77,4 +79,17 @@ export function AccessTokens() {
       <CreateTokenDialog isOpen={isCreating} onClose={() => setCreating(false)} />
     </Panel>
   );
+}
+
+function useRevoking(tokens: readonly AccessToken[]) {
+  const { settings } = useWords();
+  const { shown, isActed, keep } = useActedRows(tokens, ({ id }) => id);
+  const { run } = useAct({
+    act: async (token: AccessToken) => {
+      await revokeAccessToken(token.id);
+      keep(token);
+    },
+    done: (_, { name }) => settings.revoked(name),
+  });
+  return { shown, isActed, run };
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { endSession, sessionsQuery, type SessionEntry } from '../../api/account.ts';
 import { useMe } from '../../api/session.ts';
 import { useAct } from '../../ui/act.ts';
+import { useActedRows } from '../../ui/acted-rows.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/page.tsx';
@@ -15,7 +16,14 @@ export function Sessions() {
   const { settings, general } = useWords();
   const me = useMe();
   const sessions = useQuery(sessionsQuery(me.id));
-  const { run } = useAct({ act: endSession, done: () => settings.ended });
+  const { shown, isActed, keep } = useActedRows(sessions.data?.data ?? [], ({ sid }) => sid);
+  const { run } = useAct({
+    act: async (session: SessionEntry) => {
+      await endSession(session.sid);
+      keep(session);
+    },
+    done: () => settings.ended,
+  });
   const columns: Column<SessionEntry>[] = [
     {
       id: 'device',
@@ -48,30 +56,44 @@ export function Sessions() {
       id: 'end',
       header: general.actions,
       align: 'right',
-      cell: ({ sid, is_current: isCurrent }) =>
-        isCurrent ? (
-          <Badge tone="good">{settings.current}</Badge>
-        ) : (
-          <Button size="small" onClick={() => run(sid)}>
-            {settings.end}
-          </Button>
-        ),
+      cell: (session) => (
+        <EndCell of={session} isOver={isActed(session)} onEnd={() => run(session)} />
+      ),
     },
   ];
   return (
     <Panel title={settings.sessions} isFlush>
       <Loaded of={sessions}>
-        {({ data }) => (
+        {() => (
           <Table
             label={settings.sessions}
             columns={columns}
-            rows={data}
+            rows={shown}
             rowId={({ sid }) => sid}
             empty={<EmptyState title={settings.noSessions} />}
           />
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+function EndCell({
+  of: { is_current: isCurrent },
+  isOver,
+  onEnd,
+}: {
+  of: SessionEntry;
+  isOver: boolean;
+  onEnd: () => void;
+}) {
+  const { settings } = useWords();
+  if (isCurrent) return <Badge tone="good">{settings.current}</Badge>;
+  if (isOver) return <Badge tone="off">{settings.over}</Badge>;
+  return (
+    <Button size="small" onClick={onEnd}>
+      {settings.end}
+    </Button>
   );
 }
 

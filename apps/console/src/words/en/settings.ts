@@ -22,6 +22,7 @@ export const settings = {
   current: 'This session',
   end: 'End',
   ended: 'The session has ended',
+  over: 'Ended',
   noSessions: 'No other session',
   tokens: 'Access tokens',
   tokensPurpose:

@@ -24,6 +24,7 @@ export const settings: typeof en.settings = {
   current: '当前会话',
   end: '结束',
   ended: '会话已结束',
+  over: '已结束',
   noSessions: '没有其他会话',
   tokens: '访问令牌',
   tokensPurpose: '供脚本调用管理接口。调用模型的 API 密钥在别处管理。',
