@@ -171,9 +171,18 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['models', 'upstreams'],
     reason: 'simulates with the rows as they are',
   },
-  'search/search.service.ts': {
-    tables: ['api_keys', 'models', 'proxy_nodes', 'upstreams', 'users'],
-    reason: 'searches names of all features in one statement',
+  'search/record-names.ts': {
+    tables: [
+      'access_tokens',
+      'api_keys',
+      'models',
+      'proxy_nodes',
+      'routes',
+      'subscriptions',
+      'upstreams',
+      'users',
+    ],
+    reason: 'finds records of all features by their names, and names those that lists are about',
   },
   'snapshots/read-routing-rows.ts': {
     tables: ['model_families', 'models', 'price_versions', 'routes', 'upstreams'],

@@ -34,6 +34,36 @@ export const paths = {
   adminBooks: () => '/admin/books',
 } as const;
 
+/** The page of what an alert or an entry of the activity log is about; that of its account where it has none of its own. */
+export function pathOfRecord({
+  kind,
+  id,
+  name,
+  userId,
+}: {
+  kind: string;
+  id: string | null | undefined;
+  name: string | null;
+  userId: number | null;
+}): string | undefined {
+  // What is gone has no page either.
+  if (name === null) return undefined;
+  switch (kind) {
+    case 'model':
+      return paths.adminModel(Number(id));
+    case 'upstream':
+      return paths.adminUpstream(Number(id));
+    case 'node':
+      return paths.adminNode(name);
+    case 'key':
+      return paths.adminKey(Number(id));
+    case 'route':
+      return paths.adminRouting();
+    default:
+      return userId === null ? undefined : paths.adminUser(userId);
+  }
+}
+
 /** Of the console itself, e.g. `https://gateway.example.com/tollgate/`: index.html names it when it is served. */
 export const BASE = new URL('.', document.baseURI);
 /** The path below which the console lives, without its last slash: '' or '/tollgate'. */

@@ -212,6 +212,15 @@ describe('lists and small answers', () => {
     expect(await metrics.text()).toContain('gen_ai_client_operation_duration_seconds');
   });
 
+  test('the report of a node says how long Redis takes to answer it, and how far its clock is from that of Redis', async () => {
+    await node.fleet.setDesired('node-test', { state: 'serve', formats: { report: 2 } });
+    await until(async () => (await node.report())?.redis !== undefined);
+    const { redis } = (await node.report()) ?? {};
+    expect(redis?.round_trip_ms).toBeGreaterThan(0);
+    // Both run on this machine: what is left is the way there and back.
+    expect(Math.abs(redis?.clock_ahead_ms ?? 1_000)).toBeLessThan(500);
+  });
+
   test('a node that is stopped answers 503 and fails readiness, and serves again when it is started', async () => {
     await node.fleet.setDesired('node-test', { state: 'stopped' });
     await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);

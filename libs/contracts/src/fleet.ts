@@ -79,6 +79,10 @@ export const nodeReportSchema = z.strictObject({
     .optional(),
   /** Absent from reports of format 1, which every release reads. */
   format: z.literal(FORMATS.report).optional(),
+  /** How long Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind). In reports of format 2, after the first answer. */
+  redis: z
+    .strictObject({ round_trip_ms: z.number().nonnegative(), clock_ahead_ms: z.int() })
+    .optional(),
   /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * What processes of two releases write for each other, with the highest number that this release reads. What has no number is of format 1.
  * A higher number is written only once every process has reported that it reads it (docs/internals.md#formats).
  * snapshot: the routing document. event: finals, reaps and withdrawals, in Redis, in uploads and in the queue. journal: lines on a node's disk.
- * report: of a node; 2 proves `doubted` too.
+ * report: of a node; 2 proves `doubted` too, and has `redis`.
  */
 export const FORMATS = { snapshot: 1, event: 1, journal: 1, report: 2 } as const;
 export type Format = keyof typeof FORMATS;

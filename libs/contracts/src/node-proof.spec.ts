@@ -47,7 +47,7 @@ test.each(
     in_flight: 4,
     unacknowledged: 0,
     software: 'other',
-  } satisfies Omit<NodeReport, 'proof' | keyof typeof later>),
+  } satisfies Omit<NodeReport, 'proof' | 'redis' | keyof typeof later>),
 )('its %s cannot be altered without the credential', (field, value) => {
   expect(isReportProven({ ...report, [field]: value }, KEY)).toBe(false);
 });
@@ -71,4 +71,21 @@ test('upstreams that a node doubts cannot be altered without the credential in a
   expect(isReportProven({ ...full, doubted: [] }, KEY)).toBe(false);
   const { format: _, ...unnumbered } = full;
   expect(isReportProven(unnumbered, KEY)).toBe(false);
+});
+
+test('how a node finds Redis cannot be altered, added or removed without the credential in a report of format 2', () => {
+  const seen = {
+    ...bare,
+    ...later,
+    format: 2,
+    redis: { round_trip_ms: 0.4, clock_ahead_ms: -3 },
+  } as const;
+  const full: NodeReport = { ...seen, proof: proveReport(seen, KEY) };
+  expect(isReportProven(full, KEY)).toBe(true);
+  const altered = { round_trip_ms: 0.4, clock_ahead_ms: 0 };
+  expect(isReportProven({ ...full, redis: altered }, KEY)).toBe(false);
+  const { redis: _, ...without } = full;
+  expect(isReportProven(without, KEY)).toBe(false);
+  const silent: NodeReport = { ...without, proof: proveReport(without, KEY) };
+  expect(isReportProven({ ...silent, redis: altered }, KEY)).toBe(false);
 });

@@ -30,7 +30,11 @@ const LATER_FIELDS = [
 ] as const satisfies readonly (keyof ProvenReport)[];
 
 /** Signed as well since reports of format 2. */
-const SINCE_FORMAT_2 = ['doubted', 'format'] as const satisfies readonly (keyof ProvenReport)[];
+const SINCE_FORMAT_2 = [
+  'doubted',
+  'format',
+  'redis',
+] as const satisfies readonly (keyof ProvenReport)[];
 
 /** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
 export function hashCredential(credential: string): string {

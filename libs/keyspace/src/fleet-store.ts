@@ -151,6 +151,16 @@ export class FleetStore {
     return text === null ? null : readJson(text, desiredNodeStateSchema);
   }
 
+  /** How long Redis takes to answer, and by how much this process' clock is ahead of Redis' in the middle of that time. */
+  async measureRedis(): Promise<{ roundTripMs: number; clockAheadMs: number }> {
+    const sentAtMs = Date.now();
+    const startedAt = performance.now();
+    const [seconds, microseconds] = await this.#redis.time();
+    const roundTripMs = performance.now() - startedAt;
+    const redisMs = Number(seconds) * 1000 + Number(microseconds) / 1000;
+    return { roundTripMs, clockAheadMs: sentAtMs + roundTripMs / 2 - redisMs };
+  }
+
   /** All decisions, by node name; one that cannot be read counts as absent. */
   async listDesired(): Promise<Map<string, DesiredNodeState>> {
     const texts = await this.#redis.hgetall(keys.desired);

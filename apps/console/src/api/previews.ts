@@ -36,6 +36,19 @@ export const refundPreviewQuery = (query: { model_id: number; user_id: number })
     staleTime: 0,
   });
 
+/** What deleting a model would give back to its subscribers. */
+export const modelRemovalPreviewQuery = (modelId: number) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'model-removal', modelId],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/previews/model-removal', {
+          params: { query: { model_id: modelId } },
+        }),
+      ),
+    staleTime: 0,
+  });
+
 /** How long the tokens of each subscription last. */
 export const burnRateQuery = (userId: number) =>
   queryOptions({

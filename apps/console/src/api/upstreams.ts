@@ -32,6 +32,7 @@ export interface UpstreamSettings {
   base_url: string;
   /** Left out: the stored key is kept. */
   api_key?: string;
+  passes_file_ids?: boolean;
   enabled?: boolean;
 }
 

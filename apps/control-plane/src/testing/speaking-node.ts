@@ -19,7 +19,7 @@ export interface SpeakingNodeOptions {
   /** What it says against every snapshot. */
   refuses?: string;
   /** What a node of this release reports besides; without it the node is one of the release before. */
-  later?: Pick<NodeReport, 'lineage' | 'abilities' | 'upstreams' | 'doubted'>;
+  later?: Pick<NodeReport, 'lineage' | 'abilities' | 'upstreams' | 'doubted' | 'redis' | 'format'>;
   /** In-memory tables it answers `dump` with. */
   tables?: Record<string, { key: string; value: unknown }[]>;
 }

@@ -17,6 +17,7 @@ import type { Gate } from '../pipeline/gate.ts';
 export interface FleetPort {
   writeReport(report: NodeReport): Promise<void>;
   getDesired(name: string): Promise<DesiredNodeState | null>;
+  measureRedis(): Promise<{ roundTripMs: number; clockAheadMs: number }>;
 }
 
 export interface NodeIdentity {
@@ -48,6 +49,8 @@ export class NodeReporter {
   readonly #parts: NodeReporterParts;
   readonly #credentialHash: string;
   #timer: NodeJS.Timeout | null = null;
+  /** Of the report before: a report does not wait for it. */
+  #redis: NodeReport['redis'];
   #isFailing = false;
   /** What every process reads, by the last word of the control plane. */
   #formats: FormatNumbers = {};
@@ -71,7 +74,15 @@ export class NodeReporter {
     const { fleet, identity, log } = this.#parts;
     try {
       await fleet.writeReport(this.#compose());
-      this.#follow(await fleet.getDesired(identity.name));
+      const [desired, { roundTripMs, clockAheadMs }] = await Promise.all([
+        fleet.getDesired(identity.name),
+        fleet.measureRedis(),
+      ]);
+      this.#redis = {
+        round_trip_ms: Math.round(roundTripMs * 100) / 100,
+        clock_ahead_ms: Math.round(clockAheadMs),
+      };
+      this.#follow(desired);
       this.#isFailing = false;
     } catch (error) {
       if (!this.#isFailing) log.warn({ err: error }, 'the node report cannot be written');
@@ -134,7 +145,10 @@ export class NodeReporter {
       journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
       doubted: doubtedUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
-      ...((this.#formats['report'] ?? 1) >= FORMATS.report && { format: FORMATS.report }),
+      ...((this.#formats['report'] ?? 1) >= FORMATS.report && {
+        format: FORMATS.report,
+        ...(this.#redis && { redis: this.#redis }),
+      }),
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };
   }

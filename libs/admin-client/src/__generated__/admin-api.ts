@@ -796,6 +796,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/previews/model-removal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What deleting a model would refund to its subscribers */
+        get: operations["Previews_modelRemoval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/previews/charge": {
         parameters: {
             query?: never;
@@ -1683,6 +1700,10 @@ export interface components {
             action: string;
             target_kind: string;
             target_id: string | null;
+            /** @description As it is now; null where it has none or is gone */
+            target_name: string | null;
+            /** @description The account that the target belongs to */
+            target_user_id: number | null;
             /** @description Secrets are masked */
             before: unknown;
             after: unknown;
@@ -1697,6 +1718,10 @@ export interface components {
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
             subject: string;
+            /** @description Name of the subject, for a subscription of its account and model; null without one */
+            subject_name: string | null;
+            /** @description The account that the subject belongs to */
+            subject_user_id: number | null;
             message: string;
             detail: {
                 [key: string]: unknown;
@@ -2360,6 +2385,18 @@ export interface components {
             }[];
             /** @description null = the table of this release */
             imported_at: string | null;
+        };
+        ModelRemovalPreview: {
+            model_id: number;
+            model: string;
+            /** @description Open ones, which `refund` closes */
+            subscriptions: number;
+            /** @description Of all of them, by the ledger: without what was used a moment ago */
+            refunded_tokens: number;
+            /** @description Decimal text, at most 6 places */
+            refunded_amount: string;
+            /** @description ISO 4217 */
+            currency: string;
         };
         MyModel: {
             id: number;
@@ -3427,6 +3464,10 @@ export interface components {
             /** @description Requests in its journal that the control plane has not acknowledged */
             unacknowledged: number;
             software: string;
+            /** @description How long Redis took to answer it; null from a node of an earlier release */
+            redis_round_trip_ms: number | null;
+            /** @description By how much its clock is ahead of Redis'; below 0: behind; null as above */
+            clock_ahead_ms: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -3626,7 +3667,7 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
-         *     `already_subscribed`: The account is already subscribed to this model; POST /models/renew buys more tokens
+         *     `already_subscribed`: The account is already subscribed to this model; renew it to buy more tokens
          *
          *     `subscription_closing`: The subscription is being closed; try again in a moment
          *
@@ -3705,7 +3746,7 @@ export interface components {
          *
          *     `model_name_taken`: Another model has this name
          *
-         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         *     `model_not_priced`: The model has no price in force; set one, or declare it free
          */
         "idempotency_in_progress.model_name_taken.model_not_priced": {
             headers: {
@@ -3929,7 +3970,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free */
+        /** @description `model_not_priced`: The model has no price in force; set one, or declare it free */
         model_not_priced: {
             headers: {
                 [name: string]: unknown;
@@ -3939,7 +3980,7 @@ export interface components {
             };
         };
         /**
-         * @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         * @description `model_not_priced`: The model has no price in force; set one, or declare it free
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
          */
@@ -3954,7 +3995,7 @@ export interface components {
         /**
          * @description `model_off_shelf`: The model is off the shelf
          *
-         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         *     `model_not_priced`: The model has no price in force; set one, or declare it free
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
          */
@@ -6314,6 +6355,33 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found.not_subscribed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_modelRemoval: {
+        parameters: {
+            query: {
+                model_id: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelRemovalPreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

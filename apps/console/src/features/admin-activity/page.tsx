@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { History } from '../../ui/icons.tsx';
 import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
+import { pathOfRecord } from '../../paths.ts';
+import { TextLink } from '../../ui/button.tsx';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
@@ -83,9 +85,7 @@ function ActivityTable({
       id: 'target',
       header: activity.target,
       from: 'sm',
-      cell: ({ target_kind: kind, target_id: id }) => (
-        <span className="foreign">{id === null ? kind : `${kind} ${id}`}</span>
-      ),
+      cell: (entry) => <Target of={entry} />,
     },
     {
       id: 'address',
@@ -108,6 +108,20 @@ function ActivityTable({
         />
       }
     />
+  );
+}
+
+/** What was acted on: its kind, and its name or else its number. */
+function Target({ of: entry }: { of: ActivityEntry }) {
+  const { admin } = useWords();
+  const { target_kind: kind, target_id: id, target_name: name, target_user_id: userId } = entry;
+  const kinds: Readonly<Record<string, string>> = admin.activity.kinds;
+  const to = pathOfRecord({ kind, id, name, userId });
+  const shown = <span className="foreign">{name ?? id}</span>;
+  return (
+    <span title={id === null ? kind : `${kind} ${id}`}>
+      {kinds[kind] ?? kind} {to === undefined ? shown : <TextLink to={to}>{shown}</TextLink>}
+    </span>
   );
 }
 

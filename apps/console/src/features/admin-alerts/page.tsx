@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { BellOff } from '../../ui/icons.tsx';
 import { ADMIN_PAGE_SIZE, alertsQuery, type Alert } from '../../api/admin.ts';
 import { useLive } from '../../api/stream.ts';
-import { paths } from '../../paths.ts';
+import { pathOfRecord } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
@@ -82,17 +82,19 @@ export function Page() {
   );
 }
 
-/** What an alert is about, e.g. `upstream:3`, with a way there where it has a page. */
-function AlertSubject({ of: subject }: { of: string }) {
-  const [kind, id] = subject.split(':');
-  const to =
-    kind === 'upstream'
-      ? paths.adminUpstream(Number(id))
-      : kind === 'model'
-        ? paths.adminModel(Number(id))
-        : undefined;
-  const name = <code className="foreign text-tiny text-text-3">{subject}</code>;
-  return to === undefined ? name : <TextLink to={to}>{name}</TextLink>;
+/** What an alert is about, by its name where it has one, with a way there where it has a page. */
+function AlertSubject({
+  of: { subject, subject_name: name, subject_user_id: userId },
+}: {
+  of: Alert;
+}) {
+  const [kind = '', id] = subject.split(':');
+  const to = pathOfRecord({ kind, id, name, userId });
+  return (
+    <span className="foreign text-tiny text-text-3" title={subject}>
+      {to === undefined ? (name ?? <code>{subject}</code>) : <TextLink to={to}>{name}</TextLink>}
+    </span>
+  );
 }
 
 export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: React.ReactNode }) {
@@ -113,11 +115,11 @@ export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: Re
     {
       id: 'message',
       header: alerts.message,
-      cell: ({ message, rule, subject }) => (
+      cell: (alert) => (
         <>
-          <span className="block font-medium">{findings.rules[rule]}</span>
-          <span className="foreign line-clamp-2 text-text-2">{message}</span>
-          <AlertSubject of={subject} />
+          <span className="block font-medium">{findings.rules[alert.rule]}</span>
+          <span className="foreign line-clamp-2 text-text-2">{alert.message}</span>
+          <AlertSubject of={alert} />
         </>
       ),
     },

@@ -1,3 +1,5 @@
+import { useQuery } from '@tanstack/react-query';
+import { modelRemovalPreviewQuery } from '../../api/previews.ts';
 import {
   createModel,
   deleteModel,
@@ -8,7 +10,8 @@ import {
 import { FormDialog, ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import type { FormValues } from '../../ui/form.tsx';
-import { useWords } from '../../words/words.ts';
+import { formatCount, formatMoney } from '../../ui/format.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { PriceFields, priceOf } from './price-fields.tsx';
 
 interface DialogProps {
@@ -65,12 +68,22 @@ export function DeleteModelDialog({
   onClose,
   onDeleted,
 }: DialogProps & { of: Model; onDeleted: () => void }) {
-  const { admin } = useWords();
-  const { models } = admin;
+  const { words, locale } = useSpeech();
+  const { models } = words.admin;
+  const { data } = useQuery({ ...modelRemovalPreviewQuery(model.id), enabled: isOpen });
+  const subscribers = data && {
+    count: formatCount(data.subscriptions, locale),
+    tokens: formatCount(data.refunded_tokens, locale),
+    amount: formatMoney(data.refunded_amount, { currency: data.currency, locale }),
+  };
   return (
     <ConfirmDialog
       title={`${models.remove}: ${model.name}`}
-      text={models.removeText}
+      text={
+        <>
+          {models.removeText} {subscribers && models.removeRefund(subscribers)}
+        </>
+      }
       verb={models.remove}
       isOpen={isOpen}
       onClose={onClose}

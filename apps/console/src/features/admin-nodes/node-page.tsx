@@ -19,7 +19,7 @@ import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Count } from '../../ui/figures.tsx';
-import { formatCount } from '../../ui/format.ts';
+import { formatCount, formatDuration } from '../../ui/format.ts';
 import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
@@ -190,6 +190,20 @@ function WorkersTable({ of: { workers } }: { of: ProxyNode }) {
       cell: ({ started_at: at }) => <Exact at={at} />,
     },
     {
+      id: 'redis',
+      header: nodes.redis,
+      align: 'right',
+      from: 'sm',
+      cell: ({ redis_round_trip_ms: ms }) => <Milliseconds of={ms} />,
+    },
+    {
+      id: 'clock',
+      header: nodes.clock,
+      align: 'right',
+      from: 'sm',
+      cell: ({ clock_ahead_ms: ms }) => <Milliseconds of={ms} />,
+    },
+    {
       id: 'streams',
       header: nodes.streams,
       align: 'right',
@@ -205,6 +219,13 @@ function WorkersTable({ of: { workers } }: { of: ProxyNode }) {
       empty={<EmptyState title={nodes.states.offline} />}
     />
   );
+}
+
+/** A node of an earlier release does not report it. */
+function Milliseconds({ of: ms }: { of: number | null }) {
+  const { locale } = useSpeech();
+  if (ms === null) return '–';
+  return `${ms < 0 ? '-' : ''}${formatDuration(Math.abs(ms), locale)}`;
 }
 
 interface TableRow {

@@ -11,7 +11,7 @@ import { failureOf } from '../../api/failure.ts';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/confirm-dialog.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 
@@ -33,17 +33,28 @@ export function UpstreamDialog({
       verb={upstream ? general.save : upstreams.add}
       isOpen={isOpen}
       onClose={onClose}
-      act={({ name = '', protocol, base_url = '', api_key = '' }) => {
+      act={({ name = '', protocol, base_url = '', api_key = '', passes_file_ids: passes }) => {
         const settings = {
           name,
           protocol: protocol === 'anthropic' ? ('anthropic' as const) : ('openai' as const),
           base_url,
           ...(api_key === '' ? {} : { api_key }),
+          passes_file_ids: passes === 'on',
         };
         return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
       }}
       done={({ name }) => (upstream ? upstreams.saved : upstreams.created(name))}
     >
+      <UpstreamFields of={upstream} />
+    </FormDialog>
+  );
+}
+
+function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
+  const { admin } = useWords();
+  const { upstreams } = admin;
+  return (
+    <>
       <TextField
         name="name"
         label={upstreams.name}
@@ -76,7 +87,13 @@ export function UpstreamDialog({
         type="password"
         autoComplete="new-password"
       />
-    </FormDialog>
+      <CheckField
+        name="passes_file_ids"
+        label={upstreams.passesFileIds}
+        help={upstreams.passesFileIdsHelp}
+        defaultChecked={upstream?.passes_file_ids ?? false}
+      />
+    </>
   );
 }
 

@@ -118,7 +118,7 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
 }
 
 function UpstreamFacts({ of: upstream }: { of: Upstream }) {
-  const { admin } = useWords();
+  const { admin, general } = useWords();
   const { upstreams } = admin;
   return (
     <Panel>
@@ -132,6 +132,10 @@ function UpstreamFacts({ of: upstream }: { of: Upstream }) {
             isWide: true,
           },
           { name: upstreams.key, value: upstream.has_api_key ? upstreams.hasKey : upstreams.noKey },
+          {
+            name: upstreams.passesFileIds,
+            value: upstream.passes_file_ids ? general.yes : general.no,
+          },
           { name: upstreams.connect, value: <Duration ms={upstream.connect_timeout_ms} /> },
           { name: upstreams.firstToken, value: <Duration ms={upstream.first_token_timeout_ms} /> },
           { name: upstreams.idle, value: <Duration ms={upstream.idle_timeout_ms} /> },

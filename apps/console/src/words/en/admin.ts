@@ -79,6 +79,10 @@ export const admin = {
       'Calls to it are answered with 404 from the next request on. Subscribers keep their tokens and may unsubscribe.',
     remove: 'Delete',
     removeText: 'The model disappears from the catalogue, and its routes with it.',
+    removeRefund: ({ count, tokens, amount }: { count: string; tokens: string; amount: string }) =>
+      count === '0'
+        ? 'No account is subscribed.'
+        : `${countOf(count, 'account')} ${count === '1' ? 'is' : 'are'} subscribed and ${count === '1' ? 'holds' : 'hold'} ${countOf(tokens, 'token')}, which are refunded as ${amount}.`,
     refund: 'Refund subscribers',
     refundHelp:
       'Without it, a model with subscribers cannot be deleted. Each subscriber gets back what the remaining tokens cost.',
@@ -130,6 +134,9 @@ export const admin = {
     key: 'API key',
     keyHelp: 'Kept encrypted; it is never shown again.',
     keyKept: 'Empty: the stored key is kept.',
+    passesFileIds: 'Pass ids of files',
+    passesFileIdsHelp:
+      "Requests may name files, vector stores and skills of the provider's account. All customers share it: each may read every one.",
     hasKey: 'Stored',
     noKey: 'None',
     status: 'State',

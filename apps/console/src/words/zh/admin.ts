@@ -76,6 +76,10 @@ export const admin: typeof en.admin = {
     withdrawText: '从下一个请求起,对它的调用返回 404。订阅者保留 tokens,也可以退订。',
     remove: '删除',
     removeText: '模型及其路由将从目录中移除。',
+    removeRefund: ({ count, tokens, amount }) =>
+      count === '0'
+        ? '没有账户订阅此模型。'
+        : `${count} 个账户已订阅,持有 ${tokens} tokens,将退还 ${amount}。`,
     refund: '向订阅者退款',
     refundHelp: '不勾选时,有订阅者的模型不能删除。每位订阅者将收回剩余 tokens 的成本。',
     removed: (name) => `${name} 已删除`,
@@ -124,6 +128,9 @@ export const admin: typeof en.admin = {
     key: 'API 密钥',
     keyHelp: '加密保存,不会再次显示。',
     keyKept: '留空:保留已存的密钥。',
+    passesFileIds: '放行文件 ID',
+    passesFileIdsHelp:
+      '请求可以引用提供商账户中的文件、向量库和技能。该账户由所有客户共用,任何客户都能读取其中每一项。',
     hasKey: '已保存',
     noKey: '无',
     status: '状态',

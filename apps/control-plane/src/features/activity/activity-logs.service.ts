@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { DataSource, Repository } from 'typeorm';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import {
@@ -10,6 +10,7 @@ import {
   type CursorPage,
 } from '../../platform/http/cursor.ts';
 import { idFilter, momentField } from '../../platform/http/list-query.ts';
+import { nameRecords, type RecordName, type RecordRef } from '../search/record-names.ts';
 import { ActivityLogEntry } from './activity-log.entity.ts';
 
 export const activityLogsQuery = cursorQuery({
@@ -31,6 +32,8 @@ export const activityLogResponseSchema = z
     action: z.string().describe('`<kind>.<verb>`, e.g. `key.disable`'),
     target_kind: z.string(),
     target_id: z.string().nullable(),
+    target_name: z.string().nullable().describe('As it is now; null where it has none or is gone'),
+    target_user_id: idField.nullable().describe('The account that the target belongs to'),
     before: z.unknown().describe('Secrets are masked'),
     after: z.unknown(),
     address: z.string().nullable(),
@@ -43,6 +46,7 @@ export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
 export class ActivityLogsService {
   constructor(
     @InjectRepository(ActivityLogEntry) private readonly entries: Repository<ActivityLogEntry>,
+    private readonly dataSource: DataSource,
   ) {}
 
   /** Newest first. `from` is included, `to` is not. */
@@ -65,15 +69,25 @@ export class ActivityLogsService {
       builder.andWhere('entry.targetId = :target', { target: query.target_id });
     if (query.from !== undefined) builder.andWhere('entry.at >= :from', { from: query.from });
     if (query.to !== undefined) builder.andWhere('entry.at < :to', { to: query.to });
-    return toCursorPage(await builder.getMany(), {
+    const rows = await builder.getMany();
+    const nameOf = await nameRecords(this.dataSource, rows.map(targetOf));
+    return toCursorPage(rows, {
       pageSize: query.page_size,
       keyOf: (row) => row.id,
-      map: toActivityLogResponse,
+      map: (row) => toActivityLogResponse(row, nameOf(targetOf(row))),
     });
   }
 }
 
-function toActivityLogResponse(row: ActivityLogEntry): ActivityLogResponse {
+const targetOf = ({ targetKind, targetId }: ActivityLogEntry): RecordRef => ({
+  kind: targetKind,
+  id: targetId,
+});
+
+function toActivityLogResponse(
+  row: ActivityLogEntry,
+  { name, userId }: RecordName,
+): ActivityLogResponse {
   return {
     id: row.id,
     at: row.at.toISOString(),
@@ -82,6 +96,8 @@ function toActivityLogResponse(row: ActivityLogEntry): ActivityLogResponse {
     action: row.action,
     target_kind: row.targetKind,
     target_id: row.targetId,
+    target_name: name,
+    target_user_id: userId,
     before: row.before,
     after: row.after,
     address: row.address,

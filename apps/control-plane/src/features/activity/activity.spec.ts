@@ -48,6 +48,41 @@ test('says who did what to whom, from where, before and after', async () => {
   });
 });
 
+test('names what was acted on as it is called now, and whose it is', async () => {
+  const { id: userId, token } = await plane.createUser('owner-of-key');
+  const call = (path: string, body: object, as = plane.adminToken) =>
+    plane.call('POST', path, { token: as, body }).then((answer) => answer.body);
+  const price = { price_per_million: '1' };
+  const model = await call('/models', { name: 'named-model', price, is_on_shelf: true });
+  const upstream = await call('/upstreams', {
+    name: 'named-upstream',
+    protocol: 'openai',
+    base_url: 'https://upstream.example/v1',
+    api_key: 'sk-of-upstream',
+  });
+  const route = { model_id: model.id, upstream_id: upstream.id, upstream_model: 'x' };
+  const { id: routeId } = await call('/routing', route);
+  const key = await call('/keys', { name: 'named-key' }, token);
+  await call('/wallet/admin-recharge', { user_id: userId, amount: '10' });
+  const subscription = await call('/models/subscribe', { model_id: model.id, tokens: 5 }, token);
+  const named = async (kind: string, id: number): Promise<unknown[]> => {
+    const { body } = await logs(`?target_kind=${kind}&target_id=${id}&page_size=1`);
+    return body.data.map((entry: Record<string, unknown>) => [
+      entry['target_name'],
+      entry['target_user_id'],
+    ]);
+  };
+  expect(await named('model', model.id)).toEqual([['named-model', null]]);
+  expect(await named('upstream', upstream.id)).toEqual([['named-upstream', null]]);
+  expect(await named('route', routeId)).toEqual([['named-model → named-upstream', null]]);
+  expect(await named('key', key.id)).toEqual([['named-key', userId]]);
+  expect(await named('subscription', subscription.id)).toEqual([
+    ['owner-of-key · named-model', userId],
+  ]);
+  await plane.call('DELETE', `/routing/${routeId}`, { token: plane.adminToken });
+  expect(await named('route', routeId)).toEqual([[null, null]]);
+});
+
 test('a change that is rolled back leaves no trace', async () => {
   const attempt = transactions.run(async (tx) => {
     activity.record(tx, SYSTEM, { action: 'test.undone', target: { kind: 'test', id: null } });

@@ -21,6 +21,13 @@ export const alertResponseSchema = z
     rule: z.enum(Object.keys(ALERT_RULES) as [AlertRule, ...AlertRule[]]),
     severity: z.enum(ALERT_SEVERITIES),
     subject: z.string().describe('`<kind>:<id>`; one open alert per rule and subject'),
+    subject_name: z
+      .string()
+      .nullable()
+      .describe(
+        'Name of the subject, for a subscription of its account and model; null without one',
+      ),
+    subject_user_id: idField.nullable().describe('The account that the subject belongs to'),
     message: z.string(),
     detail: z.record(z.string(), z.unknown()),
     status: z.enum(['open', 'resolved']),

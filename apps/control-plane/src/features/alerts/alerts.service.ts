@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { DataSource, IsNull, Repository, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { nameRecords, type RecordName, type RecordRef } from '../search/record-names.ts';
 import {
   ALERT_RULES,
   type AlertRule,
@@ -31,6 +32,7 @@ export class AlertsService {
 
   constructor(
     @InjectRepository(Alert) private readonly alerts: Repository<Alert>,
+    private readonly dataSource: DataSource,
     @Inject(CONFIG) config: Pick<Config, 'ALERT_WEBHOOK_URL'>,
   ) {
     this.isDelivered = config.ALERT_WEBHOOK_URL !== undefined;
@@ -98,17 +100,17 @@ export class AlertsService {
       critical: count('critical'),
       warning: count('warning'),
       info: count('info'),
-      newest: rows.slice(0, NEWEST).map(toAlertResponse),
+      newest: await this.named(rows.slice(0, NEWEST)),
     };
   }
 
   /** Undefined for an alert that is not there. */
   async find(id: number): Promise<AlertResponse | undefined> {
     const row = await this.alerts.findOneBy({ id });
-    return row ? toAlertResponse(row) : undefined;
+    return row ? (await this.named([row]))[0] : undefined;
   }
 
-  list(query: AlertList): Promise<Page<AlertResponse>> {
+  async list(query: AlertList): Promise<Page<AlertResponse>> {
     const builder = this.alerts.createQueryBuilder('alert');
     if (query.status !== 'all')
       builder.andWhere(
@@ -119,20 +121,34 @@ export class AlertsService {
       builder.andWhere('alert.severity = :severity', { severity: query.severity });
     if (query.subject !== undefined)
       builder.andWhere('alert.subject = :subject', { subject: query.subject });
-    return readPage(builder, query, {
+    const { data, ...page } = await readPage(builder, query, {
       columns: { id: 'alert.id', raised_at: 'alert.raisedAt', last_seen_at: 'alert.lastSeenAt' },
       search: ['alert.message', 'alert.subject'],
-      map: toAlertResponse,
+      map: (row) => row,
     });
+    return { data: await this.named(data), ...page };
+  }
+
+  private async named(rows: readonly Alert[]): Promise<AlertResponse[]> {
+    const subjects = rows.map(({ subject }) => subjectOf(subject));
+    const nameOf = await nameRecords(this.dataSource, subjects);
+    return rows.map((row) => toAlertResponse(row, nameOf(subjectOf(row.subject))));
   }
 }
 
-function toAlertResponse(row: Alert): AlertResponse {
+function subjectOf(subject: string): RecordRef {
+  const [kind = '', id = null] = subject.split(':');
+  return { kind, id };
+}
+
+function toAlertResponse(row: Alert, { name, userId }: RecordName): AlertResponse {
   return {
     id: row.id,
     rule: row.rule,
     severity: row.severity,
     subject: row.subject,
+    subject_name: name,
+    subject_user_id: userId,
     message: row.message,
     detail: row.detail,
     status: row.resolvedAt === null ? 'open' : 'resolved',

@@ -146,7 +146,13 @@ test('a low balance raises an alert at a tenth of the last purchase, and the nex
   await watch.look();
   expect((await list('?rule=low_balance')).body).toMatchObject({
     total: 1,
-    data: [{ detail: { user_id: userId, model_id: model.id } }],
+    data: [
+      {
+        subject_name: 'spender · thirsty',
+        subject_user_id: userId,
+        detail: { user_id: userId, model_id: model.id },
+      },
+    ],
   });
   await plane.dataSource.query('UPDATE subscriptions SET balance = 101 WHERE user_id = $1', [
     userId,

@@ -11,5 +11,5 @@ export function offlineAlerts(
   dataSource: DataSource,
   config: Pick<Config, 'ALERT_WEBHOOK_URL'>,
 ): AlertsService {
-  return new AlertsService(dataSource.getRepository(Alert), config);
+  return new AlertsService(dataSource.getRepository(Alert), dataSource, config);
 }

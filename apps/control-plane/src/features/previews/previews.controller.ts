@@ -7,6 +7,8 @@ import { ChargePreviews } from './charge-previews.service.ts';
 import {
   chargePreviewSchema,
   chargeQuery,
+  modelRemovalPreviewSchema,
+  modelRemovalQuery,
   priceChangePreviewSchema,
   priceChangeQuery,
   purchasePreviewSchema,
@@ -14,6 +16,7 @@ import {
   refundPreviewSchema,
   refundQuery,
   type ChargeQuery,
+  type ModelRemovalQuery,
   type PriceChangeQuery,
   type PurchaseQuery,
   type RefundQuery,
@@ -44,6 +47,15 @@ export class PreviewsController {
   })
   refund(@FromCaller() caller: Caller, @Query({ schema: refundQuery }) query: RefundQuery) {
     return this.purchases.refund(caller, query);
+  }
+
+  @Get('model-removal')
+  @Permission('admin')
+  @Answers('What deleting a model would refund to its subscribers', modelRemovalPreviewSchema, {
+    refuses: ['not_found'],
+  })
+  modelRemoval(@Query({ schema: modelRemovalQuery }) query: ModelRemovalQuery) {
+    return this.purchases.modelRemoval(query);
   }
 
   @Get('charge')

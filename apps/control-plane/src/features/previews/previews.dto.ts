@@ -50,6 +50,9 @@ export const refundQuery = z.strictObject({
 });
 export type RefundQuery = z.output<typeof refundQuery>;
 
+export const modelRemovalQuery = z.strictObject({ model_id: idFilter });
+export type ModelRemovalQuery = z.output<typeof modelRemovalQuery>;
+
 export const chargeQuery = z.strictObject(exampleRequest);
 export type ChargeQuery = z.output<typeof chargeQuery>;
 
@@ -103,6 +106,20 @@ export const refundPreviewSchema = z
   })
   .meta({ id: 'RefundPreview' });
 export type RefundPreview = z.output<typeof refundPreviewSchema>;
+
+export const modelRemovalPreviewSchema = z
+  .object({
+    model_id: idField,
+    model: z.string(),
+    subscriptions: countField.describe('Open ones, which `refund` closes'),
+    refunded_tokens: tokensField.describe(
+      'Of all of them, by the ledger: without what was used a moment ago',
+    ),
+    refunded_amount: amountText,
+    currency: currencyField,
+  })
+  .meta({ id: 'ModelRemovalPreview' });
+export type ModelRemovalPreview = z.output<typeof modelRemovalPreviewSchema>;
 
 const line = z.object({
   class: z.enum(CHARGED_CLASSES),

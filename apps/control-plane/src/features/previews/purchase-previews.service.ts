@@ -20,6 +20,8 @@ import { WalletService } from '../wallet/wallet.service.ts';
 import { boundedCost } from './bounded-cost.ts';
 import {
   SAY_TOKENS,
+  type ModelRemovalPreview,
+  type ModelRemovalQuery,
   type PurchasePreview,
   type PurchaseQuery,
   type RefundPreview,
@@ -86,6 +88,19 @@ export class PurchasePreviews {
       keys_affected: await this.keys.countAllowing(userId, model.name),
       wallet_after: formatAmount(wallet + refund.refundMicros),
       is_live: refund.isLive,
+    };
+  }
+
+  async modelRemoval({ model_id: id }: ModelRemovalQuery): Promise<ModelRemovalPreview> {
+    const model = await this.modelOf(id);
+    const { subscriptions, tokens, refundMicros } = await this.refunds.ofModel(id);
+    return {
+      model_id: id,
+      model: model.name,
+      subscriptions,
+      refunded_tokens: tokens,
+      refunded_amount: formatAmount(refundMicros),
+      currency: this.config.CURRENCY,
     };
   }
 

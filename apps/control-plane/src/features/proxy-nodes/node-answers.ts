@@ -20,6 +20,14 @@ const workerResponseSchema = z
       'Requests in its journal that the control plane has not acknowledged',
     ),
     software: z.string(),
+    redis_round_trip_ms: z
+      .number()
+      .nullable()
+      .describe('How long Redis took to answer it; null from a node of an earlier release'),
+    clock_ahead_ms: z
+      .int()
+      .nullable()
+      .describe("By how much its clock is ahead of Redis'; below 0: behind; null as above"),
     started_at: timeField,
     reported_at: timeField,
   })

@@ -47,6 +47,8 @@ function toWorkerResponse({ report, isLive }: SeenWorker): NodeResponse['workers
     in_flight: report.in_flight,
     unacknowledged: report.unacknowledged,
     software: report.software,
+    redis_round_trip_ms: report.redis?.round_trip_ms ?? null,
+    clock_ahead_ms: report.redis?.clock_ahead_ms ?? null,
     started_at: new Date(report.started_at).toISOString(),
     reported_at: new Date(report.reported_at).toISOString(),
   };

@@ -130,6 +130,21 @@ describe('registration', () => {
     await removed(await isRegistered('added'));
   });
 
+  test('a worker shows how far Redis and its clock are from it; one of an earlier release shows neither', async () => {
+    await startNode('measuring', {
+      later: { format: 2, redis: { round_trip_ms: 0.42, clock_ahead_ms: -7 } },
+    });
+    await startNode('earlier');
+    const workersOf = async (name: string): Promise<unknown> =>
+      (await admin('GET', `/proxy-nodes/${(await isRegistered(name)).id}`)).body.workers;
+    expect(await workersOf('measuring')).toMatchObject([
+      { redis_round_trip_ms: 0.42, clock_ahead_ms: -7 },
+    ]);
+    expect(await workersOf('earlier')).toMatchObject([
+      { redis_round_trip_ms: null, clock_ahead_ms: null },
+    ]);
+  });
+
   test('a deleted node stays away, until an administrator adds it again', async () => {
     await startNode('gone');
     await removed(await isRegistered('gone'));

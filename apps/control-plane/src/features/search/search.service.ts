@@ -4,9 +4,8 @@ import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { isRequestId } from '../usage/ingest/read-event.ts';
 import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
+import { FIND_BY_NAME } from './record-names.ts';
 import type { SearchResults } from './search.dto.ts';
-
-const PER_KIND = 6;
 
 const row = z.object({
   kind: z.enum(['user', 'model', 'key', 'upstream', 'node']),
@@ -14,23 +13,6 @@ const row = z.object({
   title: z.string(),
   detail: z.string(),
 });
-
-/** `$1` is the pattern, `$2` the text as typed, `$3` the account whose keys are searched (null: all accounts). Names that begin with the text come first. */
-const SELECT = {
-  user: "SELECT 'user' AS kind, id, username AS title, status AS detail FROM users WHERE deleted_at IS NULL AND (username ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
-  model:
-    "SELECT 'model' AS kind, id, name AS title, display_name AS detail FROM models WHERE deleted_at IS NULL AND (is_on_shelf OR $3::int IS NULL) AND (name ILIKE $1 OR display_name ILIKE $1 OR id::text = $2)",
-  key: "SELECT 'key' AS kind, id, name AS title, key_prefix AS detail FROM api_keys WHERE status <> 'deleted' AND playground_sid IS NULL AND ($3::int IS NULL OR user_id = $3) AND (name ILIKE $1 OR key_prefix ILIKE $1 OR id::text = $2)",
-  upstream:
-    "SELECT 'upstream' AS kind, id, name AS title, protocol AS detail FROM upstreams WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
-  node: "SELECT 'node' AS kind, id, name AS title, CASE WHEN enabled THEN 'enabled' ELSE 'disabled' END AS detail FROM proxy_nodes WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
-} as const;
-const ALL = Object.values(SELECT)
-  .map(
-    (select) =>
-      `(SELECT * FROM (${select}) found ORDER BY title ILIKE $2 || '%' DESC, title LIMIT ${PER_KIND})`,
-  )
-  .join(' UNION ALL ');
 
 /** What the command palette finds. Users find what is theirs and what is for sale; administrators everything. */
 @Injectable()
@@ -43,7 +25,11 @@ export class SearchService {
   async search(caller: Caller, text: string): Promise<SearchResults> {
     const ownerId = caller.role === 'admin' ? null : caller.userId;
     const escaped = text.replace(/[\\%_]/g, '\\$&');
-    const rows: unknown[] = await this.dataSource.query(ALL, [`%${escaped}%`, escaped, ownerId]);
+    const rows: unknown[] = await this.dataSource.query(FIND_BY_NAME, [
+      `%${escaped}%`,
+      escaped,
+      ownerId,
+    ]);
     return { data: [...(await this.request(caller, text)), ...rows.map((one) => row.parse(one))] };
   }
 

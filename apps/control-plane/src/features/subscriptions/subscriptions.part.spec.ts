@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parseAmount } from '@tollgate/money';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
@@ -77,7 +78,10 @@ describe('subscribing', () => {
       await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 }),
     ).toMatchObject({
       status: 409,
-      body: { code: 'already_subscribed', detail: expect.stringContaining('POST /models/renew') },
+      body: {
+        code: 'already_subscribed',
+        detail: expect.stringContaining('renew it to buy more tokens'),
+      },
     });
     const other = await ledger.model();
     await ledger.asAdmin('POST', `/models/${other.id}/disable`);
@@ -265,8 +269,22 @@ describe('unsubscribing', () => {
       status: 409,
       body: { code: 'model_has_subscribers' },
     });
+    const other = await ledger.account('10');
+    for (const tokens of [333_333, 1])
+      await post(tokens === 1 ? '/models/renew' : '/models/subscribe', other.token, {
+        model_id: model.id,
+        tokens,
+      });
+    const paid = 20_000_000n - (await ledger.wallet(account)) - (await ledger.wallet(other));
+    const { body: shown } = await ledger.asAdmin(
+      'GET',
+      `/previews/model-removal?model_id=${model.id}`,
+    );
+    expect(shown).toMatchObject({ subscriptions: 2, refunded_tokens: 1_333_334 });
     expect((await ledger.asAdmin('DELETE', `/models/${model.id}?refund=true`)).status).toBe(204);
-    expect(await ledger.wallet(account)).toBe(10_000_000n);
+    // What was shown is what came back.
+    expect(parseAmount(shown.refunded_amount)).toBe(paid);
+    expect((await ledger.wallet(account)) + (await ledger.wallet(other))).toBe(20_000_000n);
     expect((await ledger.asAdmin('GET', `/models/${model.id}`)).status).toBe(404);
   });
 });

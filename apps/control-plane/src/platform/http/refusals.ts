@@ -69,7 +69,7 @@ export const REFUSALS = {
   model_has_subscribers: { status: 409, title: 'The model still has subscribers' },
   model_not_priced: {
     status: 409,
-    title: 'The model has no price in force; POST /models/pricing sets one, or declares it free',
+    title: 'The model has no price in force; set one, or declare it free',
   },
   free_tokens_limit: {
     status: 409,
@@ -78,7 +78,7 @@ export const REFUSALS = {
   model_off_shelf: { status: 409, title: 'The model is off the shelf' },
   already_subscribed: {
     status: 409,
-    title: 'The account is already subscribed to this model; POST /models/renew buys more tokens',
+    title: 'The account is already subscribed to this model; renew it to buy more tokens',
   },
   not_subscribed: { status: 404, title: 'The account is not subscribed to this model' },
   subscription_closing: {

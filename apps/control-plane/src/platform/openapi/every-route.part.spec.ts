@@ -155,6 +155,7 @@ async function moneyAndKeys(modelId: number): Promise<void> {
   await goAll(
     `GET /previews/purchase?model_id=${modelId}&tokens=10`,
     `GET /previews/refund?model_id=${modelId}`,
+    `GET /previews/model-removal?model_id=${modelId}`,
     `GET /previews/charge?model_id=${modelId}&input_tokens=10`,
     `GET /previews/price-change?model_id=${modelId}&input_tokens=10&price_per_million=3`,
     'GET /usage/burn-rate',

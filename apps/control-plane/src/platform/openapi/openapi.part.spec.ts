@@ -77,6 +77,27 @@ describe('the API document', () => {
     expect(unfit.map(({ name }) => name)).toEqual([]);
   });
 
+  test('knows no route with a body that takes one which is not JSON', async () => {
+    const withBody = operations().filter(([, operation]) => operation.requestBody !== undefined);
+    const taken: string[] = [];
+    for (const [name] of withBody)
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', '']) {
+        const [method = '', at = ''] = name.split(' ');
+        const { status } = await plane.call(
+          method,
+          at.replace('/admin-api', '').replaceAll(/\{\w+\}/g, '1'),
+          {
+            token: plane.adminToken,
+            rawBody: '{"enabled":false}',
+            headers: { 'content-type': type },
+          },
+        );
+        if (status !== 415) taken.push(`${name} of type "${type}" is ${status}`);
+      }
+    expect(withBody.length).toBeGreaterThan(30);
+    expect(taken).toEqual([]);
+  });
+
   test('states rules of several fields, and those that text alone cannot say, in the words of the refusal', async () => {
     const stated = (name: string): string =>
       JSON.stringify(operations().find(([operation]) => operation === name)?.[1]);
