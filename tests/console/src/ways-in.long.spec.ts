@@ -147,6 +147,33 @@ const TABS_MAX = 80;
   );
 
   test(
+    'offers no recharge that would be refused: without a payment provider it says who credits the wallet',
+    async () => {
+      const { username, password } = await createCustomer(stage.tollgate, { amount: '0' });
+      const { page, go } = await stage.open({ credentials: { username, password } });
+      await page.route(/\/admin-api\/wallet\?/, async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({
+          response: answer,
+          json: { ...(await answer.json()), payments: 'none' },
+        });
+      });
+      const reason = 'No payment provider is set up; an administrator can credit the wallet';
+      await go('/');
+      await page.getByRole('heading', { name: 'First steps' }).waitFor();
+      await page.getByText(reason).waitFor();
+      expect(await page.getByRole('link', { name: 'Recharge', exact: true }).count()).toBe(0);
+      await go('/market');
+      await page.getByText(reason).waitFor();
+      await go('/wallet?recharge=1');
+      const recharge = page.getByRole('button', { name: 'Recharge', exact: true });
+      expect(await recharge.getAttribute('aria-disabled')).toBe('true');
+      expect(await page.locator('[role=dialog]:not([data-type])').count()).toBe(0);
+    },
+    STORY_MS,
+  );
+
+  test(
     'works below a path: pages, links, reload, sign-in, a model call, the stream of events',
     async () => {
       const home = `${prefixed}${PREFIX}/`;

@@ -3403,6 +3403,11 @@ export interface components {
             balance: string;
             /** @description ISO 4217 */
             currency: string;
+            /**
+             * @description Who takes payments for `recharge`; none: administrators credit wallets
+             * @enum {string}
+             */
+            payments: "none" | "sandbox" | "stripe";
         };
         WalletCorrection: {
             transaction_id: number;

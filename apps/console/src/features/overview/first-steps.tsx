@@ -17,7 +17,8 @@ interface Step {
   text: string;
   /** What it led to; undefined while it is to do. */
   result: string | undefined;
-  act: { label: string; to: string };
+  /** Undefined where another person does it. */
+  act: { label: string; to: string } | undefined;
 }
 
 /** From a new account to the first call; each step's result appears as it happens, and all of it goes once the first call is made. */
@@ -44,7 +45,7 @@ export function FirstSteps() {
               <p className="font-medium">{step.title}</p>
               <p className="foreign text-table text-text-2">{step.result ?? step.text}</p>
             </div>
-            {step.result === undefined && (
+            {step.result === undefined && step.act && (
               <ButtonLink
                 size="small"
                 to={step.act.to}
@@ -81,15 +82,16 @@ function useSteps(): Step[] | undefined {
   const key = keys.data[0];
   const call = requests.data[0];
   const hasMoney = Number(wallet.balance) > 0;
+  const canPay = wallet.payments !== 'none';
   return [
     {
       title: steps.fund,
-      text: steps.fundText,
+      text: canPay ? steps.fundText : words.failures.codes.payments_not_configured,
       result:
         hasMoney || subscription
           ? formatMoney(wallet.balance, { currency: wallet.currency, locale })
           : undefined,
-      act: { label: steps.fundAct, to: paths.wallet({ recharge: 1 }) },
+      act: canPay ? { label: steps.fundAct, to: paths.wallet({ recharge: 1 }) } : undefined,
     },
     {
       title: steps.subscribe,

@@ -66,7 +66,7 @@ export const prefetch: Prefetch = (ask, { me, search: raw }) => {
 };
 
 export function Page() {
-  const { wallet, general } = useWords();
+  const { wallet, general, failures } = useWords();
   const me = useMe();
   const live = useLive();
   const [{ kind, recharge }, change] = useSearchState(search);
@@ -74,6 +74,7 @@ export function Page() {
   const balance = useQuery({ ...walletQuery(me.id), ...live });
   const question = { user_id: me.id, ...(kind !== undefined && { kind }) };
   const currency = balance.data?.currency ?? '';
+  const payments = balance.data?.payments;
   return (
     <Frame
       title={wallet.title}
@@ -89,6 +90,7 @@ export function Page() {
           <Button
             look="primary"
             icon={<Plus aria-hidden className="size-4" />}
+            blockedBy={payments === 'none' ? failures.codes.payments_not_configured : undefined}
             onClick={() => setPaying(true)}
           >
             {wallet.recharge}
@@ -102,7 +104,7 @@ export function Page() {
       <RechargeDialog
         userId={me.id}
         currency={currency}
-        isOpen={isPaying}
+        isOpen={isPaying && payments !== undefined && payments !== 'none'}
         onClose={() => {
           setPaying(false);
           change({ recharge: undefined });

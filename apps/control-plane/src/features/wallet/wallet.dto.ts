@@ -81,7 +81,13 @@ export const withdrawBody = z
 export type WithdrawBody = z.output<typeof withdrawBody>;
 
 export const walletResponseSchema = z
-  .object({ balance: amountText, currency: currencyField })
+  .object({
+    balance: amountText,
+    currency: currencyField,
+    payments: z
+      .enum(['none', 'sandbox', 'stripe'])
+      .describe('Who takes payments for `recharge`; none: administrators credit wallets'),
+  })
   .meta({ id: 'Wallet' });
 export type WalletResponse = z.output<typeof walletResponseSchema>;
 

@@ -31,7 +31,11 @@ export class WalletService {
   async get(caller: Caller, query: WalletQuery): Promise<WalletResponse> {
     const userId = await this.scope.resolve(caller, query.user_id);
     const wallet = await this.accounts.findOneBy({ userId });
-    return { balance: formatAmount(wallet?.balance ?? 0n), currency: this.config.CURRENCY };
+    return {
+      balance: formatAmount(wallet?.balance ?? 0n),
+      currency: this.config.CURRENCY,
+      payments: this.config.PAYMENTS,
+    };
   }
 
   async adminRecharge(

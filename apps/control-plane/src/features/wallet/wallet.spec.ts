@@ -188,7 +188,11 @@ describe('recharging', () => {
     ).toBe(403);
     expect(
       (await plane.call('GET', `/wallet?user_id=${user.id}`, { token: plane.adminToken })).body,
-    ).toEqual({ balance: await balanceOf(user), currency: 'USD' });
+    ).toEqual({
+      balance: await balanceOf(user),
+      currency: 'USD',
+      payments: 'sandbox',
+    });
   });
 
   test('the ledger as CSV runs nothing in a spreadsheet (S42)', async () => {
