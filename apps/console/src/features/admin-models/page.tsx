@@ -3,6 +3,7 @@ import { Boxes, Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { catalogueQuery, type Model } from '../../api/catalogue.ts';
 import { marketQuery, type PriceTag } from '../../api/models.ts';
+import { installationStepsQuery } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
@@ -16,6 +17,7 @@ import { useWords, type Words } from '../../words/words.ts';
 import { CreateModelDialog } from './model-dialogs.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
 import { inOrder, SORTS, type Prices } from './in-order.ts';
+import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
@@ -33,6 +35,7 @@ const questionOf = ({ q, shelf }: Pick<SearchOf<typeof search>, 'q' | 'shelf'>) 
 export const prefetch: Prefetch = (ask, { search: raw }) => {
   ask(catalogueQuery(questionOf(search.parse(raw))));
   ask(marketQuery({}));
+  ask(installationStepsQuery);
 };
 
 export function Page() {
@@ -62,6 +65,7 @@ export function Page() {
         </>
       }
     >
+      <NextInstallationStep />
       <Panel isFlush>
         <Loaded of={list}>
           {({ data }) => (

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
 import { Circle, CircleCheck } from '../../ui/icons.tsx';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
 import { ButtonLink } from '../../ui/button.tsx';
+import { NextBar } from '../../ui/next-bar.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { useWords } from '../../words/words.ts';
 
@@ -51,4 +53,17 @@ export function InstallationSteps() {
       </ol>
     </Panel>
   );
+}
+
+/** On the pages that the first steps lead over: what comes next. */
+export function NextInstallationStep() {
+  const { admin, overview } = useWords();
+  const { steps } = admin.overview;
+  const { pathname } = useLocation();
+  const { data } = useQuery({ ...installationStepsQuery, ...useLive() });
+  const next = data?.steps.find(({ is_done: isDone }) => !isDone)?.step;
+  if (data?.is_complete !== false || next === undefined) return null;
+  const to = ADDRESSES[next];
+  if (to.split('?')[0] === pathname) return null;
+  return <NextBar text={overview.steps.next(steps[next])} way={{ label: steps.open, to }} />;
 }

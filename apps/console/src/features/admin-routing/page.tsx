@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { installationStepsQuery } from '../../api/admin.ts';
 import { useWords } from '../../words/words.ts';
 import { RoutingPicture } from './picture.tsx';
 import { RouteDialog } from './route-dialog.tsx';
@@ -10,6 +11,7 @@ import { RoutesTable } from './routes-table.tsx';
 import { Simulation } from './simulation.tsx';
 import { routesQuery, routingHealthQuery, upstreamsQuery } from '../../api/upstreams.ts';
 import { catalogueQuery } from '../../api/catalogue.ts';
+import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
@@ -26,6 +28,7 @@ export const prefetch: Prefetch = (ask) => {
   ask(catalogueQuery({}));
   ask(upstreamsQuery);
   ask(routingHealthQuery);
+  ask(installationStepsQuery);
 };
 
 export function Page() {
@@ -47,6 +50,7 @@ export function Page() {
         </Button>
       }
     >
+      <NextInstallationStep />
       <Panel title={routing.picture} note={routing.pictureHint}>
         <RoutingPicture />
       </Panel>

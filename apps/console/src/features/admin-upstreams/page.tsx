@@ -7,6 +7,7 @@ import {
   routesQuery,
   routingHealthQuery,
 } from '../../api/upstreams.ts';
+import { installationStepsQuery } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/button.tsx';
@@ -21,6 +22,7 @@ import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamDialog } from './upstream-dialogs.tsx';
 import { nodesQuery } from '../../api/fleet.ts';
+import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({ q: withDefault(z.string(), ''), create: optional(z.literal('1')) });
@@ -30,6 +32,7 @@ export const prefetch: Prefetch = (ask) => {
   ask(routingHealthQuery);
   ask(nodesQuery);
   ask(routesQuery);
+  ask(installationStepsQuery);
 };
 
 export function Page() {
@@ -58,6 +61,7 @@ export function Page() {
         <SearchBox label={upstreams.search} value={q} onSearch={(text) => change({ q: text })} />
       }
     >
+      <NextInstallationStep />
       <Panel isFlush>
         <Loaded of={list}>
           {({ data }) => (

@@ -5,7 +5,7 @@ import { firstStepsQuery } from '../../api/usage.ts';
 import { useMe } from '../../api/session.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
-import { ButtonLink } from '../../ui/button.tsx';
+import { NextBar } from '../../ui/next-bar.tsx';
 import { useWords } from '../../words/words.ts';
 
 /** On the pages that the first steps lead over: what comes next, until the first call is made. */
@@ -34,17 +34,7 @@ export function NextStep() {
     ({ name }) => !isDone(name) && !(name === 'wallet' && isDone('subscription')),
   );
   if (!data || data.is_complete || !next || next.to.split('?')[0] === pathname) return null;
-  const isOfAdministrator = next.name === 'wallet' && wallet?.payments === 'none';
-  return (
-    <section className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-accent-soft px-4 py-2.5">
-      <p className="min-w-0 flex-1 font-medium">
-        {isOfAdministrator ? failures.codes.payments_not_configured : steps.next(next.title)}
-      </p>
-      {!isOfAdministrator && (
-        <ButtonLink to={next.to} look="primary" size="small">
-          {next.act}
-        </ButtonLink>
-      )}
-    </section>
-  );
+  if (next.name === 'wallet' && wallet?.payments === 'none')
+    return <NextBar text={failures.codes.payments_not_configured} />;
+  return <NextBar text={steps.next(next.title)} way={{ label: next.act, to: next.to }} />;
 }

@@ -27,7 +27,8 @@ export const admin = {
     noAlerts: 'No open alert',
     allAlerts: 'All alerts',
     pendingUsers: (count: string) =>
-      count === '1' ? '1 account waits for approval' : `${count} accounts wait for approval`,
+      ({ '0': 'No account waits for approval', '1': '1 account waits for approval' })[count] ??
+      `${count} accounts wait for approval`,
     review: 'Review',
     steps: {
       title: 'First steps',
