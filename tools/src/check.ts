@@ -147,9 +147,14 @@ async function lookAtPlantedImports(): Promise<Finding> {
   };
 }
 
-const PLANTED_LINT = ['no-floating-promises', 'no-misused-promises', 'switch-exhaustiveness-check'];
+const PLANTED_LINT = [
+  'no-floating-promises',
+  'no-misused-promises',
+  'switch-exhaustiveness-check',
+  'max-lines-per-function',
+];
 
-/** The rules that need types find nothing when types cannot be read: each must report the violation planted for it. */
+/** The rules that need types find nothing when types cannot be read, and a limit can be raised: each must report the violation planted for it. */
 async function lookAtPlantedLint(): Promise<Finding> {
   const { output } = await run('oxlint', [
     '--type-aware',

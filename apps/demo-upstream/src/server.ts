@@ -38,25 +38,14 @@ async function handle(
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://demo');
   const path = url.pathname.replace(/^\/v1/, '');
+  const call = { request, response, record };
   switch (`${request.method} ${path}`) {
     case 'POST /chat/completions':
-      return complete({ request, response, record, protocol: 'chat', dialect: chatDialect });
+      return complete({ ...call, protocol: 'chat', dialect: chatDialect });
     case 'POST /messages':
-      return complete({
-        request,
-        response,
-        record,
-        protocol: 'messages',
-        dialect: messagesDialect,
-      });
+      return complete({ ...call, protocol: 'messages', dialect: messagesDialect });
     case 'POST /completions':
-      return complete({
-        request,
-        response,
-        record,
-        protocol: 'completions',
-        dialect: completionsDialect,
-      });
+      return complete({ ...call, protocol: 'completions', dialect: completionsDialect });
     case 'POST /responses':
       return startResponse(request, response, { record, store });
     case 'POST /responses/compact':
@@ -74,15 +63,21 @@ async function handle(
     case 'GET /healthz':
     case 'GET /readyz':
       return sendJson(response, 200, { status: 'ok' });
-    default: {
-      const body = request.method === 'POST' ? parseJson(await readText(request)) : undefined;
-      const query = url.searchParams;
-      if (serveStored(request, path, { response, store, body, query })) return;
-      return sendJson(response, 404, {
-        error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null },
-      });
-    }
+    default:
+      return handleStored(request, response, { path, store, query: url.searchParams });
   }
+}
+
+async function handleStored(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { path, store, query }: { path: string; store: ResponseStore; query: URLSearchParams },
+): Promise<void> {
+  const body = request.method === 'POST' ? parseJson(await readText(request)) : undefined;
+  if (serveStored(request, path, { response, store, body, query })) return;
+  sendJson(response, 404, {
+    error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null },
+  });
 }
 
 async function startResponse(

@@ -12,6 +12,13 @@ const HEADERS_TIMEOUT_MS = 15_000;
 /** Longer than clients and load balancers keep idle connections, so that it is they who close them. */
 const KEEP_ALIVE_MS = 75_000;
 
+const SERVER_OPTIONS = {
+  maxHeaderSize: HEADER_BYTES_MAX,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  requestTimeout: 0,
+};
+
 export interface FrontDoor {
   server: Server;
   pool: NodePool;
@@ -44,20 +51,12 @@ export function createFrontDoor(
     if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
     return toControlPlane(controlPlaneUrl, forward, request, response);
   };
-  const server = createServer(
-    {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      requestTimeout: 0,
-    },
-    (request, response) => {
-      handle(request, response).catch((error: unknown) => {
-        log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
-        sendFailure(response, 'bad_gateway', nodePathOf(request));
-      });
-    },
-  );
+  const server = createServer(SERVER_OPTIONS, (request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
+      sendFailure(response, 'bad_gateway', nodePathOf(request));
+    });
+  });
   refuseUnclearFraming(server);
   endConnectionsOnClose(server);
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };

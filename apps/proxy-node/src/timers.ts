@@ -6,6 +6,13 @@ export interface Timers {
   soon(act: () => void): void;
 }
 
+/** Of one process: what measures durations, chooses moments and waits for them. */
+export interface Clock {
+  now: () => number;
+  random: () => number;
+  timers: Timers;
+}
+
 export const SYSTEM_TIMERS: Timers = {
   every: (ms, act) => {
     const timer = setInterval(act, ms).unref();

@@ -24,47 +24,30 @@ const DENIED = [
   'MODEL_NOT_ALLOWED',
 ] as const;
 
+const ADMISSION_WORDS = [
+  'OK',
+  'FENCED',
+  'DUPLICATE',
+  'NOT_SUBSCRIBED',
+  'SUBSCRIPTION_CLOSING',
+  'CONCURRENCY_EXCEEDED',
+  'RATE_LIMITED',
+  'BALANCE_TOO_LOW',
+  'TOKENS_HELD',
+  'RECHARGE_DUE',
+] as const;
+
 export function toAdmitReply(
   reply: unknown,
   { epoch, concurrencyMax }: { epoch: string; concurrencyMax: number },
 ): AdmitReply {
   const reader = new ReplyReader(reply);
-  const word = reader.oneOf(
-    'OK',
-    'FENCED',
-    'DUPLICATE',
-    'NOT_SUBSCRIBED',
-    'SUBSCRIPTION_CLOSING',
-    'CONCURRENCY_EXCEEDED',
-    'RATE_LIMITED',
-    'BALANCE_TOO_LOW',
-    'TOKENS_HELD',
-    'RECHARGE_DUE',
-    ...DENIED,
-  );
+  const word = reader.oneOf(...ADMISSION_WORDS, ...DENIED);
   switch (word) {
     case 'OK':
-      return {
-        kind: 'admitted',
-        grantedTokens: reader.integer(),
-        availableTokens: reader.integer(),
-        keyId: reader.integer(),
-        subscriptionId: reader.integer(),
-        generation: reader.integer(),
-        expiresAtMs: reader.integer(),
-        epoch,
-        windows: reader.all(toWindowState),
-      };
+      return toAdmitted(reader, epoch);
     case 'DUPLICATE':
-      return {
-        kind: 'duplicate',
-        state: reader.oneOf('open', 'reaped', 'done'),
-        grantedTokens: reader.integer(),
-        keyId: reader.integer(),
-        subscriptionId: reader.integer(),
-        generation: reader.integer(),
-        epoch,
-      };
+      return toDuplicate(reader, epoch);
     case 'FENCED':
       return { kind: 'fenced' };
     case 'NOT_SUBSCRIBED':
@@ -87,6 +70,32 @@ export function toAdmitReply(
     default:
       return toAccessDenied(word, reader);
   }
+}
+
+function toAdmitted(reader: ReplyReader, epoch: string): AdmitReply {
+  return {
+    kind: 'admitted',
+    grantedTokens: reader.integer(),
+    availableTokens: reader.integer(),
+    keyId: reader.integer(),
+    subscriptionId: reader.integer(),
+    generation: reader.integer(),
+    expiresAtMs: reader.integer(),
+    epoch,
+    windows: reader.all(toWindowState),
+  };
+}
+
+function toDuplicate(reader: ReplyReader, epoch: string): AdmitReply {
+  return {
+    kind: 'duplicate',
+    state: reader.oneOf('open', 'reaped', 'done'),
+    grantedTokens: reader.integer(),
+    keyId: reader.integer(),
+    subscriptionId: reader.integer(),
+    generation: reader.integer(),
+    epoch,
+  };
 }
 
 function toFundsReply(

@@ -36,8 +36,19 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
     ...rows.routes.flatMap((route) =>
       routeProblems(route, models.get(route.modelId), upstreams.get(route.upstreamId)),
     ),
+    ...duplicateProblems(rows),
+    ...unusedUpstreams(rows),
+    ...unversionedUpstreams(rows),
+  ];
+  return problems.toSorted(
+    (a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id,
+  );
+}
+
+function duplicateProblems({ routes, models, upstreams }: RoutingRows): ConfigProblem[] {
+  return [
     ...duplicates(
-      rows.routes,
+      routes,
       (route) => `${route.modelId}/${route.upstreamId}/${route.upstreamModel}`,
     ).map((route) =>
       problem(
@@ -48,7 +59,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
         `route ${route.id} repeats an earlier route of model ${route.modelId} to upstream ${route.upstreamId}`,
       ),
     ),
-    ...duplicates(rows.models, (model) => model.name).map((model) =>
+    ...duplicates(models, (model) => model.name).map((model) =>
       problem(
         'duplicate_model_name',
         'error',
@@ -57,7 +68,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
         `model name "${model.name}" is taken by an earlier model`,
       ),
     ),
-    ...duplicates(rows.upstreams, (upstream) => upstream.name).map((upstream) =>
+    ...duplicates(upstreams, (upstream) => upstream.name).map((upstream) =>
       problem(
         'duplicate_upstream_name',
         'warning',
@@ -66,12 +77,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
         `upstream name "${upstream.name}" is taken by an earlier upstream`,
       ),
     ),
-    ...unusedUpstreams(rows),
-    ...unversionedUpstreams(rows),
   ];
-  return problems.toSorted(
-    (a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id,
-  );
 }
 
 function modelProblems(
@@ -163,47 +169,28 @@ function routeProblems(
   upstream: UpstreamRow | undefined,
 ): ConfigProblem[] {
   const found: ConfigProblem[] = [];
+  const find = (code: ProblemCode, severity: ConfigProblem['severity'], message: string): void =>
+    void found.push(problem(code, severity, 'route', route.id, `route ${route.id} ${message}`));
   if (!model)
-    found.push(
-      problem(
-        'route_to_missing_model',
-        'warning',
-        'route',
-        route.id,
-        `route ${route.id} names model ${route.modelId}, which does not exist`,
-      ),
-    );
+    find('route_to_missing_model', 'warning', `names model ${route.modelId}, which does not exist`);
   if (!upstream)
-    found.push(
-      problem(
-        'route_to_missing_upstream',
-        'error',
-        'route',
-        route.id,
-        `route ${route.id} names upstream ${route.upstreamId}, which does not exist`,
-      ),
+    find(
+      'route_to_missing_upstream',
+      'error',
+      `names upstream ${route.upstreamId}, which does not exist`,
     );
   if (route.enabled && upstream && !upstream.enabled)
-    found.push(
-      problem(
-        'route_to_disabled_upstream',
-        'warning',
-        'route',
-        route.id,
-        `route ${route.id} leads to upstream "${upstream.name}", which is disabled`,
-      ),
+    find(
+      'route_to_disabled_upstream',
+      'warning',
+      `leads to upstream "${upstream.name}", which is disabled`,
     );
-  if (model?.kind === 'embedding' && upstream && !hasEmbeddings(upstream.protocol)) {
-    found.push(
-      problem(
-        'embedding_route_to_anthropic',
-        'error',
-        'route',
-        route.id,
-        `route ${route.id} sends embeddings to upstream "${upstream.name}", whose protocol has none`,
-      ),
+  if (model?.kind === 'embedding' && upstream && !hasEmbeddings(upstream.protocol))
+    find(
+      'embedding_route_to_anthropic',
+      'error',
+      `sends embeddings to upstream "${upstream.name}", whose protocol has none`,
     );
-  }
   return found;
 }
 

@@ -48,10 +48,7 @@ export class ApiServer {
     programs: { etcd: string; apiServer: string },
     folder: string,
   ): Promise<ApiServer> {
-    const folders: ProcessFolders = {
-      run: path.join(folder, 'run'),
-      logs: path.join(folder, 'logs'),
-    };
+    const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
     mkdirSync(folder, { recursive: true });
     const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
     const token = randomBytes(16).toString('hex');

@@ -63,20 +63,21 @@ export function boardJson({ uid, title, source, variables, panels }: Board): str
       datasource,
       gridPos,
       fieldConfig: { defaults: { unit: panel.unit ?? 'short', min: 0 }, overrides: [] },
-      targets: panel.queries.map(([expression, legend], at) => ({
-        refId: String.fromCharCode(65 + at),
-        datasource,
-        ...(source === 'prometheus'
-          ? { expr: expression, legendFormat: legend, range: true }
-          : {
-              rawSql: expression,
-              rawQuery: true,
-              format: panel.kind === 'timeseries' ? 'time_series' : 'table',
-            }),
-      })),
+      targets: targetsOf(panel, source, datasource),
     })),
   };
   return `${JSON.stringify(board, null, 2)}\n`;
+}
+
+function targetsOf({ kind, queries }: Panel, source: Board['source'], datasource: object) {
+  const format = kind === 'timeseries' ? 'time_series' : 'table';
+  return queries.map(([expression, legend], at) => ({
+    refId: String.fromCharCode(65 + at),
+    datasource,
+    ...(source === 'prometheus'
+      ? { expr: expression, legendFormat: legend, range: true }
+      : { rawSql: expression, rawQuery: true, format }),
+  }));
 }
 
 const DATASOURCE_TYPES = {

@@ -63,13 +63,8 @@ export function redisSentinelUrl({
   return `redis-sentinel://:${password}@127.0.0.1:${ports.sentinel}/${MASTER_NAME}`;
 }
 
-function sentinelProcess({
-  ports,
-  password,
-  binary,
-  folders,
-  dataFolder,
-}: SentinelSettings): ManagedProcess {
+function sentinelProcess(settings: SentinelSettings): ManagedProcess {
+  const { ports, binary, folders, dataFolder } = settings;
   const configFile = path.join(dataFolder, 'sentinel.conf');
   return new ManagedProcess(
     {
@@ -83,20 +78,7 @@ function sentinelProcess({
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
         // The sentinel keeps there who is primary now.
         if (existsSync(configFile)) return;
-        writeFileSync(
-          configFile,
-          [
-            'bind 127.0.0.1',
-            `port ${ports.sentinel}`,
-            `dir ${JSON.stringify(dataFolder)}`,
-            `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${ports.primary} 1`,
-            `sentinel auth-pass ${MASTER_NAME} ${password}`,
-            `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
-            `sentinel failover-timeout ${MASTER_NAME} 5000`,
-            '',
-          ].join('\n'),
-          { mode: 0o600 },
-        );
+        writeFileSync(configFile, sentinelConfig(settings), { mode: 0o600 });
       },
       isReady: async (pid) =>
         (await ask(ports.sentinel, 'INFO server\r\n', /process_id:(\d+)\r/)) === String(pid),
@@ -104,4 +86,17 @@ function sentinelProcess({
     },
     folders,
   );
+}
+
+function sentinelConfig({ ports, password, dataFolder }: SentinelSettings): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${ports.sentinel}`,
+    `dir ${JSON.stringify(dataFolder)}`,
+    `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${ports.primary} 1`,
+    `sentinel auth-pass ${MASTER_NAME} ${password}`,
+    `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
+    `sentinel failover-timeout ${MASTER_NAME} 5000`,
+    '',
+  ].join('\n');
 }

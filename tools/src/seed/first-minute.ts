@@ -53,7 +53,16 @@ interface DemoCaller {
 
 /** Accounts and a second chat model for the first minute. All of them are flagged as of the demo. May be repeated after an interruption. */
 export async function prepareFirstMinute(demo: Demonstration): Promise<DemoCaller[]> {
-  const { admin, upstreamUrl } = demo;
+  const { admin } = demo;
+  await prepareFlakyModel(demo);
+  const callers: DemoCaller[] = [];
+  for (const guest of GUESTS) callers.push({ guest, key: await welcome(demo, guest) });
+  await flag(admin, await account(admin, PENDING, demo.password));
+  await admin.syncAll();
+  return callers;
+}
+
+async function prepareFlakyModel({ admin, upstreamUrl }: Demonstration): Promise<void> {
   const upstreamId = await ensure({
     admin,
     list: '/upstreams?q=demo-flaky',
@@ -91,11 +100,6 @@ export async function prepareFirstMinute(demo: Demonstration): Promise<DemoCalle
         upstream_model: UPSTREAM_MODEL,
       }),
   });
-  const callers: DemoCaller[] = [];
-  for (const guest of GUESTS) callers.push({ guest, key: await welcome(demo, guest) });
-  await flag(admin, await account(admin, PENDING, demo.password));
-  await admin.syncAll();
-  return callers;
 }
 
 async function welcome({ admin, password }: Demonstration, guest: Guest): Promise<string> {

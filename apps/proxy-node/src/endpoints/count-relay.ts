@@ -12,6 +12,13 @@ import type { UpstreamPools } from '../upstream/upstream-pools.ts';
 
 /** A count is asked for before each turn of an agent: longer than this an estimate serves better. */
 const COUNT_MS = 5_000;
+const DEADLINES = {
+  firstByteMs: COUNT_MS,
+  firstTokenMs: null,
+  isKeptByKeepAlives: false,
+  idleMs: COUNT_MS,
+  totalMs: COUNT_MS,
+};
 const ANSWER_BYTES_MAX = 64 * 1024;
 /** Agents ask for the same count again; a body is counted by its hash, for one account. */
 const KEPT_MAX = 2_000;
@@ -68,13 +75,7 @@ export class CountRelay {
       ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, modelId: route.model_id }),
     });
     const call = new UpstreamCall({
-      deadlines: {
-        firstByteMs: COUNT_MS,
-        firstTokenMs: null,
-        isKeptByKeepAlives: false,
-        idleMs: COUNT_MS,
-        totalMs: COUNT_MS,
-      },
+      deadlines: DEADLINES,
       ticker: this.#ticker,
       bytesMax: ANSWER_BYTES_MAX,
     });

@@ -41,19 +41,10 @@ export interface CountRequest {
  */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  {
-    protocol,
-    incoming,
-    addressHex,
-    rid,
-    index,
-    bytesMax,
-    quota,
-    lane,
-    relay,
-    sealer,
-  }: CountRequest,
+  request: CountRequest,
 ): Promise<{ input_tokens: number }> {
+  const { protocol, incoming, addressHex, rid, index, bytesMax, quota } = request;
+  const { lane, relay, sealer } = request;
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
   const { accountId, subscribedModelIds } = await admitter.inquire(
     authenticate(incoming.headers),

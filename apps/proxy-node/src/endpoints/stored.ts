@@ -52,39 +52,16 @@ export interface StoredRequest {
  * Passes a call about stored responses and conversations to the upstream that has them. Free, and counted in the window of inquiries. Answers bytes, or an empty
  * object where the answer has been streamed. Throws Refusal.
  */
-export async function storedEndpoint(
-  admitter: Admitter,
-  {
-    incoming,
-    addressHex,
-    rid,
-    index,
-    path,
-    id,
-    item,
-    quota,
-    bytesMax,
-    sealer,
-    relay,
-    guard,
-    reply,
-  }: StoredRequest,
-): Promise<object> {
+export async function storedEndpoint(admitter: Admitter, request: StoredRequest): Promise<object> {
+  const { incoming, addressHex, rid, index, path, id, quota, bytesMax } = request;
+  const { relay, guard, reply } = request;
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
   const { accountId } = access;
   const take = quota.takeFor(accountId);
-  const place = id === undefined ? null : sealer.open(accountId, id);
-  const upstream = place
-    ? index.upstreamById(place.upstreamId)
-    : conversationsOf(index, access.subscribedModelIds);
-  if ((id !== undefined && !place) || !upstream || !isNative('responses', upstream))
-    throw id === undefined ? new Refusal('no_conversations') : storedNotFound(id);
+  const { place, upstream } = placeOf(request, access);
   const { modelId } = place ?? { modelId: 0 };
-  const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, modelId });
-  const native = path
-    .replace('/v1', '')
-    .replace(':id', encodeURIComponent(place?.id ?? ''))
-    .replace(':item', encodeURIComponent(item === undefined ? '' : opened(ids, item)));
+  const ids = storedIdsOf(request.sealer, { accountId, upstreamId: upstream.id, modelId });
+  const native = nativePath(request, place, ids);
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
   const kept = { ids, passesFiles: upstream.passes_file_ids ?? false };
   const call: StoredCall = {
@@ -108,6 +85,31 @@ export async function storedEndpoint(
   if (!answer) throw storedNotFound(id ?? '');
   if (path === CANCEL && running) guard.cancelled(running);
   return answer === true ? {} : answer;
+}
+
+/** Which upstream has it. A new conversation has no place yet. */
+function placeOf(
+  { id, sealer, index }: StoredRequest,
+  { accountId, subscribedModelIds }: Awaited<ReturnType<Admitter['inquire']>>,
+) {
+  const place = id === undefined ? null : sealer.open(accountId, id);
+  const upstream = place
+    ? index.upstreamById(place.upstreamId)
+    : conversationsOf(index, subscribedModelIds);
+  if ((id !== undefined && !place) || !upstream || !isNative('responses', upstream))
+    throw id === undefined ? new Refusal('no_conversations') : storedNotFound(id);
+  return { place, upstream };
+}
+
+function nativePath(
+  { path, item }: StoredRequest,
+  place: { id: string } | null,
+  ids: StoredIds,
+): string {
+  return path
+    .replace('/v1', '')
+    .replace(':id', encodeURIComponent(place?.id ?? ''))
+    .replace(':item', encodeURIComponent(item === undefined ? '' : opened(ids, item)));
 }
 
 /** A cancellation says nothing. What goes into a conversation is read as a request that uses it is. */

@@ -29,6 +29,26 @@ export function nodeTables({
   waits: RechargeWaits;
   waitersMax: number;
 }): DumpTables {
+  return {
+    ...snapshotTables(follower),
+    upstream_health: {
+      entries: () => health.dump(monotonicMs()).length,
+      limit: null,
+      rows: () =>
+        health.dump(monotonicMs()).map((value) => ({
+          key: String(value.upstream_id),
+          value: { ...value, ...trust.of(value.upstream_id, monotonicMs()) },
+        })),
+    },
+    sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
+    recharge_waits: { entries: () => waits.size, limit: waitersMax, rows: () => [] },
+    rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
+  };
+}
+
+function snapshotTables(
+  follower: SnapshotFollower,
+): Pick<DumpTables, 'models' | 'routes' | 'upstreams'> {
   const document = () => follower.current?.snapshot.document;
   return {
     models: {
@@ -55,17 +75,5 @@ export function nodeTables({
           },
         })),
     },
-    upstream_health: {
-      entries: () => health.dump(monotonicMs()).length,
-      limit: null,
-      rows: () =>
-        health.dump(monotonicMs()).map((value) => ({
-          key: String(value.upstream_id),
-          value: { ...value, ...trust.of(value.upstream_id, monotonicMs()) },
-        })),
-    },
-    sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
-    recharge_waits: { entries: () => waits.size, limit: waitersMax, rows: () => [] },
-    rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
   };
 }

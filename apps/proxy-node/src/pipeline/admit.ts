@@ -32,6 +32,14 @@ interface Trial {
   reply: AdmitReply | null;
 }
 
+interface Opening {
+  readonly request: HoldRequest;
+  readonly plan: HoldPlan;
+  readonly price: ChargedPrice;
+  readonly granted: Granted;
+  readonly windows: readonly WindowState[];
+}
+
 /** The one place that asks Redis whether a request may run. Fails closed: whatever it cannot decide is refused (security S47). */
 export class Admitter {
   readonly #store: AdmissionStore;
@@ -215,19 +223,7 @@ export class Admitter {
   async #open(
     key: ParsedApiKey,
     { rid, receivedAtMs, ask, model }: Admission,
-    {
-      request,
-      plan,
-      price,
-      granted,
-      windows,
-    }: {
-      request: HoldRequest;
-      plan: HoldPlan;
-      price: ChargedPrice;
-      granted: Granted;
-      windows: readonly WindowState[];
-    },
+    { request, plan, price, granted, windows }: Opening,
   ): Promise<Admitted> {
     const { keyId, subscriptionId, generation, grantedTokens, epoch } = granted;
     const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });

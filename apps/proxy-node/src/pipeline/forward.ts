@@ -118,18 +118,8 @@ export class Forwarder {
     outbound: Outbound,
     { sink, attempts, deadlines, isAnew }: Dispatch,
   ): Flight {
-    const { ask, rid, accountId, modelId, outputLimit, dropped, clientHeaders } = outbound;
-    const exchange = createExchange({
-      ask,
-      speech: upstream,
-      ids: storedIdsOf(this.#ids, { accountId, modelId, upstreamId: upstream.id }),
-      upstreamModel: route.upstream_model,
-      outputLimit,
-      dropped,
-      outputLimitField: route.output_limit_field,
-      clientHeaders: singleHeaders(clientHeaders),
-      idSeed: rid,
-    });
+    const { ask, outputLimit } = outbound;
+    const exchange = this.#exchange({ route, upstream }, outbound);
     const call = new UpstreamCall({
       deadlines,
       ticker: this.#ticker,
@@ -150,10 +140,7 @@ export class Forwarder {
         return { call, exchange, reader, attempt, upstreamId: upstream.id, close };
       },
       (error: unknown) => {
-        const failure =
-          error instanceof UpstreamFailure
-            ? error
-            : gatewayFailure('server', 'The request could not be sent.', { cause: error });
+        const failure = failureOf(error);
         close(failure);
         throw failure;
       },
@@ -165,6 +152,21 @@ export class Forwarder {
       isSent: () => call.isSent,
       stopsBillingOnClose: () => stopsBillingOnClose(upstream),
     };
+  }
+
+  #exchange({ route, upstream }: Candidate, outbound: Outbound): Exchange {
+    const { ask, rid, accountId, modelId, outputLimit, dropped, clientHeaders } = outbound;
+    return createExchange({
+      ask,
+      speech: upstream,
+      ids: storedIdsOf(this.#ids, { accountId, modelId, upstreamId: upstream.id }),
+      upstreamModel: route.upstream_model,
+      outputLimit,
+      dropped,
+      outputLimitField: route.output_limit_field,
+      clientHeaders: singleHeaders(clientHeaders),
+      idSeed: rid,
+    });
   }
 
   /** The field of the request that this route's model refuses, so that a repetition leaves it out; null when the failure is another. */
@@ -276,4 +278,10 @@ export class Forwarder {
 
 function refOf({ route, upstream }: Candidate): RouteRef {
   return { routeId: route.id, upstreamId: upstream.id };
+}
+
+function failureOf(error: unknown): UpstreamFailure {
+  return error instanceof UpstreamFailure
+    ? error
+    : gatewayFailure('server', 'The request could not be sent.', { cause: error });
 }

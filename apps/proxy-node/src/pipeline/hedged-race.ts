@@ -19,51 +19,65 @@ export function raceForContent<T extends Runner>(
   first: T,
   { delayMs, second }: { delayMs: number; second: () => T | null },
 ): Promise<Won<T>> {
-  const running = new Map<T, Answer | null>();
-  const { promise, resolve, reject } = Promise.withResolvers<Won<T>>();
-  let isOver = false;
-  const end = (): void => {
-    isOver = true;
-    clearTimeout(timer);
-    for (const [runner, answer] of running) lose(runner, answer);
-    running.clear();
-  };
-  const failed = (runner: T, error: unknown): void => {
-    running.delete(runner);
-    if (isOver) return;
+  return new ContentRace<T>().start(first, delayMs, second);
+}
+
+class ContentRace<T extends Runner> {
+  readonly #running = new Map<T, Answer | null>();
+  readonly #won = Promise.withResolvers<Won<T>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  start(first: T, delayMs: number, second: () => T | null): Promise<Won<T>> {
+    this.#timer = setTimeout(() => {
+      const other = this.#isOver ? null : second();
+      if (other) this.#run(other);
+    }, delayMs);
+    this.#run(first);
+    return this.#won.promise;
+  }
+
+  #run(runner: T): void {
+    this.#running.set(runner, null);
+    runner.flight.answer
+      .then((answer) => this.#answered(runner, answer))
+      .catch((error: unknown) => this.#failed(runner, error));
+  }
+
+  async #answered(runner: T, answer: Answer): Promise<void> {
+    if (this.#isOver) return lose(runner, answer);
+    this.#running.set(runner, answer);
+    const isContent = await firstContent(answer);
+    if (this.#isOver) return;
+    if (!isContent && this.#running.size > 1) {
+      close(answer, contentless());
+      return this.#failed(runner, null);
+    }
+    this.#running.delete(runner);
+    this.#end();
+    this.#won.resolve({ runner, answer });
+  }
+
+  #failed(runner: T, error: unknown): void {
+    this.#running.delete(runner);
+    if (this.#isOver) return;
     // What the gateway itself ends ends both: the client left, or the node stops.
     const isGivenUp = error instanceof UpstreamFailure && error.evidence === 'given_up';
-    if (running.size > 0 && !isGivenUp) return runner.onLost();
-    end();
-    reject(error instanceof Error ? error : new Error(String(error)));
-  };
-  const run = (runner: T): void => {
-    running.set(runner, null);
-    runner.flight.answer
-      .then(async (answer) => {
-        if (isOver) return lose(runner, answer);
-        running.set(runner, answer);
-        const isContent = await firstContent(answer);
-        if (isOver) return;
-        if (!isContent && running.size > 1) {
-          close(
-            answer,
-            new UpstreamFailure(upstreamError('unreadable'), { evidence: 'contentless' }),
-          );
-          return failed(runner, null);
-        }
-        running.delete(runner);
-        end();
-        resolve({ runner, answer });
-      })
-      .catch((error: unknown) => failed(runner, error));
-  };
-  const timer = setTimeout(() => {
-    const other = isOver ? null : second();
-    if (other) run(other);
-  }, delayMs);
-  run(first);
-  return promise;
+    if (this.#running.size > 0 && !isGivenUp) return runner.onLost();
+    this.#end();
+    this.#won.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    for (const [runner, answer] of this.#running) lose(runner, answer);
+    this.#running.clear();
+  }
+}
+
+function contentless(): UpstreamFailure {
+  return new UpstreamFailure(upstreamError('unreadable'), { evidence: 'contentless' });
 }
 
 function lose(runner: Runner, answer: Answer | null): void {

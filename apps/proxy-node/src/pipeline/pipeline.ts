@@ -167,26 +167,12 @@ export class Pipeline {
 
   async #deliver(turn: Turn): Promise<Metered> {
     const { request, asked, admitted, attempts } = turn;
-    const { reply, receivedMonotonicMs } = request;
-    const { ticker, reasoning, limits, failover } = this.#parts;
+    const { reply } = request;
     reply.addHeaders({ ...admitted.headers, ...droppedHeaders(asked.dropped) });
-    const passing = meter({
-      isStream: asked.ask.isStream,
-      reply,
-      hold: admitted.hold,
-      createTally: (splice) =>
-        tallyOf(asked.ask.prompt, { admitted, splice, closer: CloserEstimate.of(asked) }),
-      delivered: asked.model.failover?.continues ? deliveredOf(asked.ask) : null,
-      ticker,
-      receivedMonotonicMs,
-      keepAliveMs: limits.keepAliveMs,
-      drain: limits.drain,
-      reasoning: reasoning.of(asked.model.id),
-      onBackground: asked.ask.isBackground ? (seen) => this.#begin(turn, seen) : null,
-    });
+    const passing = this.#meter(turn);
     this.#running.add(passing);
     try {
-      return await failover.deliver({
+      return await this.#parts.failover.deliver({
         rid: request.rid,
         clientHeaders: request.incoming.headers,
         observed: request.observed,
@@ -208,6 +194,25 @@ export class Pipeline {
       this.#running.delete(passing);
       passing.close();
     }
+  }
+
+  #meter(turn: Turn): AnswerMeter {
+    const { request, asked, admitted } = turn;
+    const { ticker, reasoning, limits } = this.#parts;
+    return meter({
+      isStream: asked.ask.isStream,
+      reply: request.reply,
+      hold: admitted.hold,
+      createTally: (splice) =>
+        tallyOf(asked.ask.prompt, { admitted, splice, closer: CloserEstimate.of(asked) }),
+      delivered: asked.model.failover?.continues ? deliveredOf(asked.ask) : null,
+      ticker,
+      receivedMonotonicMs: request.receivedMonotonicMs,
+      keepAliveMs: limits.keepAliveMs,
+      drain: limits.drain,
+      reasoning: reasoning.of(asked.model.id),
+      onBackground: asked.ask.isBackground ? (seen) => this.#begin(turn, seen) : null,
+    });
   }
 
   #outcomeOf(error: unknown): Outcome {

@@ -21,7 +21,7 @@ import type { RecorderOptions } from './recorder-options.ts';
 import { SetAsideJournals } from '../journal/set-aside-journals.ts';
 import { MemoryGauge } from './memory-gauge.ts';
 import { settlingPort } from './signed-metering.ts';
-import { pause, SYSTEM_TIMERS, type Timers } from '../timers.ts';
+import { pause, SYSTEM_TIMERS, type Clock, type Timers } from '../timers.ts';
 import { Settler, type PendingFinal } from './settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
@@ -29,12 +29,6 @@ const BACKLOG_MAX = 200_000;
 const REPLAY_GAP_MS = 5_000;
 const CLOSE_POLL_MS = 20;
 const CLOSE_CONNECTIONS_MS = 1_000;
-
-interface Clock {
-  now: () => number;
-  random: () => number;
-  timers: Timers;
-}
 
 /**
  * The usage of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
@@ -138,29 +132,19 @@ export class RequestRecorder implements UsageRecorder {
   }
 
   #openSettler(clock: Clock): Settler {
-    const { log } = this.#options;
     return new Settler({
       metering: settlingPort(this.#options),
-      log,
+      log: this.#options.log,
       ...clock,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => this.#journal.release(final.place),
-      onSettled: ({ rid, final }) => {
-        this.failOpen.taken(rid);
-        this.#relay.wake(final.account_id);
-      },
+      onSettled: ({ rid, final }) => (this.failOpen.taken(rid), this.#relay.wake(final.account_id)),
       onFenced: (final, by) => this.#handOver(final, by),
     });
   }
 
   /** For the node's report. */
-  get state(): {
-    open: number;
-    unsettled: number;
-    unacknowledged: number;
-    isJournalWritable: boolean;
-    journalsSetAside: number;
-  } {
+  get state() {
     return {
       open: this.#open.size,
       unsettled: this.#settler.unsettled,

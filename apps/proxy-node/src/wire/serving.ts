@@ -59,20 +59,8 @@ export function createServing(
   const app = openApp(foundation, { ...parts, pipeline, operations });
   const { pools, health, restNews, trust } = upstreams;
   const { denials, waits } = admission;
-  return {
-    app,
-    operations,
-    gate,
-    pipeline,
-    background,
-    pools,
-    health,
-    restNews,
-    trust,
-    affinity,
-    denials,
-    waits,
-  };
+  const known = { pools, health, restNews, trust, affinity, denials, waits };
+  return { app, operations, gate, pipeline, background, ...known };
 }
 
 interface ServingParts {

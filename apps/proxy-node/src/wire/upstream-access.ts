@@ -40,17 +40,19 @@ export function openUpstreams(
     announce,
     by: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
   });
+  const rested = (begun: RestBegun): void => {
+    noteRest(log, begun);
+    restNews.rested(begun);
+    // After this turn, in which the rest is still being begun.
+    setImmediate(onRested);
+  };
   const health = new UpstreamHealth({
-    onRested: (begun) => {
-      noteRest(log, begun);
-      restNews.rested(begun);
-      // After this turn, in which the rest is still being begun.
-      setImmediate(onRested);
-    },
+    onRested: rested,
     onRecovered: (route) => restNews.recovered(route),
   });
   const ticker = new Ticker();
   const { ANSWER_BYTES_MAX: answerBytesMax, ERROR_BYTES_MAX: errorBytesMax } = config;
+  const limits = { answerBytesMax, errorBytesMax };
   return {
     ids,
     pools,
@@ -59,13 +61,7 @@ export function openUpstreams(
     ticker,
     trust: new UpstreamTrust(log),
     calls: new SideCalls({ pools, ticker, answerBytesMax }),
-    forwarder: new Forwarder({
-      pools,
-      health,
-      ticker,
-      ids,
-      limits: { answerBytesMax, errorBytesMax },
-    }),
+    forwarder: new Forwarder({ pools, health, ticker, ids, limits }),
   };
 }
 

@@ -40,23 +40,11 @@ export function responsesToChatExchange({
   idSeed,
 }: ExchangeRequest): Exchange {
   const tools = registerTools(ask.body['tools']);
-  const { messages, max_tokens: own, reasoning_effort, ...rest } = toChatBody(ask.body, tools);
-  const limit = Math.min(
-    typeof own === 'number' ? own : Number.MAX_SAFE_INTEGER,
-    outputLimit ?? Number.MAX_SAFE_INTEGER,
-  );
-  const body = {
-    ...rest,
-    model: upstreamModel,
-    messages: withoutThoughts(
-      joinUserMessages(withTextOnlyResults(withOneSystemMessage(records(messages)))),
-      { keepsReasoning: wantsReasoningBack(upstreamModel) },
-    ),
-    ...(limit === Number.MAX_SAFE_INTEGER ? {} : { [outputLimitField]: limit }),
-    ...(reasoning_effort !== undefined && takesReasoningEffort(upstreamModel)
-      ? { reasoning_effort }
-      : {}),
-  };
+  const body = chatRequestOf(toChatBody(ask.body, tools), {
+    upstreamModel,
+    outputLimit,
+    outputLimitField,
+  });
   const start = startOf(ask, idSeed, tools);
   const translation = composed(startMessage(start.frame.identity.id, ask.model, 'refusal'), start);
   return {
@@ -75,6 +63,32 @@ export function responsesToChatExchange({
           sink,
         }),
       ),
+  };
+}
+
+function chatRequestOf(
+  { messages, max_tokens: own, reasoning_effort, ...rest }: JsonRecord,
+  {
+    upstreamModel,
+    outputLimit,
+    outputLimitField,
+  }: Pick<ExchangeRequest, 'upstreamModel' | 'outputLimit' | 'outputLimitField'>,
+): JsonRecord {
+  const limit = Math.min(
+    typeof own === 'number' ? own : Number.MAX_SAFE_INTEGER,
+    outputLimit ?? Number.MAX_SAFE_INTEGER,
+  );
+  return {
+    ...rest,
+    model: upstreamModel,
+    messages: withoutThoughts(
+      joinUserMessages(withTextOnlyResults(withOneSystemMessage(records(messages)))),
+      { keepsReasoning: wantsReasoningBack(upstreamModel) },
+    ),
+    ...(limit === Number.MAX_SAFE_INTEGER ? {} : { [outputLimitField]: limit }),
+    ...(reasoning_effort !== undefined && takesReasoningEffort(upstreamModel)
+      ? { reasoning_effort }
+      : {}),
   };
 }
 

@@ -40,30 +40,10 @@ interface HeldKey {
 /** A conversation with a model: what was said, and the call that runs. */
 export function useConversation() {
   const words = useWords();
-  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const { turns, setTurns, changeLast, count } = useTurns();
   const [isRunning, setRunning] = useState(false);
   const running = useRef<AbortController>(undefined);
-  const held = useRef<HeldKey>(undefined);
-
-  const secretFor = async (keyId: number | undefined): Promise<string> => {
-    const { current } = held;
-    if (current && current.keyId === keyId && current.endsAt - SPARE_MS > Date.now())
-      return current.secret;
-    const { key, expires_at: end } = await createTemporaryKey(keyId);
-    // Null only for a repeat, which is asked for by a header that is not sent here.
-    if (key === null) throw new Error('the temporary key came without its secret');
-    held.current = { keyId, secret: key, endsAt: Date.parse(end) };
-    return key;
-  };
-  const changeLast = (change: (turn: Turn) => Turn): void =>
-    setTurns((old) => old.map((turn, index) => (index === old.length - 1 ? change(turn) : turn)));
-
-  const count = (tokens: Partial<Tokens>): void =>
-    changeLast((turn) => ({
-      ...turn,
-      tokens: { ...(turn.tokens ?? { input: 0, output: 0 }), ...tokens },
-    }));
-
+  const secretFor = useTemporaryKey();
   const send = async (text: string, { model, protocol, keyId }: Choice): Promise<void> => {
     const asked: Turn[] = [...spoken(turns), { role: 'user', content: text }];
     const input = asked.reduce((sum, { content }) => sum + estimateTokens(content), 0);
@@ -89,15 +69,35 @@ export function useConversation() {
       setRunning(false);
     }
   };
-  return {
-    turns,
-    isRunning,
-    send,
-    stop: () => running.current?.abort(),
-    restart: () => {
-      running.current?.abort();
-      setTurns([]);
-    },
+  const stop = (): void => running.current?.abort();
+  const restart = (): void => (stop(), setTurns([]));
+  return { turns, isRunning, send, stop, restart };
+}
+
+function useTurns() {
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const changeLast = (change: (turn: Turn) => Turn): void =>
+    setTurns((old) => old.map((turn, index) => (index === old.length - 1 ? change(turn) : turn)));
+  const count = (tokens: Partial<Tokens>): void =>
+    changeLast((turn) => ({
+      ...turn,
+      tokens: { ...(turn.tokens ?? { input: 0, output: 0 }), ...tokens },
+    }));
+  return { turns, setTurns, changeLast, count };
+}
+
+/** The secret of a key that lasts for this call. One key is used until shortly before its end. */
+function useTemporaryKey(): (keyId: number | undefined) => Promise<string> {
+  const held = useRef<HeldKey>(undefined);
+  return async (keyId) => {
+    const { current } = held;
+    if (current && current.keyId === keyId && current.endsAt - SPARE_MS > Date.now())
+      return current.secret;
+    const { key, expires_at: end } = await createTemporaryKey(keyId);
+    // Null only for a repeat, which is asked for by a header that is not sent here.
+    if (key === null) throw new Error('the temporary key came without its secret');
+    held.current = { keyId, secret: key, endsAt: Date.parse(end) };
+    return key;
   };
 }
 

@@ -65,37 +65,30 @@ export class AccessTokensService {
       throw invalidField('scope', ADMIN_IS_FOR_ADMINISTRATORS);
     const expiresAt = expiryOf(body.expires_at);
     const issued = issueAccessToken();
-    return this.idempotency.run(
-      {
-        userId: caller.userId,
-        route: 'POST /auth/tokens',
-        key,
-        body,
-        status: 201,
-        secrets: ['token'],
-      },
-      async (tx) => {
-        await this.keepBelowLimit(tx, caller.userId);
-        const row = await tx.getRepository(AccessTokenRow).save({
-          userId: caller.userId,
-          name: body.name,
-          scope: body.scope,
-          tokenHash: issued.hash,
-          tokenPrefix: issued.prefix,
-          expiresAt,
-          lastUsedAt: null,
-          lastUsedAddress: null,
-          revokedAt: null,
-        });
-        const after = toAccessToken(row);
-        this.activity.record(tx, caller, {
-          action: 'access_token.create',
-          target: { kind: 'access_token', id: row.id },
-          after,
-        });
-        return { ...after, token: issued.token };
-      },
-    );
+    const { userId } = caller;
+    const { name, scope } = body;
+    const request = { userId, route: 'POST /auth/tokens', key, body, status: 201 };
+    return this.idempotency.run({ ...request, secrets: ['token'] }, async (tx) => {
+      await this.keepBelowLimit(tx, userId);
+      const row = await tx.getRepository(AccessTokenRow).save({
+        userId,
+        name,
+        scope,
+        tokenHash: issued.hash,
+        tokenPrefix: issued.prefix,
+        expiresAt,
+        lastUsedAt: null,
+        lastUsedAddress: null,
+        revokedAt: null,
+      });
+      const after = toAccessToken(row);
+      this.activity.record(tx, caller, {
+        action: 'access_token.create',
+        target: { kind: 'access_token', id: row.id },
+        after,
+      });
+      return { ...after, token: issued.token };
+    });
   }
 
   async revoke(caller: Caller, id: number): Promise<void> {

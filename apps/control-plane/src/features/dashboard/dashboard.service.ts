@@ -69,6 +69,8 @@ const TODAY_LATENCY = `SELECT array_to_string(duration_histogram, ',') AS durati
 const BOOKING_LAG = `SELECT round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM created_at - started_at) - duration_ms / 1000.0))::int AS lag_ms
   FROM (SELECT created_at, started_at, duration_ms FROM usage_events WHERE day >= (now() AT TIME ZONE 'UTC')::date - 1 AND kind = 'usage' AND duration_ms IS NOT NULL
     ORDER BY day DESC, rid DESC LIMIT ${NEWEST}) newest`;
+const ACTIVE_TOKENS = `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens
+  FROM subscriptions WHERE status = 'active'`;
 
 /** Everything the first page of the console shows, in one answer. */
 @Injectable()
@@ -82,53 +84,53 @@ export class DashboardService {
   ) {}
 
   async read(): Promise<Dashboard> {
-    const [
-      users,
-      nodes,
-      today,
-      latency,
-      lag,
-      hours,
-      topModels,
-      money,
-      subscriptions,
-      latest,
-      settings,
-      alerts,
-    ] = await Promise.all([
+    const [users, nodes, traffic, money, subscriptions, snapshot, alerts] = await Promise.all([
       this.users(),
       this.nodesByState(),
-      this.rows(TODAY, trafficRow),
-      this.latencyToday(),
-      this.rows(BOOKING_LAG, lagRow),
-      this.rows(BY_HOUR, hourRow),
-      this.rows(BY_MODEL, modelRow),
+      this.traffic(),
       this.money(),
-      this.rows(
-        `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`,
-        tokensRow,
-      ),
-      this.snapshots.latest(this.dataSource.manager),
-      this.snapshots.settings(this.dataSource.manager, { isLocked: false }),
+      this.rows(ACTIVE_TOKENS, tokensRow),
+      this.snapshot(),
       this.alerts.open(),
     ]);
     return {
       generated_at: new Date().toISOString(),
       users,
       nodes,
-      today: { ...(today[0] ?? NO_TRAFFIC), ...latency },
-      // A clock of a node that runs ahead of the database's shows as nothing, not as less.
-      booking_lag_ms: lag[0]?.lag_ms == null ? null : Math.max(0, lag[0].lag_ms),
-      hours: hours.map(({ hour, ...counts }) => ({ hour: hour.toISOString(), ...counts })),
-      top_models: topModels,
+      ...traffic,
       money,
       subscriptions: {
         active: subscriptions[0]?.count ?? 0,
         tokens: subscriptions[0]?.tokens ?? 0,
       },
-      snapshot: { version: latest?.version ?? null, pinned_version: settings.pinnedVersion },
+      snapshot,
       alerts,
     };
+  }
+
+  private async traffic() {
+    const [today, latency, lag, hours, topModels] = await Promise.all([
+      this.rows(TODAY, trafficRow),
+      this.latencyToday(),
+      this.rows(BOOKING_LAG, lagRow),
+      this.rows(BY_HOUR, hourRow),
+      this.rows(BY_MODEL, modelRow),
+    ]);
+    return {
+      today: { ...(today[0] ?? NO_TRAFFIC), ...latency },
+      // A clock of a node that runs ahead of the database's shows as nothing, not as less.
+      booking_lag_ms: lag[0]?.lag_ms == null ? null : Math.max(0, lag[0].lag_ms),
+      hours: hours.map(({ hour, ...counts }) => ({ hour: hour.toISOString(), ...counts })),
+      top_models: topModels,
+    };
+  }
+
+  private async snapshot() {
+    const [latest, settings] = await Promise.all([
+      this.snapshots.latest(this.dataSource.manager),
+      this.snapshots.settings(this.dataSource.manager, { isLocked: false }),
+    ]);
+    return { version: latest?.version ?? null, pinned_version: settings.pinnedVersion };
   }
 
   private async latencyToday() {

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
-import { IsNull, Not, Repository } from 'typeorm';
+import { EntityManager, IsNull, Not, Repository } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -66,7 +66,7 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
     if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
     const like =
       likeKeyId === undefined ? undefined : await this.keys.findOwn(caller.userId, likeKeyId);
-    const { key, hash, prefix } = issueApiKey(caller.userId);
+    const issued = issueApiKey(caller.userId);
     const request = {
       userId: caller.userId,
       route: 'POST /playground/key',
@@ -81,21 +81,8 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
       // Two tabs of one session at once: the second waits here and replaces the first one's.
       await tx.query('SELECT 1 FROM sessions WHERE sid = $1 FOR UPDATE', [sid]);
       await this.keys.deleteWhere(tx, 'playground_sid = $1', [sid]);
-      const repository = tx.getRepository(ApiKeyRow);
-      const inserted = await repository.insert({
-        userId: caller.userId,
-        name: NAME,
-        keyHash: hash,
-        keyPrefix: prefix,
-        allowedModels: like?.allowedModels ?? '',
-        rpm: Math.min(RPM, like?.rpm || RPM),
-        rph: like?.rph ?? 0,
-        rpd: like?.rpd ?? 0,
-        expiresAt: new Date(Date.now() + LIFETIME_MS),
-        playgroundSid: sid,
-      });
-      const id: number = inserted.identifiers[0]?.['id'];
-      const row = await repository.findOneByOrFail({ id });
+      const row = await insertKey(tx, { userId: caller.userId, sid, issued, like });
+      const { id } = row;
       await this.liveState.keyChanged(tx, id);
       this.activity.record(tx, caller, {
         action: 'key.create_temporary',
@@ -104,7 +91,7 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
       });
       return {
         id,
-        key,
+        key: issued.key,
         allowed_models: row.allowedModels,
         rpm: row.rpm,
         expires_at: (row.expiresAt ?? new Date()).toISOString(),
@@ -127,4 +114,35 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
       ),
     );
   }
+}
+
+async function insertKey(
+  tx: EntityManager,
+  {
+    userId,
+    sid,
+    issued,
+    like,
+  }: {
+    userId: number;
+    sid: string;
+    issued: ReturnType<typeof issueApiKey>;
+    like: ApiKeyRow | undefined;
+  },
+): Promise<ApiKeyRow> {
+  const repository = tx.getRepository(ApiKeyRow);
+  const inserted = await repository.insert({
+    userId,
+    name: NAME,
+    keyHash: issued.hash,
+    keyPrefix: issued.prefix,
+    allowedModels: like?.allowedModels ?? '',
+    rpm: Math.min(RPM, like?.rpm || RPM),
+    rph: like?.rph ?? 0,
+    rpd: like?.rpd ?? 0,
+    expiresAt: new Date(Date.now() + LIFETIME_MS),
+    playgroundSid: sid,
+  });
+  const id: number = inserted.identifiers[0]?.['id'];
+  return repository.findOneByOrFail({ id });
 }

@@ -40,6 +40,16 @@ export type LockedSubscription = z.output<typeof lockedRow>;
  * The token ledger of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
  * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
  */
+interface Posting {
+  readonly kind: 'credit' | 'usage' | 'withdrawal';
+  readonly reference: string;
+}
+
+interface Move {
+  readonly subscription: LockedSubscription;
+  readonly movement: TokenMovement;
+}
+
 @Injectable()
 export class TokenLedger {
   /** Locks rows in id order, so that no two transactions wait for each other. Unknown ids are absent from the answer. */
@@ -186,38 +196,15 @@ export class TokenLedger {
   /** The one place where balance and overdraft change, each with its append-only entry. */
   private async post(
     tx: EntityManager,
-    { kind, reference }: { kind: 'credit' | 'usage' | 'withdrawal'; reference: string },
-    moves: readonly { subscription: LockedSubscription; movement: TokenMovement }[],
+    { kind, reference }: Posting,
+    moves: readonly Move[],
   ): Promise<void> {
     for (const { subscription, movement } of moves) {
       subscription.balance -= movement.fromBalance;
       subscription.overdraft += movement.overdraft;
     }
-    const balances = moves.filter(({ movement }) => movement.fromBalance !== 0);
-    const overdrafts = moves.filter(({ movement }) => movement.overdraft !== 0);
-    if (balances.length > 0) {
-      await tx.query(
-        `INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
-         SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`,
-        [
-          kind,
-          reference,
-          balances.map((move) => move.subscription.id),
-          balances.map((move) => -move.movement.fromBalance),
-          balances.map((move) => move.subscription.balance),
-        ],
-      );
-    }
-    if (overdrafts.length > 0) {
-      await tx.query(
-        'INSERT INTO token_overdrafts (subscription_id, reference, tokens) SELECT o.id, $1, o.tokens FROM unnest($2::int[], $3::bigint[]) AS o(id, tokens)',
-        [
-          reference,
-          overdrafts.map((move) => move.subscription.id),
-          overdrafts.map((move) => move.movement.overdraft),
-        ],
-      );
-    }
+    await this.postEntries(tx, { kind, reference }, moves);
+    await this.postOverdrafts(tx, reference, moves);
     await tx.query(
       `UPDATE subscriptions s SET balance = v.balance, overdraft = v.overdraft, updated_at = now()
        FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS v(id, balance, overdraft) WHERE s.id = v.id`,
@@ -225,6 +212,43 @@ export class TokenLedger {
         moves.map((move) => move.subscription.id),
         moves.map((move) => move.subscription.balance),
         moves.map((move) => move.subscription.overdraft),
+      ],
+    );
+  }
+
+  private async postEntries(
+    tx: EntityManager,
+    { kind, reference }: Posting,
+    moves: readonly Move[],
+  ): Promise<void> {
+    const balances = moves.filter(({ movement }) => movement.fromBalance !== 0);
+    if (balances.length === 0) return;
+    await tx.query(
+      `INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
+       SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`,
+      [
+        kind,
+        reference,
+        balances.map((move) => move.subscription.id),
+        balances.map((move) => -move.movement.fromBalance),
+        balances.map((move) => move.subscription.balance),
+      ],
+    );
+  }
+
+  private async postOverdrafts(
+    tx: EntityManager,
+    reference: string,
+    moves: readonly Move[],
+  ): Promise<void> {
+    const overdrafts = moves.filter(({ movement }) => movement.overdraft !== 0);
+    if (overdrafts.length === 0) return;
+    await tx.query(
+      'INSERT INTO token_overdrafts (subscription_id, reference, tokens) SELECT o.id, $1, o.tokens FROM unnest($2::int[], $3::bigint[]) AS o(id, tokens)',
+      [
+        reference,
+        overdrafts.map((move) => move.subscription.id),
+        overdrafts.map((move) => move.movement.overdraft),
       ],
     );
   }

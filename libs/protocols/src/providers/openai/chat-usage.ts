@@ -78,14 +78,8 @@ function readFigures(usage: JsonRecord): Figures | null {
   const reasoning = tokenCount(completionDetails['reasoning_tokens'], usage['reasoning_tokens']);
   const promptAudio = tokenCount(promptDetails['audio_tokens']);
   const completionAudio = tokenCount(completionDetails['audio_tokens']);
-  if (
-    prompt === UNREADABLE ||
-    completion === UNREADABLE ||
-    total === UNREADABLE ||
-    cached === UNREADABLE
-  )
-    return null;
-  if (written === UNREADABLE || reasoning === UNREADABLE) return null;
+  if (prompt === UNREADABLE || completion === UNREADABLE || total === UNREADABLE) return null;
+  if (cached === UNREADABLE || written === UNREADABLE || reasoning === UNREADABLE) return null;
   if (promptAudio === UNREADABLE || completionAudio === UNREADABLE) return null;
   if (prompt === null && completion === null && total === null) return null;
   const figures = {

@@ -21,38 +21,8 @@ export function selectRequests(
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
   const isOfOneUser = which.userId !== undefined || which.key_id !== undefined;
   const conditions = [
-    "e.kind <> 'withdraw'",
-    "NOT (e.kind = 'reap' AND EXISTS (SELECT 1 FROM usage_events c WHERE c.day = e.day AND c.rid = e.rid AND c.seq = 1))",
-    ...(which.userId === undefined ? [] : [`e.user_id = ${bind(which.userId)}`]),
-    // A key is found among its owner's requests: an index of its own would cost every booking.
-    ...(which.userId !== undefined || which.key_id === undefined
-      ? []
-      : [`e.user_id = (SELECT user_id FROM api_keys WHERE id = ${bind(which.key_id)})`]),
-    ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) =>
-      which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`],
-    ),
-    ...(days === undefined ? [] : [`e.day = ANY(${bind(days)}::date[])`]),
-    ...[which.rid, which.request_id].flatMap((rid) =>
-      rid === undefined
-        ? []
-        : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(rid))))} AND e.rid = ${bind(rid)}`],
-    ),
-    ...(which.rids === undefined
-      ? []
-      : [
-          `e.day = ANY(${bind(which.rids.map((rid) => dayOf(new Date(uuidTimeMs(rid)))))}::date[]) AND e.rid = ANY(${bind(which.rids)}::uuid[])`,
-        ]),
-    // A node's name means all its workers.
-    ...(which.node === undefined
-      ? []
-      : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
-    // The day prunes partitions; the exact moment decides.
-    ...(which.from === undefined
-      ? []
-      : [`e.day >= ${bind(dayOf(which.from))} AND e.started_at >= ${bind(which.from)}`]),
-    ...(which.to === undefined
-      ? []
-      : [`e.day <= ${bind(dayOf(which.to))} AND e.started_at < ${bind(which.to)}`]),
+    ...ownerConditions(which, bind),
+    ...momentConditions(which, bind, days),
     ...(which.beforeRid === undefined
       ? []
       : [before(which.beforeRid, isOfOneUser ? 'started_at' : 'day', bind)]),
@@ -67,6 +37,50 @@ export function selectRequests(
       LEFT JOIN upstreams p ON p.id = r.upstream_id
     ORDER BY r.rid DESC`;
   return { sql, parameters };
+}
+
+type Bind = (value: unknown) => string;
+
+function ownerConditions(which: RequestSelection, bind: Bind): string[] {
+  return [
+    "e.kind <> 'withdraw'",
+    "NOT (e.kind = 'reap' AND EXISTS (SELECT 1 FROM usage_events c WHERE c.day = e.day AND c.rid = e.rid AND c.seq = 1))",
+    ...(which.userId === undefined ? [] : [`e.user_id = ${bind(which.userId)}`]),
+    // A key is found among its owner's requests: an index of its own would cost every booking.
+    ...(which.userId !== undefined || which.key_id === undefined
+      ? []
+      : [`e.user_id = (SELECT user_id FROM api_keys WHERE id = ${bind(which.key_id)})`]),
+    ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) =>
+      which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`],
+    ),
+    // A node's name means all its workers.
+    ...(which.node === undefined
+      ? []
+      : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
+  ];
+}
+
+function momentConditions(which: RequestSelection, bind: Bind, days?: readonly string[]): string[] {
+  return [
+    ...(days === undefined ? [] : [`e.day = ANY(${bind(days)}::date[])`]),
+    ...[which.rid, which.request_id].flatMap((rid) =>
+      rid === undefined
+        ? []
+        : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(rid))))} AND e.rid = ${bind(rid)}`],
+    ),
+    ...(which.rids === undefined
+      ? []
+      : [
+          `e.day = ANY(${bind(which.rids.map((rid) => dayOf(new Date(uuidTimeMs(rid)))))}::date[]) AND e.rid = ANY(${bind(which.rids)}::uuid[])`,
+        ]),
+    // The day prunes partitions; the exact moment decides.
+    ...(which.from === undefined
+      ? []
+      : [`e.day >= ${bind(dayOf(which.from))} AND e.started_at >= ${bind(which.from)}`]),
+    ...(which.to === undefined
+      ? []
+      : [`e.day <= ${bind(dayOf(which.to))} AND e.started_at < ${bind(which.to)}`]),
+  ];
 }
 
 /** The totals know the days on which a model or an upstream was used at all: a rare one is not looked for in all others. Undefined where that is of no help. */

@@ -64,11 +64,8 @@ export class UsageIngest {
     tx: EntityManager,
     { sound, poison, fromJournal, isConfirmed = false }: Batch,
   ): Promise<ReadEvent[]> {
-    const epochs = await this.epochs.hold(
-      tx,
-      sound.map((read) => read.event.payload.account_id),
-      { alone: fromJournal },
-    );
+    const accountIds = sound.map((read) => read.event.payload.account_id);
+    const epochs = await this.epochs.hold(tx, accountIds, { alone: fromJournal });
     const { kept, aside } = isConfirmed
       ? { kept: sound, aside: [] }
       : await this.judge.setAside(tx, sound);

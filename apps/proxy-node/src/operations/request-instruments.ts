@@ -1,0 +1,87 @@
+import { Counter, Histogram, type OpenMetricsContentType, type Registry } from 'prom-client';
+
+const LATENCY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const PER_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1];
+const TOKENS = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
+
+type OpenRegistry = Registry<OpenMetricsContentType>;
+
+/** What is measured of each request. */
+export function requestHistograms(registry: OpenRegistry) {
+  const histogram = histogramsOf(registry);
+  return {
+    http: histogram(
+      'http_server_request_duration_seconds',
+      'Duration of requests, to the last byte.',
+      LATENCY_SECONDS,
+      ['http_request_method', 'http_route', 'http_response_status_code'],
+    ),
+    duration: histogram(
+      'gen_ai_client_operation_duration_seconds',
+      'Duration of admitted requests.',
+      LATENCY_SECONDS,
+      ['gen_ai_operation_name', 'gen_ai_request_model', 'outcome'],
+    ),
+    firstToken: histogram(
+      'gen_ai_server_time_to_first_token_seconds',
+      'Time to the first content of streams.',
+      LATENCY_SECONDS,
+      ['gen_ai_request_model'],
+    ),
+    perToken: histogram(
+      'gen_ai_server_time_per_output_token_seconds',
+      'Time for each output token of a stream after the first.',
+      PER_TOKEN_SECONDS,
+      ['gen_ai_request_model'],
+    ),
+    usage: histogram('gen_ai_client_token_usage', 'Tokens of admitted requests.', TOKENS, [
+      'gen_ai_operation_name',
+      'gen_ai_request_model',
+      'gen_ai_token_type',
+    ]),
+  };
+}
+
+function histogramsOf(registry: OpenRegistry) {
+  return (
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    labelNames: readonly string[],
+  ): Histogram =>
+    new Histogram({
+      name,
+      help,
+      buckets: [...buckets],
+      labelNames,
+      registers: [registry],
+      enableExemplars: true,
+    });
+}
+
+/** What is counted of each request. */
+export function requestCounters(registry: OpenRegistry) {
+  const counter = (name: string, help: string, labelNames: readonly string[]): Counter =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+  return {
+    tokens: counter('tollgate_tokens_total', 'Tokens by the class they are charged as.', [
+      'gen_ai_request_model',
+      'class',
+      'basis',
+    ]),
+    attempts: counter('tollgate_upstream_attempts_total', 'Attempts at upstreams.', [
+      'upstream_id',
+      'result',
+    ]),
+    unpaid: counter(
+      'tollgate_unpaid_attempt_tokens_total',
+      'Estimated tokens of attempts that providers may bill and no customer pays.',
+      ['upstream_id', 'gen_ai_token_type'],
+    ),
+    refusals: counter(
+      'tollgate_refusals_total',
+      'Requests refused or failed before their first byte.',
+      ['status', 'code'],
+    ),
+  };
+}
