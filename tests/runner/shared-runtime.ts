@@ -105,6 +105,7 @@ class SharedRuntime {
     const { moduleMocker: mocker, fakeTimersModern: timers } = this.environment;
     const offered: Record<string, unknown> = {
       spyOn: mocker.spyOn.bind(mocker),
+      restoreAllMocks: () => mocker.restoreAllMocks(),
       // Faked ticks would stop Node's streams and the worker's channel, which are those of the process.
       useFakeTimers: (options: FakeTimers = {}) =>
         timers.useFakeTimers({

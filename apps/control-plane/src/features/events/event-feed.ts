@@ -22,7 +22,9 @@ export class EventFeed implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly logger = new Logger('events');
   /** Each with how far it has read for itself. */
   private readonly listeners = new Map<Listener, EventPosition>();
+  /** How far the feed has read for all listeners; undefined while there are none. */
   private position: EventPosition | undefined;
+  private isClosing = false;
   private readonly looking = new BackgroundLoop({
     everyMs: LOOK_MS,
     retryMs: RETRY_MS,
@@ -46,53 +48,60 @@ export class EventFeed implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.isClosing = true;
     await this.forgetting.stop();
     await this.looking.stop();
   }
 
   /**
    * Calls `listener` with everything after `from`, in order, until it is removed. Events between `from` and where the feed stands are read for it alone.
-   * `userId` narrows that reading; what the feed brings is for the listener to filter.
+   * `userId` narrows that reading; what the feed brings is for the listener to filter. A listener that `isOver` is not added.
    */
   async follow(
     from: EventPosition,
     listener: Listener,
     { userId, isOver }: { userId: number | undefined; isOver: () => boolean },
   ): Promise<void> {
-    for (let at = from; !isOver();) {
-      const feedAt = this.position ?? from;
+    for (let at = from; ;) {
+      const feedAt = this.position;
       const behind = await this.store.after(at, { limit: PAGE, userId });
+      // A listener that left during the read would stay for good, and a feed that closes would start again.
+      if (this.isClosing || isOver()) return;
       const last = behind.at(-1);
       if (last) {
         listener(await this.details.describe(behind));
         at = { xid: last.xid, id: last.id };
         continue;
       }
-      // Nothing was left up to where the feed stood before the look. If it has moved on meanwhile, it is looked again.
-      if (isAfter(feedAt, at)) at = feedAt;
-      if (this.listeners.size > 0 && this.position && isAfter(this.position, at)) continue;
-      this.add(listener, at);
-      return;
+      // Nothing was left up to where the feed stood before the read. If the feed has moved on meanwhile, the rest is read too.
+      if (feedAt && isAfter(feedAt, at)) at = feedAt;
+      if (this.position && isAfter(this.position, at)) continue;
+      return this.add(listener, at);
     }
   }
 
   stopFollowing(listener: Listener): void {
     this.listeners.delete(listener);
-    if (this.listeners.size === 0) void this.looking.stop();
+    if (this.listeners.size > 0) return;
+    this.position = undefined;
+    void this.looking.stop();
   }
 
   private add(listener: Listener, at: EventPosition): void {
-    if (this.listeners.size === 0) this.position = at;
+    this.position ??= at;
     this.listeners.set(listener, at);
     this.looking.start();
   }
 
   private async look(): Promise<void> {
-    if (!this.position) return;
-    const rows = await this.store.after(this.position, { limit: PAGE });
+    const from = this.position;
+    if (!from) return;
+    const rows = await this.store.after(from, { limit: PAGE });
     const last = rows.at(-1);
     if (!last) return;
     const events = await this.details.describe(rows);
+    // All listeners have left meanwhile. Those that came since may stand before `from`, so the next look reads for them.
+    if (this.position !== from) return;
     this.position = { xid: last.xid, id: last.id };
     for (const [listener, at] of this.listeners)
       listener(events.filter(({ position }) => isAfter(position, at)));

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
-import type { EventPosition } from './event-position.ts';
+import { isAfter, type EventPosition } from './event-position.ts';
 
 /** A reader that was away longer gets `reset` and reads again. */
 const KEPT_MINUTES = 15;
@@ -17,7 +17,7 @@ const eventRow = z.object({
   data: z.record(z.string(), z.unknown()),
 });
 export type StoredEvent = z.output<typeof eventRow>;
-const boundsRow = z.object({ settled: bigint, next: bigint, horizon: bigint });
+const boundsRow = z.object({ settled: bigint, horizon: bigint });
 
 /** `stream_events` is written by triggers, in the transactions that cause the events. This reads it, in an order that loses none. */
 @Injectable()
@@ -29,10 +29,10 @@ export class EventStore {
     return { xid: (await this.bounds()).settled, id: 0n };
   }
 
-  /** False when events after `position` have been deleted already, or when it lies ahead of this database, as after a restored backup. */
-  async holds({ xid }: EventPosition): Promise<boolean> {
-    const { horizon, next } = await this.bounds();
-    return xid > horizon && xid <= next;
+  /** False when events after `position` have been deleted already, or when it lies ahead of what is settled: it is of another database, as after a restored backup, or invented. */
+  async holds(position: EventPosition): Promise<boolean> {
+    const { horizon, settled } = await this.bounds();
+    return position.xid > horizon && !isAfter(position, { xid: settled, id: 0n });
   }
 
   /** Oldest first, only of transactions below which none still runs: what comes later always stands behind what was read. */
@@ -64,8 +64,7 @@ export class EventStore {
 
   private async bounds() {
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS settled, pg_snapshot_xmax(pg_current_snapshot())::text AS next,
-         (SELECT xid::text FROM stream_horizon) AS horizon`,
+      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS settled, (SELECT xid::text FROM stream_horizon) AS horizon`,
     );
     return boundsRow.parse(rows[0]);
   }

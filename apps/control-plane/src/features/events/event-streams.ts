@@ -39,6 +39,7 @@ interface Stream {
 export class EventStreams implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('events');
   private readonly streams = new Set<Stream>();
+  private isClosing = false;
   private readonly verifying = new BackgroundLoop({
     everyMs: VERIFY_MS,
     retryMs: VERIFY_MS,
@@ -59,6 +60,7 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Open streams would keep the server from closing. Their readers come back to another replica, with their last id. */
   async beforeApplicationShutdown(): Promise<void> {
+    this.isClosing = true;
     clearInterval(this.commenting);
     for (const stream of this.streams) stream.response.end();
     await this.verifying.stop();
@@ -74,9 +76,11 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
     userId: number | undefined,
     { request, response }: { request: Request; response: Response },
   ): Promise<void> {
+    const start = await this.startAt(request.header('last-event-id'));
+    // Behind the last await: streams that are opened at once count each other.
     this.refuseTooMany(caller);
-    const lastId = request.header('last-event-id');
-    const start = await this.startAt(lastId);
+    // Its `close` has passed, so nothing would remove the stream.
+    if (response.closed) return;
     const stream: Stream = {
       caller,
       userId,
@@ -89,8 +93,10 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
     this.streams.add(stream);
     const at = new Date().toISOString();
     write(response, { event: start.isReset ? 'reset' : 'ready', data: { at } }, start.position);
+    // The server listens until its modules have closed. A reader that comes in between goes on at another replica.
+    if (this.isClosing) return void response.end();
     await this.feed
-      .follow(start.position, stream.onEvents, { userId, isOver: () => response.closed })
+      .follow(start.position, stream.onEvents, { userId, isOver: () => isOver(response) })
       .catch((error: unknown) => {
         this.logger.warn(error, 'a stream of events could not begin');
         response.destroy();
@@ -114,7 +120,7 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private send({ caller, userId, response }: Stream, events: readonly PositionedEvent[]): void {
-    if (response.closed) return;
+    if (isOver(response)) return;
     for (const event of events) {
       const isTheirs = userId === undefined ? caller.role === 'admin' : event.userId === userId;
       if (isTheirs) write(response, event.content, event.position);
@@ -140,7 +146,8 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private comment(): void {
-    for (const { response } of this.streams) response.write(': still here\n\n');
+    for (const { response } of this.streams)
+      if (!isOver(response)) response.write(': still here\n\n');
   }
 }
 
@@ -158,7 +165,13 @@ function write(response: Response, { event, data }: StreamEvent, position?: Even
   response.write(`${retry}${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
+/** A reader that does not read keeps its ended stream open. A write to it would be an error that nothing catches. */
+function isOver(response: Response): boolean {
+  return response.writableEnded || response.closed;
+}
+
 function end({ response }: Stream): void {
+  if (isOver(response)) return;
   write(response, { event: 'end', data: { at: new Date().toISOString() } });
   response.end();
 }
