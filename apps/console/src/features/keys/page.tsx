@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { KeyRound, Plus } from '../../ui/icons.tsx';
 import { useState, type ReactNode } from 'react';
 import { keysQuery, PAGE_SIZE, type KeysQuestion } from '../../api/keys.ts';
+import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import type { Search } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
@@ -48,6 +49,7 @@ export const prefetch: Prefetch = (ask, { me, search: raw }) => {
   ask(keysQuery(questionOf(me.id, search.parse(raw))));
   ask(keyUseQuery(me.id));
   ask(firstStepsQuery);
+  ask(walletQuery(me.id));
 };
 
 export function Page() {

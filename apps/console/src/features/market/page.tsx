@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Boxes } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { marketQuery, subscriptionsQuery, type MarketModel } from '../../api/models.ts';
+import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { SelectFilter } from '../../ui/field.tsx';
@@ -30,6 +31,7 @@ export const prefetch: Prefetch = (ask, { me, search: raw }) => {
   ask(marketQuery(questionOf(search.parse(raw))));
   ask(subscriptionsQuery(me.id));
   ask(firstStepsQuery);
+  ask(walletQuery(me.id));
 };
 
 export function Page() {
