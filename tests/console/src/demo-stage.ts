@@ -12,6 +12,7 @@ const DAY = [
 const COURSE = [...DAY, ...DAY.map((percent) => Math.round(percent * 0.88))];
 const SHOWN_REQUESTS = 200;
 const BOOKED_WITHIN_MS = 60_000;
+const ALERTED_WITHIN_MS = 90_000;
 
 export interface DemoStage extends Stage {
   /** The one with the most to see. */
@@ -30,6 +31,7 @@ export async function startDemoStage(): Promise<DemoStage> {
   await database.connect();
   await untilBooked(database);
   await proveBooks(stage);
+  await untilAlerted(stage);
   await paintYesterday(database);
   await database.end();
   return { ...stage, user: { username: 'demo-mara', password: PASSWORD } };
@@ -45,6 +47,16 @@ async function proveBooks({ tollgate: { admin } }: Stage): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error('the proof of the books did not end within a minute');
+}
+
+/** The low balance is seen by a look a minute. */
+async function untilAlerted({ tollgate: { admin } }: Stage): Promise<void> {
+  const end = Date.now() + ALERTED_WITHIN_MS;
+  while (Date.now() < end) {
+    if ((await admin.list('/admin/alerts?rule=low_balance')).length > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error('the low balance of the demo raised no alert within 90 s');
 }
 
 async function untilBooked(database: pg.Client): Promise<void> {
