@@ -1,14 +1,9 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { NodeReport } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
@@ -16,7 +11,6 @@ import { upstreamNames } from '../upstreams/upstream-names.ts';
 import { NodeRegistry } from './node-registry.ts';
 
 const LOOK_MS = 5_000;
-const RETRY_MS = 5_000;
 /** One odd report is an accident; workers count the last hour or two. */
 const DOUBTS_MIN = 3;
 
@@ -32,27 +26,17 @@ interface Standing {
 
 /** Raises `usage_doubted` and `upstream_overruns` from what the workers report, and closes them when no worker has a reason any more. */
 @Injectable()
-export class TrustWatch implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('trust-watch');
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_MS,
-    retryMs: RETRY_MS,
-    work: () => this.look(),
-    onFailing: (error) => this.logger.warn(error, 'usage reports cannot be watched; trying again'),
-  });
-
+export class TrustWatch extends Watch {
   constructor(
     private readonly transactions: Transactions,
     private readonly registry: NodeRegistry,
     private readonly alerts: AlertsService,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  ) {
+    super({
+      name: 'trust-watch',
+      everyMs: LOOK_MS,
+      failing: 'usage reports cannot be watched; trying again',
+    });
   }
 
   async look(): Promise<void> {

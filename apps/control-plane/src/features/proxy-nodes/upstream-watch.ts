@@ -1,12 +1,7 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { upstreamNames } from '../upstreams/upstream-names.ts';
@@ -14,7 +9,6 @@ import { NodeRegistry } from './node-registry.ts';
 
 /** A worker reports a breaker that opens at once, and this finds it. */
 const LOOK_MS = 2_000;
-const RETRY_MS = 5_000;
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
@@ -22,27 +16,17 @@ const PROBE_TIME_MS = 10_000;
 
 /** Raises `upstream_failing` while any worker leaves an upstream alone, also when other routes hide it from callers; closes it when it answers again, is configured anew, or has not failed since. */
 @Injectable()
-export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('upstream-watch');
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_MS,
-    retryMs: RETRY_MS,
-    work: () => this.look(),
-    onFailing: (error) => this.logger.warn(error, 'upstreams cannot be watched; trying again'),
-  });
-
+export class UpstreamWatch extends Watch {
   constructor(
     private readonly transactions: Transactions,
     private readonly registry: NodeRegistry,
     private readonly alerts: AlertsService,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  ) {
+    super({
+      name: 'upstream-watch',
+      everyMs: LOOK_MS,
+      failing: 'upstreams cannot be watched; trying again',
+    });
   }
 
   async look(): Promise<void> {
