@@ -9,6 +9,7 @@ import { IN_FUTURE, readPage, type Page } from '../../platform/http/list-query.t
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { lockActiveAccount } from '../users/lock-active-account.ts';
 import { AccessTokenRow } from './access-token.entity.ts';
 import {
   ADMIN_IS_FOR_ADMINISTRATORS,
@@ -109,11 +110,7 @@ export class AccessTokensService {
 
   /** The account's row is locked: of two calls at once the second sees what the first made, or that the account is frozen. */
   private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
-    const owners: unknown[] = await tx.query(
-      "SELECT 1 FROM users WHERE id = $1 AND status = 'active' FOR UPDATE",
-      [userId],
-    );
-    if (owners.length === 0) throw new Refusal('unauthenticated');
+    if (!(await lockActiveAccount(tx, userId))) throw new Refusal('unauthenticated');
     const [{ count }]: [{ count: number }] = await tx.query(
       'SELECT count(*)::int AS count FROM access_tokens WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > now()',
       [userId],

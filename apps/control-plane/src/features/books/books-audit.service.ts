@@ -7,6 +7,7 @@ import {
 import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Reconciler } from '../reconciliation/reconciler.service.ts';
+import { hasTransactions } from '../wallet/has-transactions.ts';
 import { brokenRows, EQUALITY_NAMES } from './broken-rows.ts';
 import { LIVE_BALANCES } from './equalities.ts';
 
@@ -57,10 +58,10 @@ export class BooksAudit implements OnApplicationBootstrap, BeforeApplicationShut
 
   private async runIfDue(): Promise<void> {
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT 1 WHERE coalesce((SELECT max(checked_at) FROM books_proofs), '-infinity') < now() - interval '${AUDIT_EVERY}'
-         AND EXISTS (SELECT 1 FROM ledger_transactions)`,
+      `SELECT 1 WHERE coalesce((SELECT max(checked_at) FROM books_proofs), '-infinity') < now() - interval '${AUDIT_EVERY}'`,
     );
-    if (rows.length > 0 && (await this.begin())) await this.running;
+    if (rows.length === 0 || !(await hasTransactions(this.dataSource))) return;
+    if (await this.begin()) await this.running;
   }
 
   private async audit(): Promise<void> {

@@ -1,29 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
+import { lastUsesOf } from '../usage/last-uses.ts';
 import type { KeyResponse } from './keys.dto.ts';
-
-/**
- * The day of the last use comes from the daily roll-ups, its hour from those of that day, and the moment from the requests of that hour:
- * each step is a short range of an index, also where an account has millions of requests. Requests that retention has removed leave their hour.
- */
-const LAST_USES = `
-  WITH used AS (
-    SELECT user_id, key_id, max(day) AS day FROM usage_rollups_daily
-    WHERE user_id = ANY($1::int[]) AND key_id = ANY($2::int[]) AND requests > 0 GROUP BY user_id, key_id)
-  SELECT u.key_id, coalesce(e.started_at, h.hour, u.day::timestamp AT TIME ZONE 'UTC') AS at
-  FROM used u
-    CROSS JOIN LATERAL (
-      SELECT max(r.hour) AS hour FROM usage_rollups r
-      WHERE r.user_id = u.user_id AND r.key_id = u.key_id AND r.requests > 0
-        AND r.hour >= u.day::timestamp AT TIME ZONE 'UTC' AND r.hour < (u.day + 1)::timestamp AT TIME ZONE 'UTC') h
-    LEFT JOIN LATERAL (
-      SELECT e.started_at FROM usage_events e
-      WHERE e.day = u.day AND e.user_id = u.user_id AND e.key_id = u.key_id
-        AND e.started_at >= h.hour AND e.started_at < h.hour + interval '1 hour'
-      ORDER BY e.started_at DESC LIMIT 1) e ON true`;
-
-const lastUse = z.object({ key_id: z.number(), at: z.date() });
 
 /** When keys were last used, according to the ledger of usage: a second or two behind the nodes. */
 @Injectable()
@@ -33,12 +11,10 @@ export class KeyLastUses {
   /** By the ids of keys; without those that were not used yet. */
   async of(keys: readonly KeyResponse[]): Promise<ReadonlyMap<number, string>> {
     if (keys.length === 0) return new Map();
-    const rows: unknown[] = await this.dataSource.query(LAST_USES, [
-      [...new Set(keys.map((key) => key.user_id))],
-      keys.map((key) => key.id),
-    ]);
-    return new Map(
-      rows.map((row) => lastUse.parse(row)).map(({ key_id: id, at }) => [id, at.toISOString()]),
-    );
+    const uses = await lastUsesOf(this.dataSource, {
+      userIds: [...new Set(keys.map((key) => key.user_id))],
+      keyIds: keys.map((key) => key.id),
+    });
+    return new Map(uses.map(({ key_id: id, at }) => [id, at.toISOString()]));
   }
 }

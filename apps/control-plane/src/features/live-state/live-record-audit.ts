@@ -7,6 +7,7 @@ import {
   type LiveKey,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
+import { isKeyOf } from '../keys/is-key-of.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows, type KeyLiveRow } from './live-rows.ts';
 
@@ -63,11 +64,8 @@ export class LiveRecordAudit {
   }
 
   private async removeUnknown({ accountId, keyId }: KeyUse, keyHash: string): Promise<string[]> {
-    const known: unknown[] = await this.dataSource.query(
-      'SELECT 1 FROM api_keys WHERE key_hash = $1 AND user_id = $2',
-      [keyHash, accountId],
-    );
-    if (known.length === 0) await this.records.discard(accountId, keyHash);
+    if (!(await isKeyOf(this.dataSource, { keyHash, userId: accountId })))
+      await this.records.discard(accountId, keyHash);
     return [`a key of account ${accountId} was used that is not key ${keyId}, as Redis said`];
   }
 

@@ -13,12 +13,12 @@ import {
   type SubscriptionRef,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Host } from '../../platform/host/host.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
+import { openPages, positionsOf } from '../subscriptions/subscription-pages.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
 import { AlteredCounts, unreadable, type Subscription } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
@@ -26,19 +26,11 @@ import { driftsAt, isAfter } from './drift.ts';
 
 const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
-const PAGE = 500;
 /** Between the two readings that must agree. */
 const PAUSE_MS = 5_000;
 /** Usage takes well under a second from Redis to PostgreSQL; with a longer backlog there is nothing to compare. */
 const BOOKED_WITHIN_MS = 20_000;
 const POLL_MS = 200;
-
-const positionRow = z
-  .object({ id: z.number(), position: z.coerce.number(), credit_seq: z.coerce.number() })
-  .transform(({ credit_seq: creditSeq, ...row }) => ({ ...row, creditSeq }));
-const refRow = z
-  .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
-  .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
 
 /**
  * Compares every subscription's balance in Redis with the ledger while both move, and repairs what two readings agree on. Drift has causes that
@@ -103,11 +95,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** The cheap look: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The ledger is read first. */
   private async aboveLedger(used: readonly Subscription[]): Promise<Subscription[]> {
-    const rows: unknown[] = await this.dataSource.query(
-      "SELECT id, balance - overdraft AS position, credit_seq FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
-      [used.map(({ id }) => id)],
+    const known = await positionsOf(
+      this.dataSource,
+      used.map(({ id }) => id),
     );
-    const known = new Map(rows.map((row) => positionRow.parse(row)).map((row) => [row.id, row]));
     const found = await Promise.all(used.map((ref) => this.balanceOf(ref)));
     return used.filter(({ id }, index) => {
       const [books, live] = [known.get(id), found[index]];
@@ -134,17 +125,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async round(pauseMs: number): Promise<number> {
     let repairs = 0;
-    for (let afterId = 0; !this.isStopping;) {
-      // A closing subscription's tokens are on their way out.
-      const raw: unknown[] = await this.dataSource.query(
-        "SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing' ORDER BY id LIMIT $2",
-        [afterId, PAGE],
-      );
-      const page = raw.map((row) => refRow.parse(row));
+    for await (const page of openPages(this.dataSource)) {
+      if (this.isStopping) break;
       repairs += await this.reconcile(page, pauseMs);
-      const last = page.at(-1);
-      if (page.length < PAGE || !last) break;
-      afterId = last.id;
     }
     await this.recount('all');
     return repairs;

@@ -1,28 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
-import { toSafeInteger } from '../../platform/database/columns.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
-import { parseHistogram, percentiles, sumHistograms } from '../usage/histogram.ts';
+import { percentiles, sumHistograms } from '../usage/histogram.ts';
+import { lastDayOfRoutes, type RouteHour } from '../usage/route-hours.ts';
 import type { RoutingHealth } from './routing-health.dto.ts';
 
 const P95 = [0.95];
-const histogram = z.string().transform(parseHistogram);
-const hourRow = z.object({
-  model_id: z.number(),
-  upstream_id: z.number(),
-  requests: z.string().transform(toSafeInteger),
-  errors: z.string().transform(toSafeInteger),
-  duration: histogram,
-  first_token: histogram,
-});
-type HourRow = z.output<typeof hourRow>;
-
-/** Upstream 0 stands for requests that reached none. */
-const LAST_DAY = `
-  SELECT model_id, upstream_id, requests, errors, array_to_string(duration_histogram, ',') AS duration,
-    array_to_string(first_token_histogram, ',') AS first_token
-  FROM usage_totals WHERE hour > now() - interval '24 hours' AND upstream_id > 0 AND requests > 0 ORDER BY model_id, upstream_id, hour`;
 
 /** How routes fare: the traffic of the last day, and what nodes leave alone now. */
 @Injectable()
@@ -33,10 +16,9 @@ export class RoutingHealthService {
   ) {}
 
   async read(): Promise<RoutingHealth> {
-    const rows: unknown[] = await this.dataSource.query(LAST_DAY);
     return {
       as_of: new Date().toISOString(),
-      traffic: trafficOf(rows.map((row) => hourRow.parse(row))),
+      traffic: trafficOf(await lastDayOfRoutes(this.dataSource)),
       failing: await this.failing(),
     };
   }
@@ -60,7 +42,7 @@ export class RoutingHealthService {
   }
 }
 
-function trafficOf(rows: readonly HourRow[]): RoutingHealth['traffic'] {
+function trafficOf(rows: readonly RouteHour[]): RoutingHealth['traffic'] {
   const pairs = Map.groupBy(rows, (row) => `${row.model_id} ${row.upstream_id}`);
   const ofModel = new Map<number, number>();
   for (const { model_id: id, requests } of rows) ofModel.set(id, (ofModel.get(id) ?? 0) + requests);

@@ -23,13 +23,13 @@ import {
   type ConnectionTest,
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
+import { firstRouted } from '../routing/routes-of-upstream.ts';
 import { Upstream } from './upstream.entity.ts';
 
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 262_144;
 const MESSAGE_CHARS_MAX = 500;
 
-const routedRow = z.object({ upstream_model: z.string(), kind: z.enum(['chat', 'embedding']) });
 /** OpenAI: https://platform.openai.com/docs/api-reference/chat/object, Anthropic: https://docs.anthropic.com/en/api/messages */
 const reported = z.object({
   usage: z.object({
@@ -76,12 +76,8 @@ export class ConnectionTestService {
     { model, kind }: ConnectionTestBody,
   ): Promise<{ model: string; kind: 'chat' | 'embedding' }> {
     if (model !== undefined) return { model, kind: kind ?? 'chat' };
-    const rows: unknown[] = await this.upstreams.query(
-      'SELECT r.upstream_model, m.kind FROM routes r JOIN models m ON m.id = r.model_id WHERE r.upstream_id = $1 AND ($2::text IS NULL OR m.kind = $2) ORDER BY r.priority, r.id LIMIT 1',
-      [id, kind ?? null],
-    );
-    if (rows[0] === undefined) throw invalidField('model', MODEL_IS_NEEDED);
-    const routed = routedRow.parse(rows[0]);
+    const routed = await firstRouted(this.upstreams.manager, id, kind);
+    if (!routed) throw invalidField('model', MODEL_IS_NEEDED);
     return { model: routed.upstream_model, kind: routed.kind };
   }
 

@@ -21,6 +21,7 @@ import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { firstRouted, hasRoutes } from '../routing/routes-of-upstream.ts';
 import { isPlainAndPublic } from './plain-http.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
@@ -131,11 +132,7 @@ export class UpstreamsService {
   async delete(caller: Caller, id: number): Promise<void> {
     await this.saving(async (tx) => {
       const row = await this.lock(tx, id);
-      const routes: unknown[] = await tx.query(
-        'SELECT id FROM routes WHERE upstream_id = $1 ORDER BY id LIMIT 10',
-        [id],
-      );
-      if (routes.length > 0)
+      if (await hasRoutes(tx, id))
         throw new Refusal('upstream_in_use', {
           detail: 'Delete or redirect the routes that lead to this upstream first',
         });
@@ -177,11 +174,8 @@ export class UpstreamsService {
   }
 
   private async refuseWhileEmbedding(tx: EntityManager, id: number): Promise<void> {
-    const routes: unknown[] = await tx.query(
-      `SELECT 1 FROM routes JOIN models ON models.id = routes.model_id WHERE routes.upstream_id = $1 AND models.kind = 'embedding' LIMIT 1`,
-      [id],
-    );
-    if (routes.length > 0) throw invalidField('protocol', EMBEDDINGS_ARE_ROUTED);
+    if (await firstRouted(tx, id, 'embedding'))
+      throw invalidField('protocol', EMBEDDINGS_ARE_ROUTED);
   }
 
   /** `apiKey`: undefined keeps the one there is, null removes it. A key is bound to its address, so it is sealed again when that changes. */

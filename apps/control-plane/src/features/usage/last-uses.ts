@@ -1,0 +1,33 @@
+import type { DataSource } from 'typeorm';
+import { z } from 'zod';
+
+/**
+ * The day of the last use comes from the daily roll-ups, its hour from those of that day, and the moment from the requests of that hour:
+ * each step is a short range of an index, also where an account has millions of requests. Requests that retention has removed leave their hour.
+ */
+const LAST_USES = `
+  WITH used AS (
+    SELECT user_id, key_id, max(day) AS day FROM usage_rollups_daily
+    WHERE user_id = ANY($1::int[]) AND key_id = ANY($2::int[]) AND requests > 0 GROUP BY user_id, key_id)
+  SELECT u.key_id, coalesce(e.started_at, h.hour, u.day::timestamp AT TIME ZONE 'UTC') AS at
+  FROM used u
+    CROSS JOIN LATERAL (
+      SELECT max(r.hour) AS hour FROM usage_rollups r
+      WHERE r.user_id = u.user_id AND r.key_id = u.key_id AND r.requests > 0
+        AND r.hour >= u.day::timestamp AT TIME ZONE 'UTC' AND r.hour < (u.day + 1)::timestamp AT TIME ZONE 'UTC') h
+    LEFT JOIN LATERAL (
+      SELECT e.started_at FROM usage_events e
+      WHERE e.day = u.day AND e.user_id = u.user_id AND e.key_id = u.key_id
+        AND e.started_at >= h.hour AND e.started_at < h.hour + interval '1 hour'
+      ORDER BY e.started_at DESC LIMIT 1) e ON true`;
+
+const lastUse = z.object({ key_id: z.number(), at: z.date() });
+
+/** When these keys of these accounts were last used; without those that were not used yet. */
+export async function lastUsesOf(
+  source: Pick<DataSource, 'query'>,
+  { userIds, keyIds }: { userIds: readonly number[]; keyIds: readonly number[] },
+): Promise<z.output<typeof lastUse>[]> {
+  const rows: unknown[] = await source.query(LAST_USES, [userIds, keyIds]);
+  return rows.map((row) => lastUse.parse(row));
+}
