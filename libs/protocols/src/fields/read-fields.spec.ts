@@ -176,3 +176,12 @@ test("a limit that is too small is refused in OpenAI's words", () => {
     "Invalid type for 'max_tokens': expected an integer, but got a string instead.",
   );
 });
+
+test.each(['additional_drop_params', 'drop_params', 'headers', 'num_retries', 'preset'])(
+  '%s, an instruction to a gateway behind the upstream, is not sent there',
+  (name) => {
+    expect(readFields('chat', { [name]: ['max_tokens'] })).toEqual([
+      { path: [name], role: 'routing', value: ['max_tokens'] },
+    ]);
+  },
+);
