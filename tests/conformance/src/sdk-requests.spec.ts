@@ -171,12 +171,14 @@ describe.each(Object.keys(CASES) as Direction[])('%s', (direction) => {
           throw error;
         }
       };
-      const told = OMISSIONS.filter(
+      const documented = OMISSIONS.filter(
         (each) => each.direction === direction && each.part === 'request',
       ).map(({ feature }) => feature);
-      const isTold = told.some((feature) => new RegExp(`\`${name}[\`.:]`).test(feature));
+      const isDocumented = documented.some((feature) =>
+        new RegExp(`\`${name}[\`.:]`).test(feature),
+      );
       const found = outcome();
-      if (found === 'lost') expect([name, isTold]).toEqual([name, true]);
+      if (found === 'lost') expect([name, isDocumented]).toEqual([name, true]);
       else expect(found).toMatch(new RegExp(`^translated$|^refused: .*${name}`));
     },
   );

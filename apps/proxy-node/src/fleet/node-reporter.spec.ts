@@ -19,7 +19,7 @@ const isProven = async (): Promise<boolean> => {
   return report !== undefined && isReportProven(report, hashCredential(NODE_CREDENTIAL));
 };
 
-test('a node names the formats it reads, and reports in the first one until it is told that every process reads a newer one', async () => {
+test('a node names the formats it reads, and reports in the first one until it learns that every process reads a newer one', async () => {
   await until(async () => (await reported()) !== undefined);
   expect((await reported())?.abilities).toEqual(expect.arrayContaining([...READ_FORMATS]));
   expect(await reported()).not.toHaveProperty('format');

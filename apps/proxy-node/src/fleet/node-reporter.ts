@@ -52,7 +52,7 @@ export class NodeReporter {
   /** Of the report before: a report does not wait for it. */
   #redis: NodeReport['redis'];
   #isFailing = false;
-  /** What every process reads, by the last word of the control plane. */
+  /** What every process reads, as the control plane last reported it. */
   #formats: FormatNumbers = {};
 
   constructor(parts: NodeReporterParts) {

@@ -127,7 +127,7 @@ test('a stream can resume for a quarter of an hour; older events are deleted, an
   await late.next(({ event }) => event === 'reset');
 });
 
-test('a stream from a transaction that still runs, whose events nobody can have read, sends `reset`', async () => {
+test('a stream from a transaction that still runs, whose events no client can have read, sends `reset`', async () => {
   const { plane } = events;
   const running = plane.dataSource.createQueryRunner();
   await running.startTransaction();

@@ -21,7 +21,7 @@ async function startNode(name: string, abilities: string[]): Promise<SpeakingNod
   running.push(node);
   return node;
 }
-const told = async (name: string) => (await fleet.listDesired()).get(name);
+const desired = async (name: string) => (await fleet.listDesired()).get(name);
 
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -32,10 +32,10 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('a node is told to write a new format once it reports that it reads it', async () => {
+test('a node is asked to write a new format once it reports that it reads it', async () => {
   await startNode('newer', [...NODE_ABILITIES, ...READ_FORMATS]);
   await eventually(async () =>
-    expect(await told('newer')).toEqual({ state: 'serve', formats: { report: FORMATS.report } }),
+    expect(await desired('newer')).toEqual({ state: 'serve', formats: { report: FORMATS.report } }),
   );
 });
 
@@ -46,23 +46,23 @@ test('while a control plane of the release before runs, no node writes it; once 
     reads: { ...FORMATS, report: 1 },
     reported_at: Date.now(),
   });
-  await eventually(async () => expect(await told('newer')).toEqual({ state: 'serve' }));
+  await eventually(async () => expect(await desired('newer')).toEqual({ state: 'serve' }));
   await fleet.removeControlPlanes(older);
   await eventually(async () =>
-    expect(await told('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
+    expect(await desired('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
   );
 });
 
-test('while a node of the release before is registered, no node writes it, and that node is told nothing that it cannot read', async () => {
+test('while a node of the release before is registered, no node writes it, and that node is sent nothing that it cannot read', async () => {
   const older = await startNode('older', [...NODE_ABILITIES]);
   await eventually(async () => {
-    expect(await told('older')).toEqual({ state: 'serve' });
-    expect(await told('newer')).toEqual({ state: 'serve' });
+    expect(await desired('older')).toEqual({ state: 'serve' });
+    expect(await desired('newer')).toEqual({ state: 'serve' });
   });
   older.stop();
   const { body } = await plane.call('GET', '/proxy-nodes?q=older', { token: plane.adminToken });
   await plane.call('DELETE', `/proxy-nodes/${body.data[0].id}`, { token: plane.adminToken });
   await eventually(async () =>
-    expect(await told('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
+    expect(await desired('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
   );
 });
