@@ -191,3 +191,33 @@ describe('what the official SDKs raise', () => {
     }
   });
 });
+
+describe('what the official SDKs have and no node serves says what is served', () => {
+  const openai = (): OpenAI =>
+    new OpenAI({ baseURL: `${scene.tollgate.nodeUrls[0]}/v1`, apiKey: scene.key, maxRetries: 0 });
+  const claude = (): Anthropic =>
+    new Anthropic({ baseURL: scene.tollgate.nodeUrls[0], apiKey: scene.key, maxRetries: 0 });
+
+  test.each<[string, () => PromiseLike<unknown>]>([
+    ['openai files', () => openai().files.list()],
+    ['openai batches', () => openai().batches.list()],
+    ['openai uploads', () => openai().uploads.cancel('upload_1')],
+    ['openai images', () => openai().images.generate({ prompt: 'x' })],
+    ['openai moderations', () => openai().moderations.create({ input: 'x' })],
+    ['openai speech', () => openai().audio.speech.create({ model: 'm', voice: 'v', input: 'x' })],
+    ['openai vector stores', () => openai().vectorStores.list()],
+    ['openai containers', () => openai().containers.list()],
+    ['openai fine-tuning', () => openai().fineTuning.jobs.list()],
+    ['anthropic batches', () => claude().messages.batches.list()],
+    ['anthropic files', () => claude().beta.files.list()],
+    ['anthropic skills', () => claude().beta.skills.list()],
+  ])('%s', async (_name, call) => {
+    const raised = await Promise.resolve(call()).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (!(raised instanceof OpenAI.APIError || raised instanceof Anthropic.APIError)) throw raised;
+    expect(raised.status).toBe(404);
+    expect(raised.message).toContain('POST /v1/chat/completions, POST /v1/messages');
+  });
+});
