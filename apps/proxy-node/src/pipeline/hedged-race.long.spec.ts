@@ -18,8 +18,12 @@ const manners: { first: Manner; second: Manner } = { first: 'quick', second: 'qu
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
-  first = await startLocalUpstream((response) => answer(response, manners.first, 'one'));
-  second = await startLocalUpstream((response) => answer(response, manners.second, 'two'));
+  first = await startLocalUpstream((response, _, { url }) =>
+    answer(response, { manner: manners.first, word: 'one', url }),
+  );
+  second = await startLocalUpstream((response, _, { url }) =>
+    answer(response, { manner: manners.second, word: 'two', url }),
+  );
 });
 beforeEach(() => {
   manners.first = 'quick';
@@ -41,16 +45,49 @@ const chunk = (delta: object, finish: string | null = null): string =>
   });
 const usage = { prompt_tokens: 4, completion_tokens: 3, total_tokens: USED };
 
-function answer(response: ServerResponse, manner: Manner, word: string): void {
+const named = (data: { type: string }): string => `event: ${data.type}\n${event(data)}`;
+
+/** The beginning of an answer without content, and the rest of it. */
+function piecesOf(word: string, isMessage: boolean): [string, string] {
+  if (!isMessage)
+    return [
+      chunk({ role: 'assistant', content: '' }),
+      `${chunk({ content: word })}${chunk({}, 'stop')}${event({ choices: [], usage, id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x' })}data: [DONE]\n\n`,
+    ];
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'x', content: [] };
+  const block = { index: 0, content_block: { type: 'text', text: '' } };
+  return [
+    named({
+      type: 'message_start',
+      ...{ message: { ...message, usage: { input_tokens: 4, output_tokens: 0 } } },
+    }),
+    [
+      { type: 'content_block_start', ...block },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: word } },
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { output_tokens: 3 },
+      },
+      { type: 'message_stop' },
+    ]
+      .map(named)
+      .join(''),
+  ];
+}
+
+function answer(
+  response: ServerResponse,
+  { manner, word, url }: { manner: Manner; word: string; url: string | undefined },
+): void {
   if (manner === 'mute') return;
   if (manner === 'broken') return void response.destroy();
+  const [beginning, rest] = piecesOf(word, url?.endsWith('/messages') ?? false);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(chunk({ role: 'assistant', content: '' }));
+  response.write(beginning);
   if (manner === 'empty') return void setTimeout(() => response.end(), SLOW_MS / 4);
-  const finish = (): void =>
-    void response.end(
-      `${chunk({ content: word })}${chunk({}, 'stop')}${event({ choices: [], usage, id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x' })}data: [DONE]\n\n`,
-    );
+  const finish = (): void => void response.end(rest);
   if (manner === 'quick') return finish();
   const timer = setTimeout(finish, SLOW_MS);
   response.on('close', () => clearTimeout(timer));
@@ -59,9 +96,10 @@ function answer(response: ServerResponse, manner: Manner, word: string): void {
 async function ask(
   model: SnapshotModel,
   limits: { max_tokens?: number; n?: number } = {},
+  path = '/v1/chat/completions',
 ): Promise<{ status: number; text: string; rid: string | null; ms: number }> {
   const startedAt = Date.now();
-  const response = await node.post('/v1/chat/completions', {
+  const response = await node.post(path, {
     model: model.name,
     stream: true,
     messages: [{ role: 'user', content: 'hi' }],
@@ -77,13 +115,14 @@ async function knownModel(
   maxPercent = 100,
   maxTokens = 1_000_000,
   stopsBilling?: boolean,
+  protocol: 'openai' | 'anthropic' = 'openai',
 ): Promise<SnapshotModel> {
   const overrides = stopsBilling === undefined ? {} : { stops_billing_on_close: stopsBilling };
   const hedge = { max_percent: maxPercent, max_tokens_per_hour: maxTokens };
   const model = await node.addModel(
     [
-      { baseUrl: first.baseUrl, priority: 0, overrides },
-      { baseUrl: second.baseUrl, priority: 1, overrides },
+      { baseUrl: first.baseUrl, priority: 0, protocol, overrides },
+      { baseUrl: second.baseUrl, priority: 1, protocol, overrides },
     ],
     { failover: { hedge } },
   );
@@ -111,6 +150,22 @@ describe('a stream that is slower than usual', () => {
         attempts: [{ error: 'hedge_lost', cost: { output_tokens: 0 } }, { status: 200 }],
       });
       await first.aborted;
+    },
+  );
+
+  test.each(['openai', 'anthropic'] as const)(
+    'is answered so for a messages client too, by upstreams of protocol %s',
+    async (protocol) => {
+      const model = await knownModel(100, 1_000_000, undefined, protocol);
+      const before = await node.settledBalance(model);
+      manners.first = 'slow';
+      const { text, ms } = await ask(model, { max_tokens: 50 }, '/v1/messages');
+      expect(text).toContain('two');
+      expect(text).not.toContain('one');
+      expect(text.split('event: message_start')).toHaveLength(2);
+      expect(text.split('event: message_stop')).toHaveLength(2);
+      expect(ms).toBeLessThan(SLOW_MS);
+      expect(await node.settledBalance(model)).toBe(before - USED);
     },
   );
 

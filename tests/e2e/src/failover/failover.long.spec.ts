@@ -11,6 +11,7 @@ const REST_MS_MAX = 17_000;
 const POLICIES = {
   default: {},
   safe: { replay: 'safe' },
+  never: { replay: 'never' },
   continues: { continues: true },
 } as const;
 type Policy = keyof typeof POLICIES;
@@ -39,7 +40,10 @@ interface Asked {
 async function askAll(
   { name, modes, window }: Fault,
   policy: Policy,
-  { into = outcomes, shapesOf = [false, true] }: { into?: Outcome[]; shapesOf?: boolean[] } = {},
+  {
+    into = outcomes,
+    shapesOf = [false, true],
+  }: { into?: Outcome[] | null; shapesOf?: boolean[] } = {},
 ): Promise<Asked[]> {
   const shapes = modes.flatMap((mode) =>
     PROTOCOLS.flatMap((protocol) => shapesOf.map((isStream) => ({ mode, protocol, isStream }))),
@@ -57,15 +61,12 @@ async function askAll(
     const seen = await ask(two, { protocol, isStream, model: models[place] ?? '' });
     asked.push({ seen, protocol, isStream });
   }
-  note(
-    name,
-    policy,
-    asked.map(({ seen }) => seen),
-    into,
-  );
+  const seen = asked.map((each) => each.seen);
+  if (into) note(name, policy, seen, into);
   return asked;
 }
 
+/** What several tests see of one fault under one policy is one line. */
 function note(
   fault: string,
   policy: string,
@@ -73,15 +74,21 @@ function note(
   into: Outcome[] = outcomes,
 ): void {
   const lost = seen.filter(({ isWhole }) => !isWhole);
+  const at = into.findIndex((each) => each.fault === fault && each.policy === policy);
+  const [earlier] = at === -1 ? [] : into.splice(at, 1);
   into.push({
     fault,
     policy,
-    asked: seen.length,
-    saved: seen.length - lost.length,
-    otherwise: lost.map(({ status }) =>
-      status === 200 ? 'an error in the stream' : String(status),
-    ),
-    firstByteMs: seen.filter(({ isWhole }) => isWhole).map(({ firstByteMs }) => firstByteMs),
+    asked: (earlier?.asked ?? 0) + seen.length,
+    saved: (earlier?.saved ?? 0) + seen.length - lost.length,
+    otherwise: [
+      ...(earlier?.otherwise ?? []),
+      ...lost.map(({ status }) => (status === 200 ? 'an error in the stream' : String(status))),
+    ],
+    firstByteMs: [
+      ...(earlier?.firstByteMs ?? []),
+      ...seen.filter(({ isWhole }) => isWhole).map(({ firstByteMs }) => firstByteMs),
+    ],
   });
 }
 
@@ -101,13 +108,34 @@ describe.each(FAULTS)('$name, while a second upstream is sound', (fault) => {
 
   const verdict = fault.isBilled ? 'an error, free of charge' : 'an answer of the second';
   test(`with \`replay: safe\` gives ${verdict}`, async () => {
-    for (const { seen } of await askAll(fault, 'safe')) {
-      expect(seen).toMatchObject({ isWhole: !fault.isBilled, isFalseSuccess: false });
+    for (const { seen, protocol } of await askAll(fault, 'safe')) {
+      expect(seen).toMatchObject({
+        isWhole: !fault.isBilled,
+        isFalseSuccess: false,
+        status: fault.status?.[protocol] ?? 200,
+      });
       const { charge, route } = await receiptOf(two, seen.rid);
       expect(route).toHaveLength(fault.isBilled ? 1 : 2);
       if (fault.isBilled) expect([charge, seen.text.includes('"error"')]).toEqual([0, true]);
     }
   }, 60_000);
+});
+
+describe('`replay: never`', () => {
+  // The second upstream was never asked what the first had got, except where nothing was sent.
+  test.each(FAULTS)(
+    'sends nothing again: $name',
+    async (fault) => {
+      const isUnsent = fault.modes.includes('refused');
+      for (const { seen } of await askAll(fault, 'never', { into: null })) {
+        expect(seen).toMatchObject({ isWhole: isUnsent, isFalseSuccess: false });
+        const { charge, route } = await receiptOf(two, seen.rid);
+        expect(route).toHaveLength(isUnsent ? 2 : 1);
+        if (!isUnsent) expect(charge).toBe(0);
+      }
+    },
+    60_000,
+  );
 });
 
 describe.each(BREAKS)(
@@ -164,15 +192,19 @@ describe('a kept connection that the upstream has closed', () => {
   );
 });
 
+const BOTH = (['default', 'safe'] as const).flatMap((policy) =>
+  PROTOCOLS.map((protocol) => [policy, protocol] as const),
+);
+
 describe('a provider that recovers after an outage', () => {
-  test.each(['default', 'safe'] as const)(
-    'is asked again within 15 s; meanwhile the other one answers (%s)',
-    async (policy) => {
+  test.each(BOTH)(
+    'is asked again within 15 s; meanwhile the other one answers (%s, %s)',
+    async (policy, protocol) => {
       const outage = await startOutage(two.tollgate.upstreamUrl);
-      const model = await two.addModelAt(outage.url, POLICIES[policy]);
+      const model = await two.addModelAt(outage.url, protocol, POLICIES[policy]);
       const seen: Seen[] = [];
       const askOnce = async (): Promise<void> => {
-        seen.push(await ask(two, { protocol: 'chat', model, isStream: seen.length % 2 === 1 }));
+        seen.push(await ask(two, { protocol, model, isStream: seen.length % 2 === 1 }));
       };
       for (let count = 0; count < 8; count += 1) await askOnce();
       // Five failures are enough to know.
@@ -190,21 +222,27 @@ describe('a provider that recovers after an outage', () => {
 });
 
 describe('two models on one provider', () => {
-  test.each(['default', 'safe'] as const)(
-    'do not rest together: one fails, the other is served there (%s)',
-    async (policy) => {
+  test.each(BOTH)(
+    'do not rest together: one fails, the other is served there (%s, %s)',
+    async (policy, protocol) => {
       const failover = POLICIES[policy];
       const [broken = '', well = ''] = await two.addModels([
-        { protocol: 'chat', modes: ['500'], failover },
-        { protocol: 'chat', modes: ['ok'], failover },
+        { protocol, modes: ['500'], failover },
+        { protocol, modes: ['ok'], failover },
       ]);
       const failed: Seen[] = [];
       for (let count = 0; count < 7; count += 1)
-        failed.push(await ask(two, { protocol: 'chat', model: broken, isStream: false }));
-      expect(failed.map(({ status }) => status)).toEqual([502, 502, 502, 502, 502, 503, 503]);
+        failed.push(await ask(two, { protocol, model: broken, isStream: count % 2 === 1 }));
+      const statuses =
+        protocol === 'chat' ? { broken: 502, rests: 503 } : { broken: 500, rests: 529 };
+      expect(failed.map(({ status }) => status)).toEqual([
+        ...Array.from({ length: 5 }, () => statuses.broken),
+        statuses.rests,
+        statuses.rests,
+      ]);
       const seen = [
-        await ask(two, { protocol: 'chat', model: well, isStream: false }),
-        await ask(two, { protocol: 'chat', model: well, isStream: true }),
+        await ask(two, { protocol, model: well, isStream: false }),
+        await ask(two, { protocol, model: well, isStream: true }),
       ];
       note('two models on one provider, one of them broken', policy, seen);
       expect(seen.map(({ isWhole }) => isWhole)).toEqual([true, true]);

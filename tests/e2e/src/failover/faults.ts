@@ -1,3 +1,5 @@
+import type { Protocol } from './two-upstreams.ts';
+
 /** What the first of two upstreams does, while the second is sound. */
 export interface Fault {
   /** As the table in docs/reliability.md names it. */
@@ -6,6 +8,8 @@ export interface Fault {
   readonly modes: readonly string[];
   /** Whether the provider can have billed the attempt, so that `replay: safe` does not repeat it. */
   readonly isBilled: boolean;
+  /** What a client sees where the request is not repeated. */
+  readonly status?: Readonly<Record<Protocol, number>>;
   /** Context window of the second upstream's route, where that matters. */
   readonly window?: number;
 }
@@ -18,20 +22,23 @@ export const BREAKS: readonly Fault[] = [
   { name: 'silence', modes: ['stalls'], isBilled: true },
 ];
 
+const BROKEN = { chat: 502, messages: 500 };
+const SILENT = { chat: 504, messages: 504 };
+
 /** The faults that one request meets alone; those that need several requests have tests of their own. */
 export const FAULTS: readonly Fault[] = [
   { name: 'connection refused', modes: ['refused'], isBilled: false },
-  { name: 'reset before the head', modes: ['dies-first'], isBilled: true },
-  { name: 'silence before the head', modes: ['stalls-first'], isBilled: true },
-  { name: 'head, then no content', modes: ['stalls-start'], isBilled: true },
+  { name: 'reset before the head', modes: ['dies-first'], isBilled: true, status: BROKEN },
+  { name: 'silence before the head', modes: ['stalls-first'], isBilled: true, status: SILENT },
+  { name: 'head, then no content', modes: ['stalls-start'], isBilled: true, status: SILENT },
   {
     name: 'error inside a 200, before content',
     modes: ['error-200', 'error-first'],
     isBilled: false,
   },
-  { name: 'empty or cut-off 200', modes: ['empty', 'eof-first'], isBilled: true },
-  { name: 'HTML page as a 200', modes: ['html'], isBilled: true },
-  { name: 'invalid JSON', modes: ['garbage-first'], isBilled: true },
+  { name: 'empty or cut-off 200', modes: ['empty', 'eof-first'], isBilled: true, status: BROKEN },
+  { name: 'HTML page as a 200', modes: ['html'], isBilled: true, status: BROKEN },
+  { name: 'invalid JSON', modes: ['garbage-first'], isBilled: true, status: BROKEN },
   { name: 'key refused (401, 403)', modes: ['401', '403'], isBilled: false },
   { name: 'model not found (404)', modes: ['404'], isBilled: false },
   { name: 'rate limit (429)', modes: ['429'], isBilled: false },

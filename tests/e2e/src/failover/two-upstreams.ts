@@ -70,12 +70,17 @@ export class TwoUpstreams {
     return names;
   }
 
-  /** A model whose first upstream is at this address, and speaks the chat protocol. */
-  async addModelAt(url: string, failover: Record<string, unknown>): Promise<string> {
+  /** A model whose first upstream is at this address. */
+  async addModelAt(
+    url: string,
+    protocol: Protocol,
+    failover: Record<string, unknown>,
+  ): Promise<string> {
     this.#count += 1;
     const name = `outage-${this.#count}`;
-    const first = await createUpstream(this.tollgate, { name, url, protocol: 'openai' });
-    const model = await this.#addModel({ protocol: 'chat', modes: ['ok', 'ok'], failover }, first);
+    const spoken = protocol === 'chat' ? 'openai' : 'anthropic';
+    const first = await createUpstream(this.tollgate, { name, url, protocol: spoken });
+    const model = await this.#addModel({ protocol, modes: ['ok', 'ok'], failover }, first);
     await this.tollgate.admin.syncAll();
     return model;
   }
