@@ -53,8 +53,7 @@ export interface MeteringStoreParts {
 
 /**
  * The typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`.
- * Calls that rest on nothing older than themselves look once whether the epoch has changed and try again; `checkpoint`, `restore` and `settle` never
- * do, for their hold may have been taken under the epoch that is gone.
+ * Calls that start something look once whether the epoch has changed and try again. `checkpoint`, `restore` and `settle` do not: the epoch of their hold may be gone.
  */
 export class MeteringStore {
   readonly #library: FunctionLibrary;
