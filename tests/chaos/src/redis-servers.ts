@@ -74,6 +74,7 @@ export class RedisServers {
     const states = {
       single: async () => true,
       cluster: () => this.#isInCluster(name),
+      'replicated-cluster': () => this.#isInCluster(name),
       sentinel: () => this.#isPairInStep(),
     };
     await until(`${name} to be whole`, states[this.kind]);

@@ -23,8 +23,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const PRIMARIES = 3;
 
-/** `cluster` = three primaries of a Redis Cluster; `sentinel` = a primary with a replica that a sentinel promotes. */
-export type RedisKind = 'single' | 'cluster' | 'sentinel';
+/** `cluster` = three primaries of a Redis Cluster; `replicated-cluster` = with a replica each, `redis-4` to `redis-6`; `sentinel` = a primary with a replica that a sentinel promotes. */
+export type RedisKind = 'single' | 'cluster' | 'replicated-cluster' | 'sentinel';
 
 export interface Services {
   /** A folder of this suite alone; gone after `stop`. */
@@ -39,7 +39,7 @@ export interface Services {
   postgres: ManagedProcess;
   /** All servers of Redis as one. */
   redis: Pick<ManagedProcess, 'start' | 'stop' | 'kill' | 'isRunning'>;
-  /** All servers of Redis: one, the primaries of a cluster, or a primary, its replica and their sentinel. */
+  /** All servers of Redis: one, the primaries of a cluster and then their replicas, or a primary, its replica and their sentinel. */
   redisServers: ManagedProcess[];
   redisKind: RedisKind;
   /** On 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
@@ -166,18 +166,26 @@ async function unusedRedis(
   };
 }
 
-async function unusedCluster(
+const unusedCluster = (...settings: Parameters<typeof unusedRedis>) =>
+  clusterOf(PRIMARIES, ...settings);
+const unusedReplicatedCluster = (...settings: Parameters<typeof unusedRedis>) =>
+  clusterOf(2 * PRIMARIES, ...settings);
+
+async function clusterOf(
+  servers: number,
   folder: string,
   folders: ProcessFolders,
   password: string,
   env: Readonly<Record<string, string>>,
 ): Promise<UnusedStore> {
-  const free = await freePorts(2 * PRIMARIES);
-  const ports = free
-    .slice(0, PRIMARIES)
-    .map((port, index) => ({ port, busPort: free[PRIMARIES + index] ?? 0 }));
+  const free = await freePorts(2 * servers);
+  const all = free
+    .slice(0, servers)
+    .map((port, index) => ({ port, busPort: free[servers + index] ?? 0 }));
+  const ports = all.slice(0, PRIMARIES);
   const { processes, start } = embeddedRedisCluster({
     ports,
+    replicaPorts: all.slice(PRIMARIES),
     dataFolder: path.join(folder, 'redis'),
     password,
     binary: await resolveRedis(),
@@ -187,7 +195,7 @@ async function unusedCluster(
   return {
     url: redisClusterUrl({ ports, password }),
     servers: withFirst(processes),
-    ports: ports.map(({ port }) => port),
+    ports: all.map(({ port }) => port),
     start,
   };
 }
@@ -216,7 +224,12 @@ async function unusedSentinel(
   };
 }
 
-const UNUSED_STORES = { single: unusedRedis, cluster: unusedCluster, sentinel: unusedSentinel };
+const UNUSED_STORES = {
+  single: unusedRedis,
+  cluster: unusedCluster,
+  'replicated-cluster': unusedReplicatedCluster,
+  sentinel: unusedSentinel,
+};
 
 function asOne(servers: readonly ManagedProcess[]): Services['redis'] {
   const all = async (act: (server: ManagedProcess) => Promise<void>): Promise<void> =>

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { closeClient } from '@tollgate/audit';
+import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { openRedis, redisReady } from '@tollgate/keyspace';
+import { syncOutcomes, until } from './fleet-view.ts';
+import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
+
+/** A Redis Cluster of three primaries with a replica each: a primary dies, its replica takes over. */
+const PRIMARIES = ['redis-1', 'redis-2', 'redis-3'];
+/** Redis decides after 5 s that a primary is gone; the rest is election and the busy machine. */
+const PROMOTION_MS = 60_000;
+
+let tollgate: Tollgate;
+let scene: Scene;
+beforeAll(async () => {
+  tollgate = await startTollgate({
+    nodes: 2,
+    controlPlanes: 2,
+    redis: 'replicated-cluster',
+    env: { HOLD_LEASE_MS: '6000' },
+  });
+  scene = await setScene(tollgate);
+}, 120_000);
+afterAll(async () => {
+  closeClient();
+  await tollgate?.stop();
+}, 30_000);
+
+/** Of each server that answers, in the order of its name. */
+async function roles(): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const { spec, isRunning } of tollgate.services.redisServers) {
+    if (!isRunning) continue;
+    const url = `redis://:${new URL(tollgate.redisUrl.replace(/,.*/, '')).password}@127.0.0.1:${tollgate.services.ports.get(spec.name)}`;
+    const redis = openRedis(url, { role: 'plain', name: 'spec', onError: () => undefined });
+    try {
+      await redisReady(redis, 5_000);
+      found[spec.name] = String(await redis.call('ROLE')).split(',')[0] ?? '';
+    } finally {
+      redis.disconnect();
+    }
+  }
+  return found;
+}
+
+test.each(PRIMARIES)(
+  'when %s dies under load its replica is promoted, service comes back by itself, and the books close',
+  async (primary) => {
+    const replica = `redis-${PRIMARIES.indexOf(primary) + 4}`;
+    const load = new SteadyLoad(tollgate.nodeUrls, scene, { clients: 4 });
+    await until('a running load', () => load.count('completed') > 40);
+    await tollgate.kill(primary);
+    const killedAt = performance.now();
+    await until(
+      `${replica} to be primary`,
+      async () => (await roles())[replica] === 'master',
+      PROMOTION_MS,
+    );
+    const promotedMs = performance.now() - killedAt;
+    const before = load.count('completed');
+    await until('service', () => load.count('completed') > before + 40, PROMOTION_MS);
+    expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
+    await tollgate.restart(primary);
+    await until(
+      `${primary} to be a replica`,
+      async () => (await roles())[primary] === 'slave',
+      PROMOTION_MS,
+    );
+    const records = await load.stop();
+    console.log(
+      `${primary}: promoted after ${(promotedMs / 1_000).toFixed(1)} s; ${load.count('completed')} completed, ${load.count('refused')} refused`,
+    );
+    await closeBooks(tollgate, records, { wereKilled: true });
+  },
+  240_000,
+);
