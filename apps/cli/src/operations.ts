@@ -88,7 +88,7 @@ const RENAMED: Readonly<Record<string, readonly [group: string, verb: string]>> 
   FirstSteps_ofAccount: ['first-steps', 'account'],
   FirstSteps_ofInstallation: ['first-steps', 'installation'],
 };
-const DESTRUCTIVE = new Set(['subscriptions unsubscribe', 'snapshots rollback']);
+const DESTRUCTIVE = new Set(['subscriptions unsubscribe', 'snapshots rollback', 'users erase']);
 const METHODS = new Set(['get', 'post', 'put', 'delete']);
 
 /** Every operation of the API document, in its order. */

@@ -10,7 +10,7 @@ export type UserOrder = (typeof USER_ORDERS)[number];
 export const usersQuery = (query: {
   page?: number;
   q?: string;
-  status?: Exclude<User['status'], 'deleted'>;
+  status?: User['status'];
   sort?: UserOrder;
 }) =>
   queryOptions({
@@ -37,6 +37,19 @@ export function moveUser(id: number, move: 'approve' | 'reject' | 'freeze' | 'un
 export function deleteUser(id: number, isForfeit: boolean) {
   const query = isForfeit ? ({ forfeit: 'true' } as const) : {};
   return dataOf(client.DELETE('/admin-api/users/{id}', { params: { path: { id }, query } }));
+}
+
+export const erasureQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['users', id, 'erasure'],
+    queryFn: () =>
+      dataOf(client.GET('/admin-api/users/{id}/erasure', { params: { path: { id } } })),
+  });
+
+export function eraseUser({ id, username }: Pick<User, 'id' | 'username'>) {
+  return dataOf(
+    client.POST('/admin-api/users/{id}/erase', { params: { path: { id } }, body: { username } }),
+  );
 }
 
 export function setRole(id: number, role: User['role']) {

@@ -56,6 +56,7 @@ const ACTIONS: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   'user.bootstrap': ['First administrator created', '创建首位管理员'],
   'user.create': ['Account created', '创建账户'],
   'user.delete': ['Account deleted', '删除账户'],
+  'user.ask-erasure': ['Erasure asked for', '请求清除个人数据'],
   'user.erase': ['Personal data erased', '清除个人数据'],
   'user.freeze': ['Account frozen', '冻结账户'],
   'user.password': ['Password changed', '更改密码'],

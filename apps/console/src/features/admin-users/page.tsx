@@ -26,12 +26,13 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { EraseButton } from './erase-user.tsx';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
 import { UserStatus } from './user-status.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
-const STATUSES = ['pending', 'active', 'rejected', 'frozen'] as const;
+const STATUSES = ['pending', 'active', 'rejected', 'frozen', 'deleted'] as const;
 const search = z.object({
   q: withDefault(z.string(), ''),
   status: optional(z.enum(STATUSES)),
@@ -224,18 +225,26 @@ function UsersTable({
     id: 'acts',
     header: '',
     align: 'right',
-    cell: (user) => acted && <PendingActs of={user} acted={acted} />,
+    cell: (user) =>
+      user.status === 'deleted' ? (
+        <EraseButton of={user} />
+      ) : (
+        acted && <PendingActs of={user} acted={acted} />
+      ),
   };
   const columns: Column<User>[] = [
     {
       id: 'name',
       header: users.name,
       sort: 'username',
-      cell: (user) => (
-        <TextLink to={paths.adminUser(user.id)} className="foreign">
-          {user.username}
-        </TextLink>
-      ),
+      cell: (user) =>
+        user.status === 'deleted' ? (
+          <span className="foreign">{user.username}</span>
+        ) : (
+          <TextLink to={paths.adminUser(user.id)} className="foreign">
+            {user.username}
+          </TextLink>
+        ),
     },
     { id: 'status', header: users.status, cell: (user) => <UserStatus of={user} /> },
     { id: 'role', header: users.role, from: 'sm', cell: ({ role }) => users.roles[role] },
@@ -254,7 +263,9 @@ function UsersTable({
       columns={columns}
       rows={rows}
       rowId={({ id }) => id}
-      rowTo={({ id }) => paths.adminUser(id)}
+      {...(rows.every(({ status }) => status !== 'deleted') && {
+        rowTo: ({ id }: User) => paths.adminUser(id),
+      })}
       sort={sort}
       {...(onSort && { onSort })}
       empty={empty}

@@ -69,6 +69,22 @@ export const adminUsers = {
     'Without it, an account with money or tokens cannot be deleted. The ledger records what was forfeited.',
   typeName: (name: string) => `Type ${name} to confirm`,
   removed: (name: string) => `${name} is deleted`,
+  erase: 'Erase personal data',
+  eraseText:
+    'Empties what names this person. This cannot be undone. Amounts, tokens and times stay, so the books close. Backups, exports and logs outside the database are not reached.',
+  erased: (name: string, rows: string) =>
+    `Personal data of ${name} is erased: rows emptied ${rows}`,
+  erasedTables: {
+    users: 'Name and password',
+    sessions: 'Sign-ins',
+    access_tokens: 'Access tokens',
+    api_keys: 'Names of keys',
+    idempotency_keys: 'Stored answers',
+    stream_events: 'Events',
+    attempt_counters: 'Counters of sign-ins',
+    ledger_transactions: 'Notes in the ledger',
+    activity_log: 'Entries of the activity log',
+  } as Readonly<Record<string, string>>,
   amount: 'Amount',
   note: 'Note',
   noteHelp: 'Shown in the ledger, e.g. an invoice number.',

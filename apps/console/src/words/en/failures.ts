@@ -48,6 +48,7 @@ export const failures = {
     invalid_transition: 'Its present state does not allow this; load the page again',
     cannot_change_self: 'Administrators cannot freeze, delete or demote their own account',
     last_administrator: 'The last administrator cannot be removed',
+    name_not_confirmed: 'This is not the name of the account',
     account_not_empty: 'The account still holds money or tokens; pay them out, or forfeit them',
     payment_mismatch: 'The paid amount differs from the requested amount',
     payout_limit: 'The payment provider cannot pay back that much; pay the rest out by hand',

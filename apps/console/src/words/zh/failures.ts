@@ -46,6 +46,7 @@ export const failures: typeof en.failures = {
     invalid_transition: '当前状态不允许此操作,请重新加载页面',
     cannot_change_self: '管理员不能冻结、删除或降级自己的账户',
     last_administrator: '不能移除最后一名管理员',
+    name_not_confirmed: '这不是该账户的名称',
     account_not_empty: '账户仍有资金或 tokens,请先提现或选择放弃',
     payment_mismatch: '付款金额与请求金额不符',
     payout_limit: '支付渠道无法退回这么多,其余请人工付款',

@@ -70,6 +70,37 @@ test('no row names the person any more; the books close and the chain of the act
   expect(Object.values((await erase()) ?? {}).every((rows) => rows === 0)).toBe(true);
 });
 
+test('an administrator sees what an erasure would empty, confirms by the name, and the log says who asked for it', async () => {
+  const admin = { token: plane.adminToken };
+  const { id } = await plane.createUser('grace-hopper');
+  expect(await plane.call('GET', `/users/${id}/erasure`, admin)).toMatchObject({
+    status: 409,
+    body: { code: 'invalid_transition' },
+  });
+  await plane.call('DELETE', `/users/${id}`, admin);
+  const listed = await plane.call('GET', '/users?status=deleted&q=grace-hopper', admin);
+  expect(listed.body.data).toMatchObject([{ id, status: 'deleted' }]);
+  expect((await plane.call('GET', '/users?q=grace-hopper', admin)).body.total).toBe(0);
+  const preview = await plane.call('GET', `/users/${id}/erasure`, admin);
+  expect(preview.body).toMatchObject({
+    username: 'grace-hopper',
+    rows: expect.arrayContaining([{ table: 'users', rows: 1 }]),
+  });
+  const erase = (username: string) =>
+    plane.call('POST', `/users/${id}/erase`, { ...admin, body: { username } });
+  expect(await erase('grace')).toMatchObject({ status: 409, body: { code: 'name_not_confirmed' } });
+  expect((await plane.call('GET', `/users/${id}/erasure`, admin)).body).toEqual(preview.body);
+  expect(await erase('grace-hopper')).toMatchObject({ status: 200, body: preview.body });
+  const after = await plane.call('GET', `/users/${id}/erasure`, admin);
+  expect(after.body).toEqual({ user_id: id, username: `erased-${id}`, rows: [] });
+  const [asked] = await ledger.query(
+    "SELECT actor_name, after FROM activity_log WHERE action = 'user.ask-erasure' AND target_id = $1",
+    [String(id)],
+  );
+  expect(asked).toEqual({ actor_name: 'root', after: { rows: preview.body.rows } });
+  expect(await activity.verify()).toMatchObject({ brokenAt: null });
+});
+
 test('only what an erasure has emptied is excused, and only by the later entry that names its hash', async () => {
   const { entries } = await activity.verify();
   const force = async (sql: string): Promise<number | null> => {

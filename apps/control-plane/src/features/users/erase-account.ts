@@ -1,11 +1,13 @@
 import type { EntityManager } from 'typeorm';
+import { Refusal } from '../../platform/http/refusal.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { ERASURE, SYSTEM, type ActivityService } from '../activity/activity.service.ts';
 
 /** Rows by table that named the person. */
 export type Erased = Record<string, number>;
 
-class NotErasable extends Error {}
+/** Who asked for an erasure in the console. It names the administrator until that one is erased. */
+export const ERASURE_ASKED = 'user.ask-erasure';
 
 /** Counters of sign-in by name, with addresses. */
 const OF_NAME = `$1::int > 0 AND (subject = 'name:' || lower($2::text) OR starts_with(subject, '["pair",' || to_json(lower($2::text))::text || ',')
@@ -50,7 +52,7 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
 };
 
 /** By whom, about whom, or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
-const OF_PERSON = `action <> '${ERASURE}' AND num_nonnulls(actor_name, address, before, after) > 0
+const OF_PERSON = `action <> '${ERASURE}' AND (action <> '${ERASURE_ASKED}' OR actor_user_id = $1::int) AND num_nonnulls(actor_name, address, before, after) > 0
   AND (actor_user_id = $1::int OR (target_kind = 'user' AND target_id = ($1::int)::text)
     OR before @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath OR after @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath)`;
 /** Rows that one entry of the log excuses. */
@@ -71,9 +73,9 @@ export async function eraseAccount(
   );
   if (!user) return null;
   if (user.status !== 'deleted')
-    throw new NotErasable(
-      `The account is ${user.status}. Delete it first: its wallet and keys are closed then.`,
-    );
+    throw new Refusal('invalid_transition', {
+      detail: `The account is ${user.status}. Delete it first: its wallet and keys are closed then.`,
+    });
   await tx.query("SET LOCAL tollgate.erasing = 'on'");
   // No entry is appended between the look and the change.
   await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);

@@ -11,6 +11,8 @@ import {
   createdUserSchema,
   createUserBody,
   deleteUserQuery,
+  eraseUserBody,
+  erasureSchema,
   freezeQuery,
   updateUserBody,
   userResponseSchema,
@@ -18,6 +20,7 @@ import {
   oneTimePasswordSchema,
   type CreateUserBody,
   type DeleteUserQuery,
+  type EraseUserBody,
   type FreezeQuery,
   type UpdateUserBody,
   type UsersQuery,
@@ -129,6 +132,31 @@ export class UsersController {
   @HttpCode(200)
   unfreeze(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.users.unfreeze(caller, id);
+  }
+
+  @Get(':id/erasure')
+  @Permission('admin')
+  @Answers('What an erasure of a deleted account would empty', erasureSchema, {
+    refuses: ['invalid_transition'],
+  })
+  erasure(@IdPath() id: number) {
+    return this.users.previewErasure(id);
+  }
+
+  @Post(':id/erase')
+  @Permission('admin')
+  @Answers(
+    'Empty what names the person of a deleted account, which cannot be undone; amounts, tokens and times stay',
+    erasureSchema,
+    { refuses: ['invalid_transition', 'name_not_confirmed'] },
+  )
+  @HttpCode(200)
+  erase(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: eraseUserBody }) body: EraseUserBody,
+  ) {
+    return this.users.erase(caller, id, body);
   }
 
   @Delete(':id')

@@ -11,7 +11,7 @@ export const usersQuery = listQuery({
   sorts: ['id', 'username', 'status', 'role', 'created_at'],
   sort: 'id',
   filters: {
-    status: z.enum(['pending', 'active', 'rejected', 'frozen']).optional(),
+    status: z.enum(USER_STATUSES).optional().describe('`deleted` accounts are in no other list'),
     role: z.enum(['admin', 'user']).optional(),
     is_demo: booleanFilter.optional(),
   },
@@ -72,6 +72,22 @@ export const userResponseSchema = z
   })
   .meta({ id: 'User' });
 export type UserResponse = z.output<typeof userResponseSchema>;
+
+export const eraseUserBody = z
+  .strictObject({ username: z.string().max(200).describe('Of the account, as a confirmation') })
+  .meta({ 'x-example': { username: 'ada' } });
+export type EraseUserBody = z.output<typeof eraseUserBody>;
+
+export const erasureSchema = z
+  .object({
+    user_id: idField,
+    username: z.string().describe('As it was before'),
+    rows: z
+      .array(z.object({ table: z.string(), rows: z.int() }))
+      .describe('Rows that name the person, by table; empty once all are erased'),
+  })
+  .meta({ id: 'Erasure' });
+export type ErasureResponse = z.output<typeof erasureSchema>;
 
 const oneTime = {
   one_time_password: z

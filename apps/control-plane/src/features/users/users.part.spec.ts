@@ -322,7 +322,7 @@ describe('the list', () => {
     'page_size=101',
     'sort=password_hash',
     'unknown=1',
-    'status=deleted',
+    'status=gone',
     'page=1&page=2',
     "sort=id'--",
     'q=',

@@ -10,11 +10,14 @@ import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { AccountClosing } from './account-closing.ts';
+import { ERASURE_ASKED, eraseAccount } from './erase-account.ts';
 import { statusAfter, type UserMove } from './user-transitions.ts';
 import { User } from './user.entity.ts';
 import {
   toUserResponse,
   type DeleteUserQuery,
+  type EraseUserBody,
+  type ErasureResponse,
   type UpdateUserBody,
   type UserResponse,
   type UsersQuery,
@@ -39,9 +42,10 @@ export class UsersService {
   ) {}
 
   async list(query: UsersQuery): Promise<Page<UserResponse>> {
-    const builder = this.users.createQueryBuilder('user').where('user.deletedAt IS NULL');
+    const builder = this.users.createQueryBuilder('user').where('true');
     if (query.status !== undefined)
       builder.andWhere('user.status = :status', { status: query.status });
+    if (query.status !== 'deleted') builder.andWhere('user.deletedAt IS NULL');
     if (query.role !== undefined) builder.andWhere('user.role = :role', { role: query.role });
     if (query.is_demo !== undefined)
       builder.andWhere('user.isDemo = :isDemo', { isDemo: query.is_demo });
@@ -91,6 +95,25 @@ export class UsersService {
     });
   }
 
+  /** Rows that name the person of a deleted account. */
+  async previewErasure(id: number): Promise<ErasureResponse> {
+    return this.transactions.run((tx) => this.eraseNames(tx, id, { isDryRun: true }));
+  }
+
+  async erase(caller: Caller, id: number, { username }: EraseUserBody): Promise<ErasureResponse> {
+    return this.transactions.run(async (tx) => {
+      const found = await this.eraseNames(tx, id, { isDryRun: true });
+      if (found.username !== username) throw new Refusal('name_not_confirmed');
+      const erased = await this.eraseNames(tx, id, { isDryRun: false });
+      this.activity.record(tx, caller, {
+        action: ERASURE_ASKED,
+        target: { kind: 'user', id },
+        after: { rows: erased.rows },
+      });
+      return erased;
+    });
+  }
+
   async update(caller: Caller, id: number, body: UpdateUserBody): Promise<UserResponse> {
     return this.transactions.run(async (tx) => {
       const row =
@@ -117,6 +140,20 @@ export class UsersService {
       });
       return toUserResponse(saved);
     });
+  }
+
+  private async eraseNames(
+    tx: EntityManager,
+    id: number,
+    { isDryRun }: { isDryRun: boolean },
+  ): Promise<ErasureResponse> {
+    const row = await tx.getRepository(User).findOneBy({ id });
+    const erased = await eraseAccount(tx, this.activity, { userId: id, isDryRun });
+    if (!row || erased === null) throw noSuch('account', id);
+    const rows = Object.entries(erased)
+      .filter(([, count]) => count > 0)
+      .map(([table, count]) => ({ table, rows: count }));
+    return { user_id: id, username: row.username, rows };
   }
 
   private async move(

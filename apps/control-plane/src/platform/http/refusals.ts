@@ -43,6 +43,7 @@ export const REFUSALS = {
     title: 'Administrators cannot freeze, delete or demote their own account',
   },
   last_administrator: { status: 409, title: 'The last administrator cannot be removed' },
+  name_not_confirmed: { status: 409, title: 'This is not the name of the account' },
   account_not_empty: { status: 409, title: 'The account still holds money or tokens' },
 
   // Money
