@@ -29,6 +29,7 @@ export {
 } from './postgres-server.ts';
 export { preparedKey, preparedPostgres, type PreparedPostgres } from './prepared-postgres.ts';
 export { runOps, type OpsAnswer } from './run-ops.ts';
+export { startS3Server, type S3Server } from './s3-server.ts';
 export { startServices, type RedisKind, type Services, type ServicesOptions } from './services.ts';
 export { openStream, type Heard } from './streams.ts';
 export { startTraceCollector, type CollectedSpan, type TraceCollector } from './trace-collector.ts';

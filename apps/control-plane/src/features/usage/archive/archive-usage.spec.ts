@@ -13,6 +13,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { UsagePartitions } from '../ingest/usage-partitions.ts';
+import { FolderStore } from './archive-store.ts';
 import { archiveUsage, type DayReport } from './archive-usage.ts';
 
 const DAY_MS = 86_400_000;
@@ -39,7 +40,10 @@ const book = (daysAgo: number, count: number): Promise<unknown> =>
   );
 async function run(isDryRun = false): Promise<DayReport[]> {
   const reports: DayReport[] = [];
-  for await (const report of archiveUsage(plane.dataSource, { folder, isDryRun }))
+  for await (const report of archiveUsage(plane.dataSource, {
+    store: new FolderStore(folder),
+    isDryRun,
+  }))
     reports.push(report);
   return reports;
 }
@@ -94,7 +98,10 @@ test('a dry run writes nothing, neither files nor notes', async () => {
 test('a repeated export changes nothing; one that was interrupted or whose file was damaged is completed', async () => {
   await book(40, 3);
   await book(39, 2);
-  const interrupted = archiveUsage(plane.dataSource, { folder, isDryRun: false });
+  const interrupted = archiveUsage(plane.dataSource, {
+    store: new FolderStore(folder),
+    isDryRun: false,
+  });
   await interrupted.next();
   await interrupted.return(undefined);
   writeFileSync(`${fileOf(39)}.part`, 'torn');

@@ -1,6 +1,7 @@
 import { DataSource, type QueryRunner } from 'typeorm';
 import { z } from 'zod';
-import { ArchiveFolder, type ArchivedDay } from './archive-folder.ts';
+import { Archive, type ArchivedDay } from './archive.ts';
+import type { ArchiveStore } from './archive-store.ts';
 
 /** Rows in memory at a time. */
 const PAGE = 5_000;
@@ -14,20 +15,20 @@ const cells = z.array(z.union([z.string(), z.null()]));
 export interface DayReport {
   day: string;
   rows: number;
-  /** written: now. unchanged: the folder had it already. pending: a dry run would write it. */
+  /** written: now. unchanged: the store had it already. pending: a dry run would write it. */
   state: 'written' | 'unchanged' | 'pending';
 }
 
 /**
- * Exports single requests, a file a day, and notes in PostgreSQL which days it has. Days that the folder has whole, with as many rows as the
+ * Exports single requests, a file a day, and notes in PostgreSQL which days it has. Days that the store has whole, with as many rows as the
  * database, are left as they are, so a repeated or interrupted export goes on where it was. One day is read from one snapshot of the database.
  */
 export async function* archiveUsage(
   dataSource: DataSource,
-  { folder, isDryRun }: { folder: string; isDryRun: boolean },
+  { store, isDryRun }: { store: ArchiveStore; isDryRun: boolean },
 ): AsyncGenerator<DayReport> {
   const columns = await columnsOf(dataSource);
-  const archive = isDryRun ? null : await ArchiveFolder.open(folder, columns);
+  const archive = isDryRun ? null : await Archive.open(store, columns);
   for (const { day, rows } of await daysOf(dataSource)) {
     if (!archive) {
       yield { day, rows, state: 'pending' };
@@ -58,7 +59,7 @@ async function daysOf(dataSource: DataSource): Promise<z.output<typeof dayRow>[]
 
 async function writeDay(
   dataSource: DataSource,
-  { archive, columns, day }: { archive: ArchiveFolder; columns: readonly string[]; day: string },
+  { archive, columns, day }: { archive: Archive; columns: readonly string[]; day: string },
 ): Promise<ArchivedDay> {
   const runner = dataSource.createQueryRunner();
   try {

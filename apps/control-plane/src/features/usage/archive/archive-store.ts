@@ -1,0 +1,59 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, readFile, rename, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { sha256Of, syncFile, writeDurably } from '../../../platform/files/durable-files.ts';
+
+/** Where an archive is kept. What is written has its name only once it is whole. */
+export interface ArchiveStore {
+  /** For messages. */
+  nameOf(file: string): string;
+  /** Null when there is no such file. */
+  readText(file: string): Promise<string | null>;
+  writeText(file: string, text: string): Promise<void>;
+  /** Of what the store has now; null when it has no such file. */
+  sha256Of(file: string): Promise<string | null>;
+  /** Gzips the text. */
+  write(file: string, text: AsyncIterable<string>): Promise<{ bytes: number; sha256: string }>;
+}
+
+export class FolderStore implements ArchiveStore {
+  constructor(private readonly folder: string) {}
+
+  nameOf(file: string): string {
+    return path.join(this.folder, file);
+  }
+
+  readText(file: string): Promise<string | null> {
+    return readFile(this.nameOf(file), 'utf8').catch(nullIfAbsent);
+  }
+
+  async writeText(file: string, text: string): Promise<void> {
+    await mkdir(this.folder, { recursive: true });
+    await writeDurably(this.nameOf(file), text);
+  }
+
+  sha256Of(file: string): Promise<string | null> {
+    return sha256Of(this.nameOf(file)).catch(nullIfAbsent);
+  }
+
+  async write(file: string, text: AsyncIterable<string>) {
+    const target = this.nameOf(file);
+    await mkdir(this.folder, { recursive: true });
+    await writeGzipped(`${target}.part`, text);
+    await syncFile(`${target}.part`);
+    await rename(`${target}.part`, target);
+    return { bytes: (await stat(target)).size, sha256: await sha256Of(target) };
+  }
+}
+
+export async function writeGzipped(file: string, text: AsyncIterable<string>): Promise<void> {
+  await pipeline(Readable.from(text), createGzip(), createWriteStream(file, { mode: 0o600 }));
+}
+
+function nullIfAbsent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
