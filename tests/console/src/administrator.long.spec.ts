@@ -312,6 +312,31 @@ const MODEL = 'by-hand';
   );
 
   test(
+    'erases the personal data of a deleted account after seeing what it is and typing its name',
+    async () => {
+      const { page } = visitor;
+      const { admin } = stage.tollgate;
+      await admin.call('POST', '/users', { username: 'forget-me' });
+      const [user] = await admin.list('/users?q=forget-me');
+      const id = Number(user?.id);
+      await admin.call('DELETE', `/users/${id}`);
+      await visitor.go('/admin/users?status=deleted');
+      const row = page.getByRole('row', { name: /forget-me/ });
+      await row.getByRole('button', { name: 'Erase personal data' }).click();
+      await dialog().getByText('Name and password').waitFor();
+      expect(await inDialog('Erase personal data').isDisabled()).toBe(true);
+      await dialog().getByLabel('Type forget-me to confirm').fill('forget-me');
+      await inDialog('Erase personal data').click();
+      await page.getByText('Personal data of forget-me is erased').waitFor();
+      await page.getByText(`erased-${id}`).waitFor();
+      expect(await page.getByRole('button', { name: 'Erase personal data' }).count()).toBe(0);
+      const [left] = await admin.list('/users?status=deleted&q=forget-me');
+      expect(left).toBeUndefined();
+    },
+    STORY_MS,
+  );
+
+  test(
     'makes an account, whose owner replaces the one-time password before anything else',
     async () => {
       await visitor.go('/admin/users');
