@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { UserPlus, Users } from '../../ui/icons.tsx';
 import { useState } from 'react';
-import { moveUser, USER_ORDERS, usersQuery, type User, type UserOrder } from '../../api/users.ts';
+import { USER_ORDERS, usersQuery, type User, type UserOrder } from '../../api/users.ts';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { paths } from '../../paths.ts';
 import type { Search } from '../../search.ts';
-import { useAct } from '../../ui/act.ts';
 import { useActedRows } from '../../ui/acted-rows.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
@@ -29,6 +28,7 @@ import { useSpeech, useWords } from '../../words/words.ts';
 import { EraseButton } from './erase-user.tsx';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
+import { PendingActs, type Acted } from './pending-acts.tsx';
 import { UserStatus } from './user-status.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
@@ -140,8 +140,6 @@ function UsersBar({
     </>
   );
 }
-
-type Acted = Omit<ReturnType<typeof useActedRows<User>>, 'shown'>;
 
 /** More are behind a link: the list itself stays in sight. */
 const PENDING_SHOWN = 5;
@@ -270,38 +268,5 @@ function UsersTable({
       {...(onSort && { onSort })}
       empty={empty}
     />
-  );
-}
-
-/** Approves or rejects. The buttons stay where they were pressed, so that a second click there does nothing. */
-function PendingActs({ of: user, acted }: { of: User; acted: Acted }) {
-  const { admin } = useWords();
-  const { users } = admin;
-  const done = ({ username, status }: User): string => users.done(username, users.statuses[status]);
-  const { isBusy, run } = useAct({
-    act: async (move: 'approve' | 'reject') => {
-      const moved = await moveUser(user.id, move);
-      acted.keep(moved);
-      return moved;
-    },
-    done,
-  });
-  if (user.status !== 'pending' && !acted.isActed(user)) return null;
-  const blockedBy = user.status === 'pending' ? undefined : done(user);
-  return (
-    <span className="inline-flex gap-2">
-      <Button
-        size="small"
-        look="primary"
-        isBusy={isBusy}
-        blockedBy={blockedBy}
-        onClick={() => run('approve')}
-      >
-        {users.approve}
-      </Button>
-      <Button size="small" isBusy={isBusy} blockedBy={blockedBy} onClick={() => run('reject')}>
-        {users.reject}
-      </Button>
-    </span>
   );
 }

@@ -1,0 +1,40 @@
+import { moveUser, type User } from '../../api/users.ts';
+import { useAct } from '../../ui/act.ts';
+import type { useActedRows } from '../../ui/acted-rows.ts';
+import { Button } from '../../ui/button.tsx';
+import { useWords } from '../../words/words.ts';
+
+export type Acted = Omit<ReturnType<typeof useActedRows<User>>, 'shown'>;
+
+/** Approves or rejects. The buttons stay where they were pressed, so that a second click there does nothing. */
+export function PendingActs({ of: user, acted }: { of: User; acted: Acted }) {
+  const { admin } = useWords();
+  const { users } = admin;
+  const done = ({ username, status }: User): string => users.done(username, users.statuses[status]);
+  const { isBusy, run } = useAct({
+    act: async (move: 'approve' | 'reject') => {
+      const moved = await moveUser(user.id, move);
+      acted.keep(moved);
+      return moved;
+    },
+    done,
+  });
+  if (user.status !== 'pending' && !acted.isActed(user)) return null;
+  const blockedBy = user.status === 'pending' ? undefined : done(user);
+  return (
+    <span className="inline-flex gap-2">
+      <Button
+        size="small"
+        look="primary"
+        isBusy={isBusy}
+        blockedBy={blockedBy}
+        onClick={() => run('approve')}
+      >
+        {users.approve}
+      </Button>
+      <Button size="small" isBusy={isBusy} blockedBy={blockedBy} onClick={() => run('reject')}>
+        {users.reject}
+      </Button>
+    </span>
+  );
+}
