@@ -8,6 +8,7 @@ import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
 import { repeatingChecks } from './checks-repeating.ts';
+import { boundaryChecks } from './checks-boundaries.ts';
 import { restoreChecks } from './checks-restore.ts';
 import { clockChecks } from './checks-clock.ts';
 import { settlementChecks } from './checks-settlement.ts';
@@ -39,6 +40,7 @@ function run(checks: Checks): void {
 describe('admission', () => run(admissionChecks));
 describe('fencing', () => run(fencingChecks));
 describe('restoring', () => run(restoreChecks));
+describe('at an edge', () => run(boundaryChecks));
 describe('settlement', () => run(settlementChecks));
 describe('settlement while the clock jumps', () => run(clockChecks));
 describe('closing subscriptions', () => run(closingChecks));

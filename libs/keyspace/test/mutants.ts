@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { readFunctionSource, readLua } from '../src/function-source.ts';
 import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
+import { boundaryChecks } from './checks-boundaries.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
@@ -39,6 +40,7 @@ const CHECKS = {
   ...admissionChecks,
   ...windowChecks,
   ...fencingChecks,
+  ...boundaryChecks,
 };
 
 const services = await startServices({ postgres: false });

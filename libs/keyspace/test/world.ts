@@ -68,7 +68,7 @@ export async function openWorld(
     redis.disconnect();
     throw error;
   });
-  const epochs = new Epochs(redis);
+  const epochs = new Epochs(redis, library);
   return {
     redis,
     source,
