@@ -1,10 +1,12 @@
 import type { LiveStore } from './live-store.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Scheduler } from './scheduler.ts';
+import { FIRST_SUBSCRIPTIONS, FIRST_WALLET } from './postgres/first-rows.ts';
+import { RechargeNeeds } from './recharge-needs.ts';
 import type { Truth } from './truth.ts';
+import { Violation } from './violation.ts';
 
-/** A promise of the product that was broken. */
-export class Violation extends Error {}
+const FIRST_WALLETS = BigInt(FIRST_SUBSCRIPTIONS.length) * FIRST_WALLET;
 
 interface Sums {
   balance: number;
@@ -39,10 +41,18 @@ export class Checks {
   #ledger = 0n;
   #refunded = 0n;
   #wallets = 0n;
+  /** What lots cost, by credit. */
+  readonly #costs = new Map<string, bigint>();
+  readonly #recharged: string[] = [];
+  /** Purchases of auto-recharge. */
+  recharges = 0;
+  #spent = 0n;
+  readonly #needs: RechargeNeeds;
 
   constructor(parts: CheckedParts) {
     this.#redis = parts.redis;
     this.#truth = parts.truth;
+    this.#needs = new RechargeNeeds(parts);
     this.#redis.onChanged = (shard, isLoss = false) => {
       if (shard !== null) this.#shards.add(shard);
       // What was released or debited last may be held or there again: nothing was taken.
@@ -52,6 +62,8 @@ export class Checks {
   }
 
   after(): void {
+    this.#needs.check();
+    for (const credit of this.#recharged.splice(0)) this.#spent += this.#costs.get(credit) ?? 0n;
     for (const id of this.#changed) this.#checkBooks(id);
     this.#changed.clear();
     for (const rid of this.#chargedNow) this.#checkCharged(rid);
@@ -75,6 +87,7 @@ export class Checks {
         bought: before ? 0 : after.tokens,
       });
       this.#refunded += after.refunded - (before?.refunded ?? 0n);
+      this.#costs.set(`${after.subscription_id}:${after.credit_seq}`, after.cost);
     };
     rows.entries.onChange = (_, after) =>
       after && this.#add(after.subscription_id, { entries: after.delta });
@@ -87,6 +100,11 @@ export class Checks {
       else this.#charge(after);
     };
     rows.credits.onChange = (before, after) => {
+      if (after?.kind === 'auto_recharge' && !before) {
+        this.recharges += 1;
+        this.#recharged.push(`${after.subscription_id}:${after.seq}`);
+        this.#needs.bought(after);
+      }
       if (after?.kind === 'reconciliation' && !before)
         this.repairs.push({
           what: `subscription ${after.subscription_id}: ${after.delta} tokens`,
@@ -142,7 +160,8 @@ export class Checks {
     if (sums.bought !== sums.balance - sums.overdraft + sums.charged + sums.withdrawn)
       fault('purchases are not balances, charges and refunds');
     if (this.#ledger !== 0n) fault('the ledger does not sum to zero');
-    if (this.#refunded !== this.#wallets) fault('wallets did not get what the lots refunded');
+    if (this.#wallets !== FIRST_WALLETS + this.#refunded - this.#spent)
+      fault('wallets are not what they had, lots refunded and auto-recharge spent');
   }
 
   #checkCharged(rid: string): void {
@@ -160,6 +179,8 @@ export class Checks {
   /** Holds are within the balance when they are taken, and their sum is what the subscription says. */
   #checkShard(shard: string): void {
     const model = this.#redis.state.shards.get(shard);
+    // Being filled: holds are forgotten before the balances they are part of, and nothing is admitted until all is written.
+    if (model?.epoch === null) return;
     const open = new Map<string, { amount: number; count: number }>();
     for (const hold of model?.holds.values() ?? []) {
       if (hold.state !== 'open') continue;
@@ -177,6 +198,7 @@ export class Checks {
       if (sub.held > before && sub.held > sub.balance)
         throw new Violation(`Redis, ${name}: ${sub.held} tokens are held of ${sub.balance}`);
       this.#held.set(name, sub.held);
+      this.#needs.seen(name, sub);
     }
   }
 }

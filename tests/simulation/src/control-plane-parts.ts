@@ -1,8 +1,11 @@
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
+import type { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
+import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { FleetMessage } from '@tollgate/contracts';
+import type { Epochs } from '@tollgate/keyspace';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
 import type { LiveStore } from './live-store.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
@@ -17,6 +20,9 @@ export interface ControlPlaneParts {
   droppedDays: (host: Host) => DroppedDays;
   ingest: (...parts: ConstructorParameters<typeof UsageIngest>) => UsageIngest;
   proofs: (...parts: ConstructorParameters<typeof FinalProofs>) => FinalProofs;
+  recharge: (...parts: ConstructorParameters<typeof AutoRechargeService>) => AutoRechargeService;
+  /** What a control plane believes PostgreSQL's epochs to be when it compares them with Redis'. */
+  comparedEpochs: (redis: Epochs, known: ShardEpochs) => ShardEpochs;
   /** Whether what is left in closed subscriptions is looked for. */
   paysOutRests: boolean;
 }
@@ -26,6 +32,8 @@ export const SHIPPED_CONTROL_PLANE: ControlPlaneParts = {
   droppedDays: (host) => new DroppedDays(host),
   ingest: (...parts) => new UsageIngest(...parts),
   proofs: (...parts) => new FinalProofs(...parts),
+  recharge: (...parts) => new AutoRechargeService(...parts),
+  comparedEpochs: (_redis, known) => known,
   paysOutRests: true,
 };
 

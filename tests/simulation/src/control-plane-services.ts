@@ -37,6 +37,7 @@ import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { CREDENTIAL } from './credential.ts';
 import type { Link } from './link.ts';
 import { dataSourceOver } from './postgres/data-source.ts';
+import { openRecharge, triggerRecharge } from './recharge.ts';
 import { redisClient } from './redis-client.ts';
 import { epochsOver } from './redis-epochs.ts';
 import type { UsageJobs } from './usage-jobs.ts';
@@ -82,6 +83,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const live = new LiveStateService(pump, host);
   const shardEpochs = new ShardEpochs(dataSource, { SHARDS: shards });
   const tokens = new TokenLedger();
+  const ledger = new LedgerService();
   const days = parts.droppedDays(host);
   const ingest = parts.ingest(
     transactions,
@@ -92,7 +94,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       days,
     ),
     tokens,
-    new WithdrawalBooking(tokens, new LedgerService()),
+    new WithdrawalBooking(tokens, ledger),
     alerts,
     shardEpochs,
     new LateUsage(shardEpochs, tokens, live),
@@ -111,13 +113,16 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const epochs = new EpochsService(
     dataSource,
     epochsOfRedis,
-    shardEpochs,
+    parts.comparedEpochs(epochsOfRedis, shardEpochs),
     new ShardFiller(new LiveRebuildService(rows, filler, config)),
     new ShardOpening(epochsOfRedis, fleet, host),
     alerts,
     { SHARDS: shards },
     host,
   );
+  const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host };
+  const recharge = openRecharge(parts.recharge, needs);
+  triggerRecharge(recharge, { ledger, writer });
   const closed = new ClosedBalances(dataSource, records, {
     payOut,
   } as unknown as ConstructorParameters<typeof ClosedBalances>[2]);
@@ -159,6 +164,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     closed,
     reconciler,
     lostTail,
+    recharge,
   };
 }
 export type Services = ReturnType<typeof openServices>;

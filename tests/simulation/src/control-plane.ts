@@ -10,6 +10,7 @@ import { UsageJobs } from './usage-jobs.ts';
 
 const TAKE_EVERY_MS = 40;
 const RECONCILE_EVERY_MS = 5 * 60_000;
+const RECHARGE_SWEEP_MS = 10_000;
 
 /** One control plane process: ingest, live records, rebuild and reconciliation as they are shipped, on the models. */
 export class ControlPlane {
@@ -40,7 +41,7 @@ export class ControlPlane {
       jobs: this.#jobs,
       payOut: (id) => this.#payOut(id),
     });
-    const { writer, lostTail, pump, epochs, closed, reconciler } = this.#services;
+    const { writer, lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
     writer.listen({ withdrawn: (withdrawn) => this.#bookWithdrawal(withdrawn) });
     lostTail.onApplicationBootstrap();
     // What a connection reports when it is made, also the first one.
@@ -48,6 +49,7 @@ export class ControlPlane {
     this.#every(TAKE_EVERY_MS, () => this.#jobs.takeOne());
     this.#every(1_000, () => pump.sweep());
     this.#every(1_000, () => epochs.ensureAll());
+    this.#every(RECHARGE_SWEEP_MS, () => recharge.sweep());
     if (parts.paysOutRests) this.#every(60_000, () => closed.look());
     this.#every(RECONCILE_EVERY_MS / 2, async () => {
       await reconciler.runAlone();

@@ -1,5 +1,5 @@
-import { Violation } from './checks.ts';
-import { MODEL_ID } from './postgres/first-rows.ts';
+import { Violation } from './violation.ts';
+import { MODEL_ID, PRICE_PER_MILLION } from './postgres/first-rows.ts';
 import type { World } from './world.ts';
 
 /** Nothing is on its way any more, and what is looked for once a minute was looked for. */
@@ -25,6 +25,7 @@ function restlessness(world: World): string[] {
     ...(world.redis.state.jobs.length > 0 ? [`jobs: ${world.redis.state.jobs.length}`] : []),
     ...rows.outbox.committed().map(({ kind, target_id: id }) => `promised ${kind} ${id}`),
     ...driftsOf(world),
+    ...unservedNeeds(world),
     ...late.map((credit) => `credit ${credit.subscription_id}:${credit.seq}`),
     ...rows.subscriptions
       .committed()
@@ -77,6 +78,23 @@ function checkSetAside(world: World): void {
     );
     if (!isBooked && !isKept) throw new Violation(`${rid} could not be read and its file is gone`);
   }
+}
+
+/** Subscriptions at or below their threshold whose wallet pays for more tokens. */
+function unservedNeeds(world: World): string[] {
+  const { subscriptions, accounts } = world.postgres.rows;
+  const wallets = new Map(accounts.committed().map((row) => [row.user_id, row.balance]));
+  return subscriptions.committed().flatMap((row) => {
+    const amount = row.auto_recharge_amount ?? 0;
+    const isNeed =
+      row.status === 'active' &&
+      amount > 0 &&
+      row.balance - row.overdraft <= (row.auto_recharge_threshold ?? 0);
+    const cost = (BigInt(amount) * PRICE_PER_MILLION) / 1_000_000n;
+    return isNeed && (wallets.get(row.user_id) ?? 0n) >= cost
+      ? [`subscription ${row.id} has ${row.balance} tokens and buys none`]
+      : [];
+  });
 }
 
 /** Subscriptions of which Redis has other tokens than the books. */

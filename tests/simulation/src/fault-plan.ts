@@ -17,6 +17,7 @@ const FAULT_KINDS = [
   'postgres-crash',
   'redis-crash',
   'redis-flush',
+  'redis-old-file',
   'duplicates',
   'drop-days',
   'unsubscribe',
@@ -50,6 +51,7 @@ const WEIGHTS: Record<FaultKind, number> = {
   'postgres-crash': 2,
   'redis-crash': 5,
   'redis-flush': 2,
+  'redis-old-file': 0,
   duplicates: 2,
   'drop-days': 1,
   unsubscribe: 3,
@@ -69,12 +71,27 @@ export function drawFaults(
     target: random.integer(0, 1_000),
     size: random.next(),
   }));
-  return [...drawn, ...drawn.flatMap((fault) => lossesAfter(fault, random))].toSorted(
+  const losses = [...drawn, ...drawn.flatMap((fault) => lossesAfter(fault, random))];
+  return [...losses, ...losses.flatMap((fault) => oldFileAfter(fault, random))].toSorted(
     (a, b) => a.atMs - b.atMs,
   );
 }
 
 const LOSSES = ['redis-flush', 'redis-crash'] as const;
+
+/** A file from before a loss is put in place, more often than chance would have it. */
+function oldFileAfter({ kind, atMs }: Fault, random: Random): Fault[] {
+  if (kind !== 'redis-flush' || random.chance(0.6)) return [];
+  return [
+    {
+      kind: 'redis-old-file',
+      atMs: atMs + random.integer(6_000, 40_000),
+      forMs: random.integer(200, 3_000),
+      target: 0,
+      size: 0,
+    },
+  ];
+}
 
 /** Redis is lost just when a subscription's tokens are on their way out, more often than chance would have it. */
 function lossesAfter({ kind, atMs }: Fault, random: Random): Fault[] {

@@ -1,5 +1,5 @@
 import { decodeLine } from '../../../apps/proxy-node/src/journal/journal-line.ts';
-import { Violation } from './checks.ts';
+import { Violation } from './violation.ts';
 import type { Fault } from './fault-plan.ts';
 import { forge } from './forge.ts';
 import type { Link } from './link.ts';
@@ -210,6 +210,8 @@ export const STRIKES: Readonly<Record<Fault['kind'], Strike>> = {
   'redis-crash': crashRedis,
   'redis-flush': (world, { forMs }) =>
     stopRedis(world, Math.min(forMs, 5_000), () => world.redis.flush()),
+  'redis-old-file': (world, { forMs }) =>
+    stopRedis(world, Math.min(forMs, 5_000), () => world.redis.bringOldFileBack()),
   duplicates: (world, { forMs }) => {
     world.isDuplicating = true;
     later(world, forMs, () => void (world.isDuplicating = false));

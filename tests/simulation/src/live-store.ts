@@ -69,6 +69,8 @@ export class LiveStore implements Server {
   #copies: { calls: number; state: LiveState }[] = [];
   #calls: Call[] = [];
   #firstCall = 0;
+  /** As it was before it was last lost. */
+  #beforeLoss: LiveState | null = null;
   isUp = true;
   clockErrorMs = 0;
   /** After each call, with the account's shard when it has one. */
@@ -144,7 +146,17 @@ export class LiveStore implements Server {
 
   /** Everything is gone. */
   flush(): void {
-    this.#state = emptyState(this.names);
+    this.#beforeLoss = this.#state.clone();
+    this.#replace(emptyState(this.names));
+  }
+
+  /** A file from before everything was lost takes the place of what was written since. */
+  bringOldFileBack(): void {
+    if (this.#beforeLoss) this.#replace(this.#beforeLoss.clone());
+  }
+
+  #replace(state: LiveState): void {
+    this.#state = state;
     this.#calls = [];
     this.#copies = [];
     this.#firstCall = 0;

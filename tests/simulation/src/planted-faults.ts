@@ -1,9 +1,13 @@
 import type { RelayedEvent } from '@tollgate/contracts';
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
+import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.ts';
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
+import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { Fault, FaultKind } from './fault-plan.ts';
+import { FIRST_SUBSCRIPTIONS } from './postgres/first-rows.ts';
 import type { Random } from './random.ts';
 import { SHIPPED, type Parts } from './world.ts';
 
@@ -61,6 +65,28 @@ class ForgetfulWithdrawals extends BookedWithdrawals {
 class TrustingProofs extends FinalProofs {
   override judge(...[events]: Parameters<FinalProofs['judge']>): ReturnType<FinalProofs['judge']> {
     return Promise.resolve({ believed: [...events], finals: [...events], forged: [] });
+  }
+}
+
+/** Says that Redis has every credit that PostgreSQL has. */
+class HastyBalances extends LiveBalances {
+  readonly #shipped: LiveBalances;
+  readonly #rows: LiveRows;
+
+  constructor(shipped: LiveBalances, dataSource: ConstructorParameters<typeof LiveRows>[0]) {
+    super(undefined as never);
+    this.#shipped = shipped;
+    this.#rows = new LiveRows(dataSource);
+  }
+
+  override async read(
+    ...[accountId, modelIds]: Parameters<LiveBalances['read']>
+  ): ReturnType<LiveBalances['read']> {
+    const balances = await this.#shipped.read(accountId, modelIds);
+    const ids = FIRST_SUBSCRIPTIONS.flatMap((one) => (one.accountId === accountId ? one.id : []));
+    const [row] = await this.#rows.subscriptions(ids);
+    for (const balance of balances?.values() ?? []) balance.creditSeq = row?.creditSeq ?? 0;
+    return balances;
   }
 }
 
@@ -222,6 +248,39 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     parts: withControlPlane({ proofs: (...parts) => new TrustingProofs(...parts) }),
     faults: (random) =>
       turns(20, (nth) => [at('forgery', 5_000 + nth * 4_000 + random.integer(0, 2_000), 0)]),
+  },
+  {
+    name: 'auto-recharge does not wait until Redis has what it bought',
+    parts: withControlPlane({
+      recharge: (dataSource, transactions, balances, ...parts) =>
+        new AutoRechargeService(
+          dataSource,
+          transactions,
+          new HastyBalances(balances, dataSource),
+          ...parts,
+        ),
+    }),
+    // Redis does not answer a while: purchases do not reach it, what it has is read when it returns.
+    faults: (random) =>
+      turns(8, (nth) => [
+        at('redis-crash', 5_000 + nth * 10_000 + random.integer(0, 3_000), 1_500, { size: 0.5 }),
+      ]),
+  },
+  {
+    name: 'the epochs of Redis and PostgreSQL are not compared',
+    parts: withControlPlane({
+      comparedEpochs: (redis, known) =>
+        Object.create(known, {
+          current: {
+            value: async (shard: string) => (await redis.read(shard)) ?? known.current(shard),
+          },
+        }),
+    }),
+    faults: (random) =>
+      turns(2, (nth) => {
+        const from = 12_000 + nth * 35_000 + random.integer(0, 3_000);
+        return [at('redis-flush', from, 300), at('redis-old-file', from + 15_000, 300)];
+      }),
   },
   {
     name: 'duplicates are judged before they are dropped',

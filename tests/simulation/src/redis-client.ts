@@ -25,6 +25,7 @@ type Records = Pick<
   | 'putAccount'
   | 'putSubscription'
   | 'discardBalance'
+  | 'getBalances'
   | 'forgetHolds'
   | 'mark'
   | 'oldestEvent'
@@ -104,6 +105,15 @@ export function redisClient(
         for (const { rid, seq } of model.outbox) if (seq === 0) model.holds.delete(rid);
         model.outbox.length = 0;
       }),
+    getBalances: (refs) =>
+      Promise.all(
+        refs.map((ref) =>
+          of('balance', ref, (model) => {
+            const { record, balance, held, running, creditSeq } = model.subscription(ref);
+            return record && { ...ref, balance, held, running, creditSeq: creditSeq ?? 0 };
+          }),
+        ),
+      ),
     mark: (ref) =>
       of('mark', ref, (model) => {
         const { record, balance, held, running, creditSeq } = model.subscription(ref);

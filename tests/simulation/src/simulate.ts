@@ -1,5 +1,5 @@
 import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-logs.ts';
-import { Violation } from './checks.ts';
+import { Violation } from './violation.ts';
 import { bookLetters } from './book-letters.ts';
 import { checkEnd, isQuiet } from './end-checks.ts';
 import { drawFaults, type Fault } from './fault-plan.ts';
@@ -26,6 +26,8 @@ export interface RunResult {
   violation: string | null;
   /** Balances in Redis that the reconciliation had to repair. */
   repairs: readonly { what: string; step: number }[];
+  /** Purchases of auto-recharge. */
+  recharges: number;
 }
 
 const RUN_MS = 90_000;
@@ -64,6 +66,7 @@ export async function simulate({
     traceHash: world.scheduler.traceHash,
     violation,
     repairs: world.checks.repairs,
+    recharges: world.checks.recharges,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
 import type { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
+import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
 import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { Link } from './link.ts';
 import type { LiveState, LiveStore } from './live-store.ts';
@@ -13,7 +14,11 @@ interface UsageJobsParts {
   link: Link;
   /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
   duplicates: () => boolean;
-  services: () => { ingest: Pick<UsageIngest, 'ingest'>; proofs: Pick<FinalProofs, 'judge'> };
+  services: () => {
+    ingest: Pick<UsageIngest, 'ingest'>;
+    proofs: Pick<FinalProofs, 'judge'>;
+    recharge: Pick<AutoRechargeService, 'consider'>;
+  };
 }
 
 /** The queue of usage, from a control plane: takes a job, books it, acknowledges it to the nodes. */
@@ -40,11 +45,11 @@ export class UsageJobs {
     }
   }
 
-  /** As `UsageWorker.process`: judges, books, then acknowledges. */
+  /** As `UsageWorker.process`: judges, books, acknowledges, and looks whether tokens are to be bought. */
   async process(events: readonly RelayedEvent[]): Promise<void> {
-    const { ingest, proofs } = this.#parts.services();
+    const { ingest, proofs, recharge } = this.#parts.services();
     const { believed, finals, forged } = await proofs.judge(events);
-    await ingest.ingest(believed, { fromJournal: false }, forged);
+    const booked = await ingest.ingest(believed, { fromJournal: false }, forged);
     for (const [node, list] of acknowledgementsOf(finals)) {
       const text = JSON.stringify(list satisfies Acknowledgement[]);
       await this.#onQueue('acknowledge', (state) => {
@@ -52,6 +57,7 @@ export class UsageJobs {
         state.acknowledgements.set(node, [...lists, text]);
       }).catch(() => undefined);
     }
+    recharge.consider(new Set(booked.map(({ event }) => event.payload.subscription_id)));
   }
 
   undone(): Promise<ReadonlySet<string>> {

@@ -19,6 +19,7 @@ export type Act =
   | { type: 'dropDays'; daysAgo: number }
   | { type: 'redisReturned' }
   | { type: 'sweep' }
+  | { type: 'recharge'; sub: number; free: number; isBehind: boolean; isRearmed: boolean }
   | { type: 'look'; shard: number; marks: { outbox: number; creditSeq: number; balance: number }[] }
   | { type: 'wait'; ms: number };
 
@@ -89,6 +90,16 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.constant({ type: 'redisReturned' as const }) },
   { weight: 3, arbitrary: fc.constant({ type: 'sweep' as const }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('recharge' as const),
+      sub,
+      free: fc.constantFrom(-5_000, 0, 19_999, 20_000, 20_001, 40_000, 80_000),
+      isBehind: fc.constantFrom(false, false, false, true),
+      isRearmed: fc.boolean(),
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({

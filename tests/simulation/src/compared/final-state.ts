@@ -23,6 +23,11 @@ const TABLES: Readonly<Record<string, Compared>> = {
       'withdrawal_id',
       'drain',
       'revision',
+      'auto_recharge_threshold',
+      'auto_recharge_amount',
+      'auto_recharge_retry_at',
+      'auto_recharge_failures',
+      'auto_recharge_refusal',
     ],
   },
   token_lots: {

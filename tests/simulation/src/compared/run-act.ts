@@ -86,6 +86,8 @@ export function prepare(sequence: Sequence, act: Act): (side: Side) => Promise<u
       return redisReturned;
     case 'sweep':
       return ({ pump }) => pump.sweep();
+    case 'recharge':
+      return (side) => recharge(side, act);
     case 'look':
       return (side) => look(side, sequence, act);
     case 'wait':
@@ -157,6 +159,21 @@ function buy({ transactions, tokens: ledger, live }: Side, id: number, tokens: n
     await ledger.credit(tx, row, { tokens, cost: BigInt(tokens * 3), kind: 'renew' });
     await live.subscriptionChanged(tx, id);
   });
+}
+
+/** Auto-recharge finds so many tokens free in Redis. */
+async function recharge(
+  { rows, redis, recharge: service }: Side,
+  { sub, free, isBehind, isRearmed }: Extract<Act, { type: 'recharge' }>,
+): Promise<void> {
+  const { id, accountId } = subscriptionAt(sub);
+  const [row] = await rows.subscriptions([id]);
+  redis.live = { balance: free, held: 0, creditSeq: (row?.creditSeq ?? 0) - (isBehind ? 1 : 0) };
+  if (isRearmed) await service.rearm(accountId);
+  service.consider([id]);
+  await service.idle();
+  await service.sweep();
+  await service.idle();
 }
 
 function repair({ transactions, tokens: ledger, live }: Side, id: number, delta: number) {

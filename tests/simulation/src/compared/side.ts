@@ -13,6 +13,7 @@ import { LiveRows } from '../../../../apps/control-plane/src/features/live-state
 import { LiveStatePump } from '../../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
 import { LiveStateService } from '../../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../../apps/control-plane/src/features/live-state/lost-tail.ts';
+import { AutoRechargeService } from '../../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
 import { TokenLedger } from '../../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
@@ -26,6 +27,7 @@ import { LedgerService } from '../../../../apps/control-plane/src/features/walle
 import { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
 import { Host } from '../../../../apps/control-plane/src/platform/host/host.ts';
 import { Random } from '../random.ts';
+import { openRecharge } from '../recharge.ts';
 import { recorded, type Answer } from './recorded.ts';
 
 export const SHARDS = 2;
@@ -66,13 +68,19 @@ type IngestParts = ConstructorParameters<typeof UsageIngest>;
 /** What asks PostgreSQL in a simulation, as it is shipped, over one of the two databases. Redis answers what the sequence says. */
 export function openSide({ source, seed, now }: SideParts) {
   const answers: Answer[] = [];
-  const redis = { isBehind: false };
+  const redis = { isBehind: false, live: { balance: 0, held: 0, creditSeq: 0 } };
   const host = new SequenceHost(now, seed);
   const dataSource = recorded(source, answers);
   const transactions = new Transactions(dataSource);
   const rows = new LiveRows(dataSource);
   const applied = (): Promise<unknown> => Promise.resolve({ kind: 'applied', balance: 0 });
-  const records = { putAccount: applied, putKey: applied, putSubscription: applied };
+  const records = {
+    putAccount: applied,
+    putKey: applied,
+    putSubscription: applied,
+    getBalances: (refs: readonly object[]) =>
+      Promise.resolve(refs.map((ref) => ({ ...ref, ...redis.live }))),
+  };
   const metering = {
     credit: ({ seq }: { seq: number }) => {
       const isGap = redis.isBehind && seq > 1;
@@ -98,6 +106,7 @@ export function openSide({ source, seed, now }: SideParts) {
   const live = new LiveStateService({ deliver: () => Promise.resolve() }, host);
   const tokens = new TokenLedger();
   const epochs = new ShardEpochs(dataSource, { SHARDS });
+  const ledger = new LedgerService();
   const days = new DroppedDays(host);
   const alerts = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
   const ingest = new UsageIngest(
@@ -109,12 +118,17 @@ export function openSide({ source, seed, now }: SideParts) {
       days,
     ),
     tokens,
-    new WithdrawalBooking(tokens, new LedgerService()),
+    new WithdrawalBooking(tokens, ledger),
     alerts as unknown as IngestParts[4],
     epochs,
     new LateUsage(epochs, tokens, live),
     host,
   );
+  const recharge = openRecharge((...parts) => new AutoRechargeService(...parts), {
+    ...{ dataSource, transactions, tokens, ledger, live, host },
+    records: records as unknown as LiveRecords,
+    alerts: alerts as unknown as IngestParts[4],
+  });
   return {
     answers,
     redis,
@@ -128,6 +142,7 @@ export function openSide({ source, seed, now }: SideParts) {
     epochs,
     days,
     ingest,
+    recharge,
     host,
   };
 }

@@ -1,23 +1,37 @@
 import { WEIGHT_FIELDS } from '@tollgate/contracts';
 import type { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
 import type { ModelPostgres } from './model-postgres.ts';
+import { walletId } from './ledger-statements.ts';
 import type { ModelTransaction } from './transaction.ts';
 
 export interface Subscription {
   id: number;
   accountId: number;
   keyHash: string;
+  /** Null: off. */
+  autoRecharge: { threshold: number; amount: number } | null;
 }
 
 export const MODEL_ID = 3;
 const FIRST_TOKENS = 60_000;
+/** Micro-units a token. */
+const TOKEN_PRICE = 3n;
+export const PRICE_PER_MILLION = TOKEN_PRICE * 1_000_000n;
+/** Of each account, micro-units: for some purchases of auto-recharge, not for all. */
+export const FIRST_WALLET = 200_000n;
+const AUTO_RECHARGES = [
+  { threshold: 20_000, amount: 15_000 },
+  { threshold: 40_000, amount: 3_000 },
+  null,
+];
 /** Accounts with a key and a subscription each. */
 export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [1, 2, 3].map((accountId) => ({
   id: 10 + accountId,
   accountId,
   keyHash: accountId.toString(16).padStart(64, 'a'),
+  autoRecharge: AUTO_RECHARGES[accountId - 1] ?? null,
 }));
-const COST = BigInt(FIRST_TOKENS * 3);
+const COST = BigInt(FIRST_TOKENS) * TOKEN_PRICE;
 /** Classes without a weight of their own are charged by their parent's. */
 const NO_OWN_WEIGHTS = Object.fromEntries(WEIGHT_FIELDS.map((name) => [name, null]));
 
@@ -38,9 +52,11 @@ export function pricesRow(id: number, weightInput: number, weightOutput: number)
 export function fillSubscription(
   { rows }: ModelPostgres,
   tx: ModelTransaction,
-  { id, accountId, keyHash }: Subscription,
+  { id, accountId, keyHash, autoRecharge }: Subscription,
   nowMs: number,
 ): void {
+  const wallet = { kind: 'wallet', user_id: accountId, balance: FIRST_WALLET };
+  rows.accounts.put(tx, `wallet:${accountId}`, { id: walletId(rows), ...wallet });
   rows.users.put(tx, accountId, {
     id: accountId,
     status: 'active',
@@ -67,6 +83,11 @@ export function fillSubscription(
     drain: false,
     revision: 1,
     revised_at: nowMs,
+    auto_recharge_threshold: autoRecharge?.threshold ?? null,
+    auto_recharge_amount: autoRecharge?.amount ?? null,
+    auto_recharge_retry_at: null,
+    auto_recharge_failures: 0,
+    auto_recharge_refusal: null,
   });
   const lot = rows.lots.nextId();
   rows.lots.put(tx, lot, {
@@ -100,15 +121,15 @@ export async function fillServer(
   server: Pick<ConstructorParameters<typeof Transactions>[0], 'query'>,
 ): Promise<void> {
   await server.query(
-    `INSERT INTO models (id, name, display_name) OVERRIDING SYSTEM VALUE VALUES ($1, 'model', 'Model')`,
+    `INSERT INTO models (id, name, display_name, is_on_shelf) OVERRIDING SYSTEM VALUE VALUES ($1, 'model', 'Model', true)`,
     [MODEL_ID],
   );
   await server.query(
-    `INSERT INTO price_versions (id, model_id, price_per_million, weight_input, weight_output, weight_cache_read, weight_cache_write)
-     OVERRIDING SYSTEM VALUE VALUES (1, $1, 3000000, 500000, 2000000, 500000, 500000)`,
+    `INSERT INTO price_versions (id, model_id, effective_at, price_per_million, weight_input, weight_output, weight_cache_read, weight_cache_write)
+     OVERRIDING SYSTEM VALUE VALUES (1, $1, to_timestamp(0), 3000000, 500000, 2000000, 500000, 500000)`,
     [MODEL_ID],
   );
-  for (const { id, accountId, keyHash } of FIRST_SUBSCRIPTIONS) {
+  for (const { id, accountId, keyHash, autoRecharge } of FIRST_SUBSCRIPTIONS) {
     await server.query(
       `INSERT INTO users (id, username, password_hash, status) OVERRIDING SYSTEM VALUE VALUES ($1::int, 'user' || $1, 'x', 'active')`,
       [accountId],
@@ -118,8 +139,15 @@ export async function fillServer(
       [accountId, keyHash],
     );
     await server.query(
-      `INSERT INTO subscriptions (id, user_id, model_id, balance, credit_seq) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, 1)`,
-      [id, accountId, MODEL_ID, FIRST_TOKENS],
+      `INSERT INTO subscriptions (id, user_id, model_id, balance, credit_seq, auto_recharge_threshold, auto_recharge_amount) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, 1, $5, $6)`,
+      [
+        ...[id, accountId, MODEL_ID, FIRST_TOKENS],
+        ...[autoRecharge?.threshold ?? null, autoRecharge?.amount ?? null],
+      ],
+    );
+    await server.query(
+      "INSERT INTO ledger_accounts (kind, user_id, balance) VALUES ('wallet', $1, $2)",
+      [accountId, FIRST_WALLET.toString()],
     );
     await server.query(
       'INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost) VALUES ($1, 1, $2, $2, $3)',

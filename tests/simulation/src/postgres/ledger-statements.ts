@@ -1,7 +1,12 @@
 import type { Statement } from './model-postgres.ts';
-import type { LedgerAccountRow } from './rows.ts';
+import type { LedgerAccountRow, Rows } from './rows.ts';
 
 const HOUSE_ACCOUNTS = ['payments', 'revenue', 'grants', 'overdraft'];
+
+/** After the accounts of the house. */
+export function walletId(rows: Rows): number {
+  return HOUSE_ACCOUNTS.length + rows.accounts.nextId();
+}
 
 const open: Statement = (db, tx, [kind, reference]) => {
   const key = `${String(kind)}:${String(reference)}`;
@@ -16,7 +21,7 @@ const makeWallets: Statement = (db, tx, [userIds]) => {
   for (const userId of userIds as number[]) {
     const key = `wallet:${userId}`;
     if (db.rows.accounts.get(tx, key) || db.rows.accounts.lock(tx, key)) continue;
-    const id = HOUSE_ACCOUNTS.length + db.rows.accounts.nextId();
+    const id = walletId(db.rows);
     db.rows.accounts.put(tx, key, { id, kind: 'wallet', user_id: userId, balance: 0n });
   }
   return [];

@@ -37,11 +37,14 @@ const keys: Statement = (db, tx, parameters) =>
   }));
 
 const subscriptions: Statement = (db, tx, parameters) =>
-  chosen(db.rows.subscriptions.all(tx), parameters, (row) => row.user_id).map((row) => ({
-    ...row,
-    armed_threshold: null,
-    armed_amount: null,
-  }));
+  chosen(db.rows.subscriptions.all(tx), parameters, (row) => row.user_id).map((row) => {
+    const isArmed = (row.auto_recharge_amount ?? 0) > 0 && row.auto_recharge_retry_at === null;
+    return {
+      ...row,
+      armed_threshold: isArmed ? row.auto_recharge_threshold : null,
+      armed_amount: isArmed ? row.auto_recharge_amount : null,
+    };
+  });
 
 function creditsOf(db: ModelPostgres, tx: ModelTransaction, id: unknown) {
   return db.rows.credits

@@ -14,6 +14,12 @@ export interface SubscriptionRow {
   revision: number;
   /** Unix ms of the last change that raised the revision. */
   revised_at: number;
+  auto_recharge_threshold: number | null;
+  auto_recharge_amount: number | null;
+  /** Unix ms until which a refused purchase is not tried again. */
+  auto_recharge_retry_at: number | null;
+  auto_recharge_failures: number;
+  auto_recharge_refusal: string | null;
 }
 export interface LotRow {
   id: number;

@@ -1,5 +1,6 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, Optional } from '@nestjs/common';
 import { LiveRecords } from '@tollgate/keyspace';
+import { Host } from '../../platform/host/host.ts';
 
 export interface LiveBalance {
   balance: number;
@@ -16,7 +17,10 @@ const WAIT_MS = 1_000;
 export class LiveBalances {
   private readonly logger = new Logger('live-balances');
 
-  constructor(private readonly records: LiveRecords) {}
+  constructor(
+    private readonly records: LiveRecords,
+    @Optional() private readonly host: Host = new Host(),
+  ) {}
 
   /** Undefined when Redis does not answer in time; models without a live record are absent. */
   async read(
@@ -24,7 +28,9 @@ export class LiveBalances {
     modelIds: readonly number[],
   ): Promise<Map<number, LiveBalance> | undefined> {
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`no answer within ${WAIT_MS} ms`)), WAIT_MS);
+    const cancel = this.host.after(WAIT_MS, () =>
+      reject(new Error(`no answer within ${WAIT_MS} ms`)),
+    );
     try {
       const balances = await Promise.race([
         this.records.getBalances(modelIds.map((modelId) => ({ accountId, modelId }))),
@@ -46,7 +52,7 @@ export class LiveBalances {
       this.logger.warn(error, 'live balances are not available');
       return undefined;
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 }

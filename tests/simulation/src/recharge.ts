@@ -1,0 +1,50 @@
+import type { LiveRecords } from '@tollgate/keyspace';
+import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
+import type { LiveRecordWriter } from '../../../apps/control-plane/src/features/live-state/live-record-writer.ts';
+import type { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
+import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
+import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge-triggers.ts';
+import { PurchasesService } from '../../../apps/control-plane/src/features/subscriptions/purchases.service.ts';
+import type { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
+import type { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
+import type { Transactions } from '../../../apps/control-plane/src/platform/database/transactions.ts';
+import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
+import type { ControlPlaneParts } from './control-plane-parts.ts';
+import { PRICE_PER_MILLION } from './postgres/first-rows.ts';
+
+type PurchaseParts = ConstructorParameters<typeof PurchasesService>;
+type RechargeParts = ConstructorParameters<typeof AutoRechargeService>;
+
+const PRICING = {
+  pricePerMillion: () => Promise.resolve(PRICE_PER_MILLION),
+} as unknown as PurchaseParts[0];
+
+interface Needs {
+  dataSource: RechargeParts[0];
+  transactions: Transactions;
+  records: LiveRecords;
+  tokens: TokenLedger;
+  ledger: LedgerService;
+  alerts: RechargeParts[5];
+  live: LiveStateService;
+  host: Host;
+}
+
+/** Auto-recharge as it is shipped, less its timer. The price of a token is always the same. */
+export function openRecharge(
+  recharge: ControlPlaneParts['recharge'],
+  { dataSource, transactions, records, tokens, ledger, alerts, live, host }: Needs,
+): AutoRechargeService {
+  const config = { CURRENCY: 'USD', FREE_TOKENS_PER_ACCOUNT: 0 } as unknown as PurchaseParts[4];
+  const purchases = new PurchasesService(PRICING, ledger, tokens, live, config);
+  const balances = new LiveBalances(records, host);
+  return recharge(dataSource, transactions, balances, purchases, tokens, alerts, live);
+}
+
+/** What makes it look at once. */
+export function triggerRecharge(
+  recharge: AutoRechargeService,
+  { ledger, writer }: { ledger: LedgerService; writer: LiveRecordWriter },
+): void {
+  void new AutoRechargeTriggers(recharge, ledger, writer);
+}

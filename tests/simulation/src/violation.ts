@@ -1,0 +1,2 @@
+/** A promise of the product that was broken. */
+export class Violation extends Error {}
