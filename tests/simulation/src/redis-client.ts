@@ -110,7 +110,10 @@ export function redisClient(
         refs.map((ref) =>
           of('balance', ref, (model) => {
             const { record, balance, held, running, creditSeq } = model.subscription(ref);
-            return record && { ...ref, balance, held, running, creditSeq: creditSeq ?? 0 };
+            if (!record) return null;
+            const { id, status, generation } = record;
+            const counts = { balance, held, running, creditSeq: creditSeq ?? 0 };
+            return { ...ref, id, status, generation, ...counts };
           }),
         ),
       ),
