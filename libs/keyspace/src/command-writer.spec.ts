@@ -44,3 +44,15 @@ test('what was taken is not written again', () => {
   expect(writer.isEmpty).toBe(true);
   expect(writer.take()).toHaveLength(0);
 });
+
+test('a command that cannot be written leaves no part of itself among the others', () => {
+  const writer = new CommandWriter();
+  writer.add(['PING']);
+  expect(() => writer.add(['FCALL', 'settle', 1], ['key'], [1, undefined as never])).toThrow(
+    TypeError,
+  );
+  // Grows the block in the middle of the command.
+  expect(() => writer.add(['SET'], ['ü'.repeat(70_000)], [undefined as never])).toThrow(TypeError);
+  writer.add(['TIME']);
+  expect(writer.take().toString()).toBe('*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nTIME\r\n');
+});

@@ -23,16 +23,23 @@ export class CommandWriter {
     return this.#from === this.#at;
   }
 
+  /** Throws without effect for a part that is no text: half a command would take the next one for its arguments. */
   add(
     head: readonly (string | number)[],
     keys: readonly string[] = [],
     args: readonly (string | number)[] = [],
   ): void {
-    this.#reserve(FRAME_BYTES);
-    this.#count(STAR, head.length + keys.length + args.length);
-    for (const part of head) this.#part(part);
-    for (const part of keys) this.#part(part);
-    for (const part of args) this.#part(part);
+    const before = this.#at - this.#from;
+    try {
+      this.#reserve(FRAME_BYTES);
+      this.#count(STAR, head.length + keys.length + args.length);
+      for (const part of head) this.#part(part);
+      for (const part of keys) this.#part(part);
+      for (const part of args) this.#part(part);
+    } catch (error) {
+      this.#at = this.#from + before;
+      throw error;
+    }
   }
 
   /** What was added since the last call. */
