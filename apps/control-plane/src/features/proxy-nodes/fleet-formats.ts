@@ -37,6 +37,7 @@ export class FleetFormats implements OnApplicationShutdown {
   async writable(nodes: readonly Pick<KnownNode, 'abilities'>[]): Promise<FormatNumbers> {
     const planes = await this.fleet.listControlPlanes();
     const nowMs = performance.now();
+    for (const instance of this.seen.keys()) if (!planes.has(instance)) this.seen.delete(instance);
     for (const [instance, report] of planes) {
       const reportedAt = report?.reported_at ?? 0;
       if (this.seen.get(instance)?.reportedAt !== reportedAt)
