@@ -36,10 +36,6 @@ const lockedRow = z
 /** A subscription's ledger while its row is locked. The ledger keeps the object equal to the row it changes. */
 export type LockedSubscription = z.output<typeof lockedRow>;
 
-/**
- * The token ledger of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
- * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
- */
 interface Posting {
   readonly kind: 'credit' | 'usage' | 'withdrawal';
   readonly reference: string;
@@ -50,6 +46,10 @@ interface Move {
   readonly movement: TokenMovement;
 }
 
+/**
+ * The token ledger of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
+ * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
+ */
 @Injectable()
 export class TokenLedger {
   /** Locks rows in id order, so that no two transactions wait for each other. Unknown ids are absent from the answer. */
