@@ -57,7 +57,7 @@ function connectorFrom(localAddress: string | undefined): buildConnector.connect
     });
 }
 
-/** Framing is per connection: undici writes it anew, chunked where the length is not known. */
+/** Framing is per connection: undici rewrites it, chunked where the length is not known. */
 function headersOf({ headers }: IncomingMessage): IncomingHttpHeaders {
   const { 'transfer-encoding': _, ...others } = headers;
   return others;
@@ -69,7 +69,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 
 /**
  * undici destroys a body whose answer is there before it was sent whole, and nothing reads the client's connection any more: a client that still sends
- * would wait for good, and so would the next request on its connection. So undici gets a stream of its own, and what is left of the request is read and
+ * would wait for good, and so would the next request on its connection. Therefore undici gets a stream of its own, and what is left of the request is read and
  * dropped, as a node does. Not before there is a connection: until then another target may get the whole body.
  */
 function begin(request: IncomingMessage, body: PassThrough | null): void {

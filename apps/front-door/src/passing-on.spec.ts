@@ -144,7 +144,7 @@ test('cuts the client off when a node dies in the middle of an answer', async ()
   await expect(answer.text()).rejects.toThrow();
 });
 
-test('a chunk extension is 400 and reaches no node; chunks without one are framed anew', async () => {
+test('a chunk extension is 400 and reaches no node; chunks without one are framed again', async () => {
   const bodies: string[] = [];
   const node = await backend((incoming, response) => {
     let body = '';

@@ -45,7 +45,7 @@ export function cleanRequestHeaders(
 /** The same for the answer; `isLast` keeps the client's wish to close its own connection. */
 export function cleanResponseHeaders(headers: IncomingHttpHeaders, isLast: boolean): void {
   removeHopByHop(headers);
-  // Framing is per connection: Node frames the answer anew.
+  // Framing is per connection: Node frames the answer again.
   delete headers['transfer-encoding'];
   headers.connection = isLast ? 'close' : 'keep-alive';
 }

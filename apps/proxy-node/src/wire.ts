@@ -11,7 +11,7 @@ import { layFoundation } from './wire/foundation.ts';
 import { createServing } from './wire/serving.ts';
 import type { PrimaryPort } from './workers/worker-scrape.ts';
 
-/** A worker of a node that is stopped, or not registered yet, listens after this all the same: it has health to report. */
+/** A worker of a node that is stopped, or not registered yet, also listens after this, because it has health to report. */
 const JOIN_MS = 3_000;
 const JOIN_POLL_MS = 20;
 

@@ -112,7 +112,7 @@ export type FleetMessage =
   | { kind: 'desired'; node: string }
   /** The live record of an API key was changed: nothing remembered of it holds. */
   | { kind: 'key_changed'; key_hash: string }
-  /** A shard that had lost its data is full again, in this epoch: running requests take their holds anew. */
+  /** A shard that had lost its data is full again, in this epoch: running requests take their holds again. */
   | { kind: 'shard_filled'; shard: string; epoch: string }
   /** The live record of a subscription was changed or credited: requests that wait for tokens ask again. */
   | { kind: 'subscription_changed'; account_id: number; model_id: number }

@@ -1,4 +1,4 @@
--- Compares what the subscriptions of a shard hold, and how many requests they run, with their open holds. Counts anew where the two differ.
+-- Compares what the subscriptions of a shard hold, and how many requests they run, with their open holds. Recounts where the two differ.
 -- KEYS 1 epoch  2 holds
 -- ARGV 1 epoch  2 prefix of hold keys  3 prefix of subscription keys  4... account id:model id of subscriptions without open holds
 -- Returns OK, (account id:model id, held before, held)... | FENCED

@@ -5,7 +5,7 @@ import { ReplyReader } from './reply-reader.ts';
 
 /** Stands in place of the epoch while a shard is being filled: to all but the process that fills it the shard stays fenced. */
 const REBUILDING = 'rebuilding:';
-/** Stands before the epoch of a shard that is full again, until running requests have had time to take their holds anew: nothing is admitted or withdrawn. */
+/** Stands before the epoch of a shard that is full again, until running requests have had time to take their holds again: nothing is admitted or withdrawn. */
 const RESTORING = 'restoring:';
 
 /** The fencing value of each shard. Absent, or other than expected: every function answers FENCED and changes nothing. */
@@ -46,7 +46,7 @@ export class Epochs {
     await this.set(shard, `${REBUILDING}${token}`);
   }
 
-  /** The shard is full: running requests take their holds anew, others wait. False when it has lost its data again meanwhile. */
+  /** The shard is full: running requests take their holds again, others wait. False when it has lost its data again meanwhile. */
   beginRestoring(shard: string, token: string): Promise<boolean> {
     return this.#advance(shard, `${REBUILDING}${token}`, `${RESTORING}${token}`);
   }
@@ -102,7 +102,7 @@ export class EpochCache {
     return this.#known.get(shard) ?? this.refresh(shard);
   }
 
-  /** Reads the epoch anew; calls at the same time share one read. */
+  /** Reads the epoch again; calls at the same time share one read. */
   refresh(shard: string): Promise<string | null> {
     const running = this.#reading.get(shard);
     if (running) return running;

@@ -113,7 +113,7 @@ export class LiveRecords {
 
   /**
    * Removes the open holds of a shard that is filled again, and its events with the markers of the requests they settle: their nodes know what they charge,
-   * and settle anew what is not acknowledged. With its marker a request would count as debited from a balance that no longer has its charge.
+   * and settle again what is not acknowledged. With its marker a request would count as debited from a balance that no longer has its charge.
    */
   async forgetHolds(shard: string): Promise<void> {
     const [holds, outbox] = [keys.holds(shard), keys.outbox(shard)];
@@ -134,13 +134,13 @@ export class LiveRecords {
     await this.#redis.del(holds, outbox);
   }
 
-  /** Removes a balance that was altered in Redis, to be opened anew from its row at once. */
+  /** Removes a balance that was altered in Redis, to be rewritten from its row at once. */
   async discardBalance({ accountId, modelId }: SubscriptionRef): Promise<void> {
     const shard = shardOf(accountId, this.#shards);
     await this.#redis.del(keys.subscription(shard, accountId, modelId));
   }
 
-  /** Removes a record that was altered in Redis, the key's or else the account's, to be written anew from its row at once. */
+  /** Removes a record that was altered in Redis, the key's or else the account's, to be rewritten from its row at once. */
   async discard(accountId: number, keyHash?: string): Promise<void> {
     const shard = shardOf(accountId, this.#shards);
     const record =

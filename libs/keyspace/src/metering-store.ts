@@ -144,7 +144,7 @@ export class MeteringStore {
     return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
 
-  /** The epoch the account's shard has now, read anew; null while it has none or is being filled. */
+  /** The epoch the account's shard has now, read again; null while it has none or is being filled. */
   epochOf(accountId: number): Promise<string | null> {
     return this.#epochs.refresh(this.shardOf(accountId));
   }

@@ -77,7 +77,7 @@ export const repeatingChecks: Checks = {
   'a request whose release is booked takes no hold again, so that it releases nothing twice':
     async (world) => {
       const tenant = await world.tenant();
-      // The ledger: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released; then 500 bought anew.
+      // The ledger: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released; then 500 bought again.
       await openAccount(tenant);
       const [rid, id] = [tenant.rid(), tenant.rid()];
       await repeat(tenant, { id, tokens: 900 });

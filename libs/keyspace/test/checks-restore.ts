@@ -17,7 +17,7 @@ import {
 } from './world.ts';
 
 export const restoreChecks: Checks = {
-  'a hold that Redis lost is taken anew, as far as the tokens are there, and is settled like any other':
+  'a hold that Redis lost is taken again, as far as the tokens are there, and is settled like any other':
     async (world) => {
       const tenant = await world.tenant();
       await openAccount(tenant, { tokens: 150 });

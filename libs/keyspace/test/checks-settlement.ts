@@ -123,7 +123,7 @@ export const settlementChecks: Checks = {
       assert.deepEqual(corrected, { rid, seq: '1', delta: '15', payload: 'final 55' });
     },
 
-  'a correction may be negative, or nothing at all, and is emitted all the same': async (world) => {
+  'a correction may be negative, or nothing at all, and is always emitted': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
     for (const [charge, delta] of [

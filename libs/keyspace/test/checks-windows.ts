@@ -31,7 +31,7 @@ export const windowChecks: Checks = {
       assert.equal((await inquire(5)).kind, 'key_disabled');
     },
 
-  'a window without a limit is not tracked, and starts anew when it gets one': async (world) => {
+  'a window without a limit is not tracked, and restarts when it gets one': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant, { rpm: 5, rpd: 1 });
     await admitted(tenant);

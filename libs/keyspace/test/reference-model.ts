@@ -95,7 +95,7 @@ export class ReferenceModel {
   #latestMs = 0;
   /** Null while the shard is fenced. */
   epoch: string | null = 'e1';
-  /** Filled again: until running requests have taken their holds anew, nothing is admitted or withdrawn and no hold grows. */
+  /** Filled again: until running requests have taken their holds again, nothing is admitted or withdrawn and no hold grows. */
   isRestoring = false;
   readonly #shard: string;
   #lastEvent = { ms: 0, n: 0 };

@@ -1,6 +1,6 @@
 import { countTokens as countPiece } from 'gpt-tokenizer/encoding/o200k_base';
 
-/** Text of users may spell a special token; it is text all the same. */
+/** Text of users may spell a special token; it is counted as text. */
 const AS_PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 /**
  * Merging is quadratic in an unbroken run (16,000 CJK letters took 1.8 s), so longer runs are cut: at 64 a run costs what words cost, at 256

@@ -6,7 +6,7 @@ const count = z.number().int().positive();
 
 /**
  * Shows that the control plane published a snapshot: a key of its own beside the snapshot, which stays as earlier releases read it.
- * `lineage` counts how often the row of versions began anew, as when PostgreSQL was restored from a backup.
+ * `lineage` counts how often the versions started a new row, as when PostgreSQL was restored from a backup.
  */
 export const snapshotSealSchema = z.strictObject({
   installation: z.uuid(),

@@ -108,7 +108,7 @@ export class ControlPlane {
     await this.#services.ingest.ingest([relayed], { fromJournal: isFinal, isConfirmed: true });
   }
 
-  /** Over HTTP: what is under way when something breaks may arrive all the same, and may arrive twice. */
+  /** Over HTTP: what is under way when something breaks may still arrive, and may arrive twice. */
   async takeJournal({ body, headers }: JournalPost): Promise<{ status: number; text: string }> {
     const receipt = await this.#services.journal.take({
       node: headers[JOURNAL_HEADERS.node] ?? '',

@@ -13,7 +13,7 @@ const DELAY_MS_MAX = 3;
 
 /**
  * One connection of a process to a store: calls arrive in their order. While it is cut, or its server away, calls fail; a call that was under way may have
- * been served, and may still be served after the connection was made anew.
+ * been served, and may still be served after the connection was made again.
  */
 export class Link extends EventEmitter {
   status: 'ready' | 'close' = 'ready';

@@ -65,7 +65,7 @@ export function manifestsOf(rendered: string): Manifest[] {
     .map((value) => manifest.parse(value));
 }
 
-/** A workload is only warned about by the profile; its pod is refused. So the pods are offered as well. */
+/** A workload is only warned about by the profile; its pod is refused. Therefore the pods are offered as well. */
 async function objections(server: ApiServer, manifests: readonly Manifest[]): Promise<string[]> {
   const found: string[] = [];
   for (const each of [...manifests, ...manifests.flatMap(podOf)])

@@ -3,7 +3,7 @@ import type { ManagedProcess } from './managed-process.ts';
 
 const FIRST_BACKOFF_MS = 200;
 const LONGEST_BACKOFF_MS = 10_000;
-/** A run this long counts as healthy: the next crash starts the backoff anew. */
+/** A run this long counts as healthy: the next crash restarts the backoff. */
 const HEALTHY_MS = 30_000;
 
 /** Restarts the process whenever it ends, until aborted. The process has been started already. Never rejects. */

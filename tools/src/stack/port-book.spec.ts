@@ -43,7 +43,7 @@ test('takes the port that was asked for over the remembered one, and says so whe
   other.close();
 });
 
-test('a port that another program takes between choosing and binding is chosen anew', async () => {
+test('a port that another program takes between choosing and binding is chosen again', async () => {
   const book = new PortBook(folder);
   const thieves: ReturnType<typeof createServer>[] = [];
   const lines: string[] = [];

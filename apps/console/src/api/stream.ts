@@ -4,7 +4,7 @@ import { GATEWAY } from '../paths.ts';
 import { LIVE } from './live.ts';
 import { meQuery } from './session.ts';
 
-/** What an event makes out of date: first parts of query keys. Figures are read anew rather than taken from events: one way to be right. */
+/** What an event makes out of date: first parts of query keys. Figures are read again rather than taken from events: one way to be right. */
 const TOPICS: Readonly<Record<string, readonly string[]>> = {
   alert: ['alerts', 'dashboard'],
   node: ['nodes', 'fleet', 'snapshots', 'dashboard'],

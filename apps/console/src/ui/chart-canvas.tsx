@@ -57,7 +57,7 @@ export function ChartCanvas(props: ChartProps & { onPoint: (index: number | unde
       observer.disconnect();
       plot.destroy();
     };
-    // A canvas does not notice what it was drawn from: any of these draws it anew.
+    // A canvas does not notice what it was drawn from: any of these draws it again.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [kind, times, series, shown, locale, zone]);
   return <div ref={host} role="img" aria-label={label} className="h-[200px] w-full" />;

@@ -29,7 +29,7 @@ export function SearchBox({
       onSearch(text);
     }, PAUSE_MS);
     return () => clearTimeout(timer);
-    // A new function in each render must not start the pause anew.
+    // A new function in each render must not restart the pause.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [text, value]);
   return (

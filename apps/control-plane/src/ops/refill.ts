@@ -12,7 +12,7 @@ const POLL_MS = 200;
 
 /**
  * Forgets these shards in Redis, so that a running control plane fills each again from PostgreSQL under a new epoch, and waits for it. Their
- * accounts get 503 meanwhile, milliseconds to seconds. Interrupted, a shard is filled all the same.
+ * accounts get 503 meanwhile, milliseconds to seconds. A shard is also filled when this command is interrupted.
  */
 export async function refillShards(
   dataSource: DataSource,

@@ -21,7 +21,7 @@ const response = z.looseObject({
 const operation = z.looseObject({ responses: z.record(z.string(), response) });
 const problem = z.looseObject({ code: z.string() });
 
-/** A test keeps it equal to what the code says; after a change of the interface `npm run generate` writes it anew. */
+/** A test keeps it equal to what the code says; after a change of the interface `npm run generate` rewrites it. */
 const COMMITTED = path.join(import.meta.dirname, '../../../../libs/admin-client/openapi.json');
 
 /** Holds real answers against the API document: every spec that calls the control plane proves a piece of it. */

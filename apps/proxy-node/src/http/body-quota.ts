@@ -16,7 +16,7 @@ export interface QuotaOfRequest {
 /**
  * Room for large request bodies, shared by all requests of a process: each is kept to its end, and many would take the process down. An account's
  * first body needs no more than room; with further ones it may hold as much as they leave free: one account alone half of the room, two a third each.
- * So the uploads of one account, however slow, do not block the others.
+ * The uploads of one account, however slow, therefore do not block the others.
  */
 export class BodyQuota {
   readonly #bytesMax: number;

@@ -114,7 +114,7 @@ export class ClientReply {
 
   /**
    * They may lie in the socket long after the request is over. A timer of its own looks whether they become fewer: Node's time-out of the socket
-   * begins anew with every byte that the client sends.
+   * restarts with every byte that the client sends.
    */
   #watchLastBytes(): void {
     const { socket, writableLength } = this.#outgoing;

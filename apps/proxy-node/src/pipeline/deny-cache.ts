@@ -5,7 +5,7 @@ const REMEMBER_MS_MAX = 1_000;
 
 /**
  * Remembers rate denials for a moment, to keep a client that hammers on its limit from Redis. Only rate denials: a refusal for funds
- * or status must be asked anew each time. Never longer than the exact wait.
+ * or status must be asked again each time. Never longer than the exact wait.
  */
 export class DenyCache {
   readonly #denials = new Map<string, { refusal: Refusal; until: number }>();

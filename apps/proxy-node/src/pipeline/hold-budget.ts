@@ -2,7 +2,7 @@ import { isSamePrompt, outputTokensOf, type TokenUsage } from '@tollgate/contrac
 import type { StreamReader } from '@tollgate/protocols';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
 
-/** So much of an upstream's bytes is read at a time once a hold is nearly used up: an event or two. */
+/** How many bytes of an upstream are read at a time once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
 const STEP_DECAY = 0.9;
 /** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can go on. */

@@ -21,7 +21,7 @@ export interface ReasoningRate {
 
 /**
  * How fast each model generates what it does not show, as this process has seen it lately. For requests whose client leaves before the usage is
- * reported: hidden reasoning is billed by the provider all the same.
+ * reported: the provider also bills hidden reasoning.
  */
 export class ReasoningRates {
   /** Tokens per millisecond, oldest first. */

@@ -51,7 +51,7 @@ class Stream {
     if (isAnswered) this.on({ kind: 'answered' });
   }
 
-  /** Facts stay as they are until they are given anew. */
+  /** Facts stay as they are until they are given again. */
   on(event: StreamEvent, facts: Partial<Facts> = {}): readonly StreamAction[] {
     this.#facts = { ...this.#facts, ...facts };
     return streamStep(this.state, event, factsOf(this.#facts));
@@ -79,7 +79,7 @@ describe('before the first content', () => {
     ]);
   });
 
-  test('an attempt that failed is no answer: the next one begins anew, and a stop aborts it', () => {
+  test('an attempt that failed is no answer: the next one restarts, and a stop aborts it', () => {
     const stream = new Stream();
     stream.on(BROKE);
     stream.on({ kind: 'begun' });

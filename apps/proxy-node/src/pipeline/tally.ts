@@ -96,7 +96,7 @@ export class Tally {
     this.#closer = closer;
   }
 
-  /** So many more calls of tools are generated, whose text follows. */
+  /** How many more tool calls are generated, whose text follows. */
   called(calls: number): void {
     this.#calls += calls;
     this.#arguments.begin();

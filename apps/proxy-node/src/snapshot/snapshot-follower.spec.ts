@@ -192,7 +192,7 @@ describe('S51: a Redis that is not trusted', () => {
   const forged = (version: number): PublishedSnapshot =>
     publishSnapshot({ version, document: EVIL, publishedAtMs: 1 });
 
-  test('a changed base_url with its checksum computed anew is refused, whatever seal stands beside it', async () => {
+  test('a changed base_url with its checksum recomputed is refused, whatever seal stands beside it', async () => {
     shelf.put(1, published(1));
     const follower = await follow();
     const evil = forged(2);

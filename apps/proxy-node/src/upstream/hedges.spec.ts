@@ -16,7 +16,7 @@ test('a stream is slow once it is slower than 95 of 100; nothing is said of a mo
   expect(known().delayMs(2, NOW)).toBeNull();
 });
 
-test('hedges stay within their share of streams and their tokens, of which each worker has its part, anew each hour', () => {
+test('hedges stay within their share of streams and their tokens, of which each worker has its part, again each hour', () => {
   const hedges = known();
   const cap = { max_percent: 10, max_tokens_per_hour: 25 };
   const take = (now = NOW) => hedges.take(1, { cap, tokens: 10, now });

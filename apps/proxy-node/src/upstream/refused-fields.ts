@@ -2,7 +2,7 @@ import { knownRefusals, refusedField, type RefusableField } from '@tollgate/prot
 import type { SnapshotRoute } from '@tollgate/snapshot';
 import type { UpstreamFailure } from './upstream-failure.ts';
 
-/** More routes than any installation has; beyond them all is learned anew. */
+/** More routes than any installation has; beyond them all is learned again. */
 const ROUTES_MAX = 10_000;
 
 /** What models have refused of requests, by route: learned from an upstream's own words, so that one request a field pays for it. */
@@ -48,7 +48,7 @@ export class RefusedFields {
   }
 }
 
-/** A route that is pointed at another model begins anew. */
+/** What a route learned ends when it is pointed at another model. */
 function keyOf({ id, upstream_id: upstreamId, upstream_model: model }: SnapshotRoute): string {
   return `${id}/${upstreamId}/${model}`;
 }

@@ -12,7 +12,7 @@ export interface CallDeadlines {
   firstByteMs: number | null;
   /** Start to first content, streams only: a JSON answer comes whole or not at all. */
   firstTokenMs: number | null;
-  /** Pieces without content, such as keep-alives, begin `firstTokenMs` anew. */
+  /** Pieces without content, such as keep-alives, restart `firstTokenMs`. */
   isKeptByKeepAlives: boolean;
   /** Between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
   idleMs: number;

@@ -78,7 +78,7 @@ describe('a route that fails', () => {
     expect(health.waitMs(ROUTE, NOW + 20_000)).toBe(0);
   });
 
-  test('rests at once when its probe had been answered and failed all the same', () => {
+  test('rests at once when its probe had been answered and failed after that', () => {
     const health = new UpstreamHealth();
     fail(health, 5);
     const later = NOW + 5_000;

@@ -132,7 +132,7 @@ export class UpstreamHealth {
     });
   }
 
-  /** Forgets what the newest snapshot no longer names, and what a route did before it or its upstream was configured anew. */
+  /** Forgets what the newest snapshot no longer names, and what a route did before it or its upstream was reconfigured. */
   retain({
     upstreams,
     routes,

@@ -171,7 +171,7 @@ function wantedExtension(
   return Math.max(0, Math.min(sliceTokens, boundTokens - heldTokens));
 }
 
-/** Never nothing: a request without any output of its own may be sent some all the same. */
+/** Never nothing: a request without any output of its own may still be sent some. */
 function sliceOf({ sliceTokens }: HoldTerms): number {
   return Math.max(1, sliceTokens);
 }

@@ -48,7 +48,7 @@ const ok = (extendedTokens = 0, isRechargeDue = false): CheckpointReply => ({
   isRechargeDue,
 });
 
-test('a stream that begins to wait while its lease is being renewed gets its slice all the same', async () => {
+test('a stream that begins to wait while its lease is being renewed still gets its slice', async () => {
   const asked: { extendTokens: number; answer: (reply: CheckpointReply) => void }[] = [];
   checkpointer = checkpointerOver({
     checkpoint: ({ extendTokens }: CheckpointRequest) =>

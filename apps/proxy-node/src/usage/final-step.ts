@@ -137,7 +137,7 @@ function settled(
   return [next, [...actions, { kind: 'settled' }]];
 }
 
-/** The call may have reached Redis all the same: from now on the event is asked for again. */
+/** The call may have reached Redis in spite of the error. From now on the node asks for the event again. */
 function failed(state: FinalState, spread: number, now: number): FinalState {
   const delayMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(state.failures, 10));
   return {

@@ -172,7 +172,7 @@ export class RequestRecorder implements UsageRecorder {
     return this.#settler.unsentOf(subscription);
   }
 
-  /** The control plane has filled a shard again: running requests take their holds anew before it admits others. */
+  /** The control plane has filled a shard again: running requests take their holds again before it admits others. */
   shardFilled(shard: string, epoch: string): void {
     const { shards } = this.#options;
     this.#checkpointer.filled((accountId) => shardOf(accountId, shards) === shard, epoch);

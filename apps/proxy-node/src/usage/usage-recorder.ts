@@ -25,7 +25,7 @@ export interface AdoptedRun {
 export interface HoldHandle {
   /**
    * Says where the usage so far can be read. Call it once, when there is something to count. `source` is asked every 100 ms for the
-   * journal and before a checkpoint; never after `settle`. So a chunk costs nothing here, and tokenising is done in batches.
+   * journal and before a checkpoint; never after `settle`. A chunk therefore costs nothing here, and tokenising is done in batches.
    */
   count(source: () => TokenUsage): void;
   /** There is more to count than at the last look. A source that says so once is asked after it says so, and once a second. */

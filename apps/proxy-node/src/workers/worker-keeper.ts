@@ -23,7 +23,7 @@ export interface WorkerKeeperParts {
 
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 10_000;
-/** A worker that lived this long starts anew at once. */
+/** A worker that lived this long restarts at once. */
 const STABLE_MS = 30_000;
 
 /** Keeps so many workers running. An index never changes hands while its worker lives, so each finds its own journal again. */

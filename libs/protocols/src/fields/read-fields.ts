@@ -95,7 +95,7 @@ function checkCount(
   const param = path.join('.');
   if (role === 'limit') refuseUnlessWithin(value, param, { min: LIMIT_MIN[protocol] });
   if (role === 'count') refuseUnlessWithin(value, param, { min: 1, max: CHOICES_MAX });
-  // Negative budgets have a meaning with some providers (Gemini: as many as the model likes); the limit holds all the same.
+  // Negative budgets have a meaning with some providers (Gemini: as many as the model likes); the limit holds in each case.
   if (role === 'budget') refuseUnlessWithin(value, param, { min: Number.MIN_SAFE_INTEGER });
 }
 

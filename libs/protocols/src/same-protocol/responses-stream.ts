@@ -87,7 +87,7 @@ export class ResponsesStream extends StreamHandler {
     const edits = sealedIds(value, { ids, model: ask.model });
     if (edits.length === 0) return raw;
     const layout = layoutObject(raw, raw.indexOf(0x7b));
-    // Data in several lines is no object where it stands: the event is written anew.
+    // Data in several lines is no object where it stands: the event is rewritten.
     if (!layout || raw.indexOf('\ndata:', layout.open) !== -1)
       return this.shown(Buffer.from(namedEvent({ ...value, type: String(value['type']) })), value);
     return applyPatches(raw, editPaths(raw, layout, edits));

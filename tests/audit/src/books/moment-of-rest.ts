@@ -9,7 +9,7 @@ const BALANCES = `SELECT coalesce(md5(string_agg(concat_ws(':', id, balance, ove
 const MOVED = 'requests ended or balances changed while they were compared';
 
 /**
- * What holds at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. So each comparison is taken between
+ * What holds at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. Each comparison therefore is taken between
  * two looks, and counts when neither found anything on its way and nothing ended in between. Repeated until one is sound, at most until the deadline.
  * The last one that was taken at rest is judged; without any, all that is known is that the installation did not rest.
  */

@@ -12,7 +12,7 @@ export interface Witnesses {
   usage: ReadonlyMap<string, UsageRow>;
   /** Processes were killed: answers may have broken off in their last moments, and the provider may have forgotten requests that were running when it died. */
   wereKilled: boolean;
-  /** Nothing died, yet answers may have broken off; whatever was delivered is charged all the same. */
+  /** Nothing died, yet answers may have broken off; whatever was delivered is still charged. */
   wereCut?: boolean;
 }
 

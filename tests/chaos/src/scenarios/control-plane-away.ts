@@ -11,7 +11,7 @@ const CALM_MS = 5_000;
 const PAUSE_MS = 50;
 
 /**
- * T17: every control plane is gone for `--seconds`, and each node is started anew meanwhile, with what is published gone from Redis too,
+ * T17: every control plane is gone for `--seconds`, and each node is restarted meanwhile, with what is published gone from Redis too,
  * so that it has only its own disk to start from. Clients come through the front door and notice nothing.
  */
 export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order): Promise<Outcome> {

@@ -17,7 +17,7 @@ import { inSeconds, promised, quantile, type Order, type Outcome } from './scena
 const TIMES = 10_000;
 const CLIENTS = 16;
 const BYTES_PER_TOKEN = 190;
-/** So slow that an upstream which is not let go goes on for seconds. */
+/** Slow enough that an upstream which is not closed goes on for seconds. */
 const LINGERING = { tokens: 150, delayMs: 40 };
 /** Every so many requests one is such a slow one, and its upstream is watched. */
 const LINGERING_EACH = 25;

@@ -11,7 +11,7 @@ export function PasswordForm() {
   return (
     <div className="max-w-sm">
       <ActForm
-        // Anew after each change: passwords do not stay on screen.
+        // Again after each change: passwords do not stay on screen.
         key={round}
         verb={settings.changePassword}
         look="secondary"

@@ -2,7 +2,7 @@ import { Injectable, Logger, Optional } from '@nestjs/common';
 import { Epochs, FleetStore } from '@tollgate/keyspace';
 import { Host } from '../../platform/host/host.ts';
 
-/** Nodes take the holds of their running requests anew within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
+/** Nodes take the holds of their running requests again within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
 const RESTORE_MS = 1_500;
 const WORDS = 3;
 

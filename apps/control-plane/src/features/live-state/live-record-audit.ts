@@ -22,7 +22,7 @@ export interface KeyUse {
 /**
  * Compares live records of keys and accounts with their rows when they are used. Only the control plane writes them, each change with a higher
  * revision: a record of its row's revision that differs, one of a higher revision, and a key without a row were altered in Redis.
- * They are removed and written anew. A lower revision is a write that is on its way.
+ * They are removed and rewritten. A lower revision is a write that is on its way.
  */
 @Injectable()
 export class LiveRecordAudit {

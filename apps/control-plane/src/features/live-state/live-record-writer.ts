@@ -75,7 +75,7 @@ export class LiveRecordWriter {
     }
   }
 
-  /** Opens a balance that was altered in Redis anew, as the ledger has it. Usage that Redis had debited and PostgreSQL has not booked is drift then. */
+  /** Rewrites a balance that was altered in Redis, as the ledger has it. Usage that Redis had debited and PostgreSQL has not booked is drift then. */
   async openAnew(subscriptionId: number): Promise<void> {
     for (const row of await this.rows.subscriptions([subscriptionId])) {
       await this.records.discardBalance({ accountId: row.userId, modelId: row.modelId });

@@ -55,7 +55,7 @@ test('refunded tokens do not come back when Redis loses the end of its file', as
   expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
-test('nor when the account had closed, reopened and closed it again, and bought anew, within what is lost', async () => {
+test('nor when the account had closed, reopened and closed it again, and bought again, within what is lost', async () => {
   const [account, model] = [await ledger.account('100'), await ledger.model('1')];
   await post('/models/subscribe', account, { model_id: model.id, tokens: 1_000_000 });
   const end = endOfFile();

@@ -14,7 +14,7 @@ const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
 const PROBE_TIME_MS = 10_000;
 
-/** Raises `upstream_failing` while any worker leaves an upstream alone, also when other routes hide it from callers; closes it when it answers again, is configured anew, or has not failed since. */
+/** Raises `upstream_failing` while any worker leaves an upstream alone, also when other routes hide it from callers; closes it when it answers again, is reconfigured, or has not failed since. */
 @Injectable()
 export class UpstreamWatch extends Watch {
   constructor(

@@ -108,7 +108,7 @@ describe('S54: what Redis counts beside a balance', () => {
   });
 
   describe('what requests hold', () => {
-    test('is counted anew when it was lowered, with a critical alert', async () => {
+    test('is recounted when it was lowered, with a critical alert', async () => {
       await running(6_000);
       await redis.hset(record, { held: '0', conc: '0' });
       await reconciler.recount([subscription]);
@@ -116,7 +116,7 @@ describe('S54: what Redis counts beside a balance', () => {
       expect(await drift()).toEqual(raised('Redis had 0 tokens held'));
     });
 
-    test('is counted anew by the reconciliation where nothing was used', async () => {
+    test('is recounted by the reconciliation where nothing was used', async () => {
       await running(6_000);
       await redis.hset(record, { held: '1' });
       await reconciler.runAlone({ pauseMs: 10 });
@@ -133,7 +133,7 @@ describe('S54: what Redis counts beside a balance', () => {
     });
   });
 
-  test('a balance that cannot be read is opened anew, and keeps no other from being compared', async () => {
+  test('a balance that cannot be read is rewritten, and keeps no other from being compared', async () => {
     const other = { ...subscription, record };
     await running(6_000);
     [account, model] = [await ledger.account('1000'), await ledger.model('1')];

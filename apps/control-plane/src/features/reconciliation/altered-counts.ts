@@ -79,7 +79,7 @@ export class AlteredCounts {
   }
 
   private async openAnew({ id, ...ref }: Subscription): Promise<void> {
-    const message = `Subscription ${id}: its balance in Redis could not be read; it is opened anew as the ledger has it`;
+    const message = `Subscription ${id}: its balance in Redis could not be read; it is rewritten as the ledger has it`;
     await this.report(this.dataSource.manager, id, message);
     await this.writer.openAnew(id);
     await this.counts.recountHolds([ref]);
@@ -98,7 +98,7 @@ export class AlteredCounts {
     const ids: number[] = [];
     for (const { accountId, modelId, before, held } of await found) {
       for (const id of await idsOf(this.dataSource, { accountId, modelId })) {
-        const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held}; it has been counted anew`;
+        const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held}; it has been recounted`;
         await this.report(this.dataSource.manager, id, message);
         ids.push(id);
       }

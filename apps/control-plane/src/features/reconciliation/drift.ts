@@ -13,7 +13,7 @@ export interface Drift {
 
 /**
  * What Redis must have held at the mark, less what it held. From the position of the ledger: less the credits it had not applied yet,
- * plus the events written after the mark; the shard's outbox began anew with its epoch, so those of an earlier one are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
+ * plus the events written after the mark; the shard's outbox began empty with its epoch, so those of an earlier one are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
  * position, and in Redis once its credit is applied; repairs are in Redis alone.
  */
 const DRIFT = `

@@ -88,7 +88,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     });
   }
 
-  /** Counts anew what these hold, and all that share their shards. */
+  /** Recounts what these hold, and all that share their shards. */
   async recount(used: readonly Subscription[] | 'all'): Promise<void> {
     for (const id of await this.altered.recount(used)) this.repaired.add(id);
   }

@@ -76,7 +76,7 @@ test('S54: tokens minted by HINCRBY are gone seconds after their first use, with
   expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
-test('S54: what requests hold is counted anew after the next use, with a critical alert', async () => {
+test('S54: what requests hold is recounted after the next use, with a critical alert', async () => {
   const record = keysOf(plane, account.id, parts.model.id);
   await redis.hset(record, { held: '-50000000', conc: '-3' });
   await use(10);
@@ -111,7 +111,7 @@ test.each([
   { what: 'freed of its limits', change: { rpm: '0', models: '*', ips: '' } },
   { what: 'moved to another account', change: { acct: '999' } },
 ])(
-  'S54: a key record that was $what in Redis is written anew once it is used',
+  'S54: a key record that was $what in Redis is rewritten once it is used',
   async ({ change }) => {
     await plane.call('PUT', `/keys/${apiKey.id}`, {
       token: account.token,

@@ -57,7 +57,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('S51: a snapshot altered in Redis, its checksum computed anew, is written over and reported', async () => {
+test('S51: a snapshot altered in Redis, its checksum recomputed, is written over and reported', async () => {
   const before = await inRedis();
   const document = structuredClone(before.snapshot.document);
   for (const upstream of document.upstreams) upstream.base_url = 'https://evil.example/v1';

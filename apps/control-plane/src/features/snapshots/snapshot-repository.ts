@@ -39,7 +39,7 @@ export interface FleetSettings {
   changeSeq: number;
   publishedSeq: number;
   installation: string;
-  /** How often the row of versions began anew. */
+  /** How often the versions started a new row, as after a restore. */
   lineage: number;
 }
 

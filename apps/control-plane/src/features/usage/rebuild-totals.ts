@@ -4,7 +4,7 @@ import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 
 /**
- * Computes the totals over all accounts anew from the roll-ups, in one transaction: usage waits to be booked meanwhile, statistics show the old totals.
+ * Recomputes the totals over all accounts from the roll-ups, in one transaction: usage waits to be booked meanwhile, statistics show the old totals.
  * Answers how many rows they have now.
  */
 export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; days: number }> {

@@ -84,7 +84,7 @@ describe('the page', () => {
     expect(policy).not.toMatch(/unsafe|data:|https?:|\*/);
   });
 
-  test('is asked for anew each time, and costs nothing when it has not changed', async () => {
+  test('is asked for again each time, and costs nothing when it has not changed', async () => {
     const first = await ask('/');
     expect(first.headers['cache-control']).toBe('no-cache');
     const again = await ask('/', {
@@ -119,7 +119,7 @@ describe('the page', () => {
 });
 
 describe('the files', () => {
-  test('of hashed names are kept for a year, others are asked for anew', async () => {
+  test('of hashed names are kept for a year, others are asked for again', async () => {
     expect((await ask('/assets/index-abc.js')).headers['cache-control']).toBe(
       'public, max-age=31536000, immutable',
     );

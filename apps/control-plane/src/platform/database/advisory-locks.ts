@@ -1,5 +1,5 @@
 /**
- * Advisory locks of PostgreSQL, the same in every replica and every release: a release that numbered one anew would not wait for the one before.
+ * Advisory locks of PostgreSQL, the same in every replica and every release: a release that renumbered one would not wait for the one before.
  * A lock of one number and a lock of two never meet.
  */
 export const ADVISORY_LOCKS = {

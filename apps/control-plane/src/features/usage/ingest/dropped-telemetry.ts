@@ -6,7 +6,7 @@ const EVERY_MS = 60_000;
 const NAMES_MAX = 100;
 const NAME_CHARS_MAX = 64;
 
-/** Counts telemetry that was dropped from events whose charge was booked all the same, and logs the counts at most once a minute. */
+/** Counts telemetry that was dropped from events whose charge was still booked, and logs the counts at most once a minute. */
 @Injectable()
 export class DroppedTelemetry {
   private readonly logger = new Logger('usage-telemetry');

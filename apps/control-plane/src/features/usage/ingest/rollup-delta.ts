@@ -21,7 +21,7 @@ export interface RollupDelta {
 
 /**
  * Sums a batch into one delta per roll-up row, in key order so that parallel workers lock rows in one order.
- * Events are order-free: a correction carries the whole final, so it takes back exactly what its reap booked and books the request anew.
+ * Events are order-free: a correction carries the whole final, so it takes back exactly what its reap booked and books the request again.
  */
 export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: number): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();

@@ -74,7 +74,7 @@ async function copyIn(
     throw new Error(`${name}: ${target.rowCount} rows were loaded, the backup has ${rows}.`);
 }
 
-/** Their places are numbers of transactions, which are another server's: clients of the stream begin anew. */
+/** Their places are numbers of transactions, which are another server's: clients of the stream restart. */
 async function forgetEvents(session: pg.ClientBase): Promise<void> {
   if (!(await has(session, 'stream_horizon'))) return;
   await session.query('DELETE FROM stream_events');
