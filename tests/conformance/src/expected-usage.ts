@@ -24,7 +24,20 @@ export function normalUsage(protocol: 'chat' | 'messages', usage: Loose): Normal
   return protocol === 'messages' ? ofMessages(usage) : ofChat(usage);
 }
 
+/** Compactions and advisors are billed beside the figures at the top. */
 function ofMessages(usage: Loose): NormalUsage | null {
+  const further = (usage.iterations ?? []).filter(({ type }: Loose) => type !== 'message');
+  return [usage, ...further].map(ofRound).reduce((sum, round) => sum && round && added(sum, round));
+}
+
+function added(one: NormalUsage, other: NormalUsage): NormalUsage {
+  const names = Object.keys(one) as (keyof NormalUsage)[];
+  return Object.fromEntries(
+    names.map((name) => [name, one[name] + other[name]]),
+  ) as unknown as NormalUsage;
+}
+
+function ofRound(usage: Loose): NormalUsage | null {
   if (usage.input_tokens === undefined && usage.output_tokens === undefined) return null;
   const output = usage.output_tokens ?? 0;
   const writes = usage.cache_creation ?? {};

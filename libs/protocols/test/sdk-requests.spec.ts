@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { ResponseCreateParamsNonStreaming } from 'openai/resources/responses/responses';
-import { toMessagesRequest } from '../../../libs/protocols/src/chat-to-messages/request.ts';
-import { InvalidRequest } from '../../../libs/protocols/src/exchange.ts';
-import { toChatRequest } from '../../../libs/protocols/src/messages-to-chat/request.ts';
-import { chatBodyOf } from '../../../libs/protocols/src/responses/request.ts';
-import { OMISSIONS, type Omission } from '../../../libs/protocols/src/translation/omissions.ts';
+import { toMessagesRequest } from '../src/chat-to-messages/request.ts';
+import { InvalidRequest } from '../src/exchange.ts';
+import { toChatRequest } from '../src/messages-to-chat/request.ts';
+import { chatBodyOf } from '../src/responses/request.ts';
+import { OMISSIONS, type Omission } from '../src/translation/omissions.ts';
 
 /** Every field of an SDK's own type: one that a later version of the SDK adds is missing here, and the types no longer fit. */
 type Every<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
