@@ -170,6 +170,17 @@ describe('messages usage in normal form', () => {
     ).toBeNull();
   });
 
+  test('the rounds of the answer itself, by whichever model, are in the figures at the top and not charged again', () => {
+    const figures = { input_tokens: 10, output_tokens: 5 };
+    for (const round of [{ type: 'message' }, { type: 'fallback_message', model: 'm' }, {}])
+      expect(
+        readMessagesUsage({ ...figures, iterations: [{ ...figures, ...round }] }),
+      ).toEqual(usage(10, 0, 0, 5, 0));
+    expect(
+      readMessagesUsage({ ...figures, iterations: [{ ...figures, type: 'advisor_message' }] }),
+    ).toEqual(usage(20, 0, 0, 10, 0));
+  });
+
   test("behaviour 11: a stream's usage is message_start overridden by every non-null field of message_delta, also when input grew", () => {
     const start = {
       input_tokens: 2,

@@ -3,6 +3,9 @@ import { isRecord, record, records } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import { tokenCount, UNREADABLE } from '../token-count.ts';
 
+/** Rounds of the answer itself; the second is that of a model that took over, in place of the first. */
+const OF_ANSWER: ReadonlySet<string> = new Set(['message', 'fallback_message']);
+
 /**
  * Usage of a messages answer in normal form; `input_tokens` excludes both cache counts. Null when there is none or a figure cannot be true.
  * The figures at the top leave out compactions and advisors, which are billed too: https://platform.claude.com/docs/en/build-with-claude/compaction
@@ -10,7 +13,7 @@ import { tokenCount, UNREADABLE } from '../token-count.ts';
 export function readMessagesUsage(value: unknown): TokenUsage | null {
   const main = readFigures(value);
   const further = records(record(value)['iterations'])
-    .filter(({ type }) => type !== 'message')
+    .filter(({ type }) => typeof type === 'string' && !OF_ANSWER.has(type))
     .map(readFigures);
   return further.reduce((sum, part) => (sum && part ? added(sum, part) : null), main);
 }
