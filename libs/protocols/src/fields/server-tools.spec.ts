@@ -75,6 +75,8 @@ describe('a tool of the provider that no type names is found', () => {
     ],
     ['by a field', { search_parameters: { mode: 'on' } }, 'search_parameters'],
     ['by a field that is switched on', { enable_search: true }, 'enable_search'],
+    ['by one that is switched on as a text', { enable_search: 'True' }, 'enable_search'],
+    ['by one that is switched on as a number', { enable_search: 1 }, 'enable_search'],
     ['by the data it reads', { data_sources: [{ type: 'azure_search' }] }, 'data_sources'],
   ])('%s', (_, body, param) =>
     expect(serverTools({ ...body }).map((tool) => tool.param)).toEqual([param]),
@@ -84,5 +86,7 @@ describe('a tool of the provider that no type names is found', () => {
     ['a function without a type', { tools: [{ function: { name: 'f' } }] }],
     ['a tool of the messages protocol', { tools: [{ name: 'f', input_schema: {} }] }],
     ['a field that is switched off', { enable_search: false, plugins: [] }],
+    ['one that is switched off in other words', { enable_search: ' OFF ', connectors: 0 }],
+    ['one that is null', { enable_search: null, mcp_servers: '' }],
   ])('and none where there is none: %s', (_, body) => expect(serverTools({ ...body })).toEqual([]));
 });

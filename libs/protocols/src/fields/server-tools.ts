@@ -1,4 +1,4 @@
-import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
+import { isRecord, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { declaredTools } from './declared-tools.ts';
 import { CLIENT_TOOL_TYPES, SERVER_TOOL_FIELDS, SERVER_TOOL_USES_MAX } from './field-tables.ts';
@@ -35,8 +35,24 @@ export function serverTools(body: JsonRecord): ServerTool[] {
   ];
 }
 
+/** What servers that read a switch from a text or a number take for off. */
+const OFF: readonly unknown[] = [
+  '',
+  '0',
+  'f',
+  'false',
+  'n',
+  'no',
+  'off',
+  0,
+  false,
+  null,
+  undefined,
+];
+
 function isAsked(value: unknown): boolean {
-  return isRecord(value) || list(value).length > 0 || value === true;
+  if (Array.isArray(value)) return value.length > 0;
+  return !OFF.includes(typeof value === 'string' ? value.trim().toLowerCase() : value);
 }
 
 /** Tools of Google, folded; a gateway reads them beside whatever else a tool says: https://ai.google.dev/api/caching#Tool */

@@ -173,9 +173,9 @@ describe('messages usage in normal form', () => {
   test('the rounds of the answer itself, by whichever model, are in the figures at the top and not charged again', () => {
     const figures = { input_tokens: 10, output_tokens: 5 };
     for (const round of [{ type: 'message' }, { type: 'fallback_message', model: 'm' }, {}])
-      expect(
-        readMessagesUsage({ ...figures, iterations: [{ ...figures, ...round }] }),
-      ).toEqual(usage(10, 0, 0, 5, 0));
+      expect(readMessagesUsage({ ...figures, iterations: [{ ...figures, ...round }] })).toEqual(
+        usage(10, 0, 0, 5, 0),
+      );
     expect(
       readMessagesUsage({ ...figures, iterations: [{ ...figures, type: 'advisor_message' }] }),
     ).toEqual(usage(20, 0, 0, 10, 0));
