@@ -34,20 +34,21 @@ export const paths = {
   adminBooks: () => '/admin/books',
 } as const;
 
-/** The page of what an alert or an entry of the activity log is about; that of its account where it has none of its own. */
+/** The page of what an alert or an entry of the activity log is about; that of its account where it has none of its own. None where it is deleted. */
 export function pathOfRecord({
   kind,
   id,
   name,
   userId,
+  isGone,
 }: {
   kind: string;
   id: string | null | undefined;
   name: string | null;
   userId: number | null;
+  isGone: boolean;
 }): string | undefined {
-  // What is gone has no page either.
-  if (name === null) return undefined;
+  if (name === null || isGone) return undefined;
   switch (kind) {
     case 'model':
       return paths.adminModel(Number(id));

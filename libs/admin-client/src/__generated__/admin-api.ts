@@ -1734,10 +1734,12 @@ export interface components {
             action: string;
             target_kind: string;
             target_id: string | null;
-            /** @description As it is now; null where it has none or is gone */
+            /** @description As it is now; null where it has none */
             target_name: string | null;
             /** @description The account that the target belongs to */
             target_user_id: number | null;
+            /** @description It, or its account, is deleted */
+            target_is_gone: boolean;
             /** @description Secrets are masked */
             before: unknown;
             after: unknown;
@@ -1756,6 +1758,8 @@ export interface components {
             subject_name: string | null;
             /** @description The account that the subject belongs to */
             subject_user_id: number | null;
+            /** @description It, or its account, is deleted */
+            subject_is_gone: boolean;
             message: string;
             detail: {
                 [key: string]: unknown;

@@ -115,8 +115,9 @@ function ActivityTable({
 function Target({ of: entry }: { of: ActivityEntry }) {
   const { admin } = useWords();
   const { target_kind: kind, target_id: id, target_name: name, target_user_id: userId } = entry;
+  const isGone = entry.target_is_gone;
   const kinds: Readonly<Record<string, string>> = admin.activity.kinds;
-  const to = pathOfRecord({ kind, id, name, userId });
+  const to = pathOfRecord({ kind, id, name, userId, isGone });
   const shown = <span className="foreign">{name ?? id}</span>;
   return (
     <span title={id === null ? kind : `${kind} ${id}`}>

@@ -84,12 +84,12 @@ export function Page() {
 
 /** What an alert is about, by its name where it has one, with a way there where it has a page. */
 function AlertSubject({
-  of: { subject, subject_name: name, subject_user_id: userId },
+  of: { subject, subject_name: name, subject_user_id: userId, subject_is_gone: isGone },
 }: {
   of: Alert;
 }) {
   const [kind = '', id] = subject.split(':');
-  const to = pathOfRecord({ kind, id, name, userId });
+  const to = pathOfRecord({ kind, id, name, userId, isGone });
   return (
     <span className="foreign text-tiny text-text-3" title={subject}>
       {to === undefined ? (name ?? <code>{subject}</code>) : <TextLink to={to}>{name}</TextLink>}

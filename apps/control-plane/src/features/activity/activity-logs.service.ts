@@ -32,8 +32,9 @@ export const activityLogResponseSchema = z
     action: z.string().describe('`<kind>.<verb>`, e.g. `key.disable`'),
     target_kind: z.string(),
     target_id: z.string().nullable(),
-    target_name: z.string().nullable().describe('As it is now; null where it has none or is gone'),
+    target_name: z.string().nullable().describe('As it is now; null where it has none'),
     target_user_id: idField.nullable().describe('The account that the target belongs to'),
+    target_is_gone: z.boolean().describe('It, or its account, is deleted'),
     before: z.unknown().describe('Secrets are masked'),
     after: z.unknown(),
     address: z.string().nullable(),
@@ -86,7 +87,7 @@ const targetOf = ({ targetKind, targetId }: ActivityLogEntry): RecordRef => ({
 
 function toActivityLogResponse(
   row: ActivityLogEntry,
-  { name, userId }: RecordName,
+  { name, userId, isGone }: RecordName,
 ): ActivityLogResponse {
   return {
     id: row.id,
@@ -98,6 +99,7 @@ function toActivityLogResponse(
     target_id: row.targetId,
     target_name: name,
     target_user_id: userId,
+    target_is_gone: isGone,
     before: row.before,
     after: row.after,
     address: row.address,

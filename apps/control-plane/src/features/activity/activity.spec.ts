@@ -83,6 +83,29 @@ test('names what was acted on as it is called now, and whose it is', async () =>
   expect(await named('route', routeId)).toEqual([[null, null]]);
 });
 
+test('says of what is deleted that it is gone, so that nothing leads to a page that is not there', async () => {
+  const { id: userId, token } = await plane.createUser('soon-gone');
+  const key = await plane.call('POST', '/keys', { token, body: { name: 'of-the-gone' } });
+  const targets: [string, number][] = [
+    ['user', userId],
+    ['key', key.body.id],
+  ];
+  const seen = () =>
+    Promise.all(
+      targets.map(async ([kind, id]) => {
+        const { body } = await logs(`?target_kind=${kind}&target_id=${id}&page_size=1`);
+        const [{ target_name: name, target_is_gone: isGone }] = body.data;
+        return [name, isGone];
+      }),
+    );
+  expect((await seen())[1]).toEqual(['of-the-gone', false]);
+  await plane.call('DELETE', `/users/${userId}`, { token: plane.adminToken });
+  expect(await seen()).toEqual([
+    ['soon-gone', true],
+    ['of-the-gone', true],
+  ]);
+});
+
 test('a change that is rolled back leaves no trace', async () => {
   const attempt = transactions.run(async (tx) => {
     activity.record(tx, SYSTEM, { action: 'test.undone', target: { kind: 'test', id: null } });

@@ -28,6 +28,7 @@ export const alertResponseSchema = z
         'Name of the subject, for a subscription of its account and model; null without one',
       ),
     subject_user_id: idField.nullable().describe('The account that the subject belongs to'),
+    subject_is_gone: z.boolean().describe('It, or its account, is deleted'),
     message: z.string(),
     detail: z.record(z.string(), z.unknown()),
     status: z.enum(['open', 'resolved']),

@@ -141,7 +141,7 @@ function subjectOf(subject: string): RecordRef {
   return { kind, id };
 }
 
-function toAlertResponse(row: Alert, { name, userId }: RecordName): AlertResponse {
+function toAlertResponse(row: Alert, { name, userId, isGone }: RecordName): AlertResponse {
   return {
     id: row.id,
     rule: row.rule,
@@ -149,6 +149,7 @@ function toAlertResponse(row: Alert, { name, userId }: RecordName): AlertRespons
     subject: row.subject,
     subject_name: name,
     subject_user_id: userId,
+    subject_is_gone: isGone,
     message: row.message,
     detail: row.detail,
     status: row.resolvedAt === null ? 'open' : 'resolved',

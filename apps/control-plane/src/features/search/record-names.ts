@@ -22,25 +22,29 @@ export const FIND_BY_NAME = Object.values(FIND)
   )
   .join(' UNION ALL ');
 
-/** Of each kind of record: its ids in `$1`, its name, and the account it belongs to. What is deleted keeps its name as long as its row. */
+/** Of each kind of record: its ids in `$1`, its name, the account it belongs to, and whether it is deleted, or else its account. What is deleted keeps its name as long as its row. */
 const SELECT: Readonly<Record<string, string>> = {
-  user: 'SELECT id, username AS name, id AS user_id FROM users WHERE id = ANY($1)',
-  model: 'SELECT id, name, NULL AS user_id FROM models WHERE id = ANY($1)',
-  upstream: 'SELECT id, name, NULL AS user_id FROM upstreams WHERE id = ANY($1)',
-  node: 'SELECT id, name, NULL AS user_id FROM proxy_nodes WHERE id = ANY($1)',
-  key: 'SELECT id, name, user_id FROM api_keys WHERE id = ANY($1)',
-  access_token: 'SELECT id, name, user_id FROM access_tokens WHERE id = ANY($1)',
+  user: 'SELECT id, username AS name, id AS user_id, deleted_at IS NOT NULL AS is_gone FROM users WHERE id = ANY($1)',
+  model:
+    'SELECT id, name, NULL AS user_id, deleted_at IS NOT NULL AS is_gone FROM models WHERE id = ANY($1)',
+  upstream:
+    'SELECT id, name, NULL AS user_id, deleted_at IS NOT NULL AS is_gone FROM upstreams WHERE id = ANY($1)',
+  node: 'SELECT id, name, NULL AS user_id, deleted_at IS NOT NULL AS is_gone FROM proxy_nodes WHERE id = ANY($1)',
+  key: "SELECT id, name, user_id, status = 'deleted' AS is_gone FROM api_keys WHERE id = ANY($1)",
+  access_token:
+    'SELECT t.id, t.name, t.user_id, u.deleted_at IS NOT NULL AS is_gone FROM access_tokens t JOIN users u ON u.id = t.user_id WHERE t.id = ANY($1)',
   subscription: `
-    SELECT s.id, u.username || ' · ' || m.name AS name, s.user_id
+    SELECT s.id, u.username || ' · ' || m.name AS name, s.user_id, u.deleted_at IS NOT NULL AS is_gone
     FROM subscriptions s JOIN users u ON u.id = s.user_id JOIN models m ON m.id = s.model_id WHERE s.id = ANY($1)`,
   route: `
-    SELECT r.id, m.name || ' → ' || u.name AS name, NULL AS user_id
+    SELECT r.id, m.name || ' → ' || u.name AS name, NULL AS user_id, false AS is_gone
     FROM routes r JOIN models m ON m.id = r.model_id JOIN upstreams u ON u.id = r.upstream_id WHERE r.id = ANY($1)`,
 };
 const namedRow = z.object({
   id: z.coerce.string(),
   name: z.string(),
   user_id: z.number().nullable(),
+  is_gone: z.boolean(),
 });
 
 export interface RecordRef {
@@ -51,9 +55,10 @@ export interface RecordRef {
 export interface RecordName {
   name: string | null;
   userId: number | null;
+  isGone: boolean;
 }
 
-const UNNAMED: RecordName = { name: null, userId: null };
+const UNNAMED: RecordName = { name: null, userId: null, isGone: false };
 
 /** Names of the records that rows of a list are about: one statement for each kind among them. Kinds without names, and what is gone, are null. */
 export async function nameRecords(
@@ -66,8 +71,8 @@ export async function nameRecords(
     [...byKind].map(async ([kind, ofKind]) => {
       const ids = [...new Set(ofKind.map(({ id }) => Number(id)))];
       const rows: unknown[] = await dataSource.query(SELECT[kind] ?? '', [ids]);
-      for (const { id, name, user_id: userId } of rows.map((row) => namedRow.parse(row)))
-        found.set(`${kind}:${id}`, { name, userId });
+      for (const { id, name, ...row } of rows.map((raw) => namedRow.parse(raw)))
+        found.set(`${kind}:${id}`, { name, userId: row.user_id, isGone: row.is_gone });
     }),
   );
   return ({ kind, id }) => found.get(`${kind}:${id}`) ?? UNNAMED;
