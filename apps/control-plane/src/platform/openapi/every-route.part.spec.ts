@@ -41,6 +41,8 @@ async function accounts(): Promise<void> {
   );
   const made = await go('POST /users', { username: 'made' });
   await goAll(`POST /users/${made.id}/reset-password`, `DELETE /users/${made.id}`);
+  await go(`GET /users/${made.id}/erasure`);
+  await go(`POST /users/${made.id}/erase`, { username: 'made' });
   await go(`PUT /users/${user.id}`, { role: 'admin' });
   const token = await plane.login('walker', PASSWORD);
   await go('GET /auth/me', undefined, token);
