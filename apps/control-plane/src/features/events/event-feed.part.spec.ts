@@ -65,6 +65,25 @@ async function followWith(feed: EventFeed, store: EventStore) {
   return { subjects, isFollowing, leave };
 }
 
+test('events are read in the order of their numbers, page by page, also where a number gets one more digit', async () => {
+  const { app, dataSource } = events.plane;
+  // Numbers below those of any transaction of this database, and an account that no other test has.
+  const userId = 2_000_000_000;
+  await dataSource.query(
+    `INSERT INTO stream_events (xid, id, user_id, kind, data) OVERRIDING SYSTEM VALUE
+     SELECT xid::xid8, id, $1, 'wallet', '{"micros":"1"}' FROM unnest($2::text[], $3::bigint[]) AS given (xid, id)`,
+    [userId, ['10', '9', '10'], ['10', '1', '9']],
+  );
+  const read: string[] = [];
+  let at = { xid: 0n, id: 0n };
+  for (let page = 0; page < 4; page += 1)
+    for (const { xid, id } of await app.get(EventStore).after(at, { limit: 1, userId })) {
+      at = { xid, id };
+      read.push(`${xid}.${id}`);
+    }
+  expect(read).toEqual(['9.1', '10.9', '10.10']);
+});
+
 test('a reader that comes while the last other leaves loses no event', async () => {
   const { app } = events.plane;
   const [feed, store] = [app.get(EventFeed), app.get(EventStore)];

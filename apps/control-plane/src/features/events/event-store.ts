@@ -41,9 +41,10 @@ export class EventStore {
     { limit, userId }: { limit: number; userId?: number | undefined },
   ): Promise<StoredEvent[]> {
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT xid::text AS xid, id::text AS id, user_id, kind, data FROM stream_events
-       WHERE (xid, id) > ($1::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot()) AND ($4::int IS NULL OR user_id = $4)
-       ORDER BY xid, id LIMIT $3`,
+      // The table is named in the order: a name alone is the column of the answer, which is text, and '10' comes before '9'.
+      `SELECT e.xid::text AS xid, e.id::text AS id, e.user_id, e.kind, e.data FROM stream_events e
+       WHERE (e.xid, e.id) > ($1::xid8, $2) AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND ($4::int IS NULL OR e.user_id = $4)
+       ORDER BY e.xid, e.id LIMIT $3`,
       [xid.toString(), id.toString(), limit, userId ?? null],
     );
     return rows.map((row) => eventRow.parse(row));
