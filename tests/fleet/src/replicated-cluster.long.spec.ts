@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { openRedis, redisReady, shardOf } from '@tollgate/keyspace';
 import { syncOutcomes, until } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
@@ -12,6 +12,8 @@ const PROMOTION_MS = 60_000;
 
 let tollgate: Tollgate;
 let scene: Scene;
+/** Primaries that owned the customer's shard when they died. */
+const own: string[] = [];
 beforeAll(async () => {
   tollgate = await startTollgate({
     nodes: 2,
@@ -26,21 +28,36 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 30_000);
 
-/** Of each server that answers, in the order of its name. */
-async function roles(): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
+/** What each server that answers says, by its name. */
+async function askAll(command: string, ...args: string[]): Promise<Record<string, string>> {
+  const answers: Record<string, string> = {};
   for (const { spec, isRunning } of tollgate.services.redisServers) {
     if (!isRunning) continue;
     const url = `redis://:${new URL(tollgate.redisUrl.replace(/,.*/, '')).password}@127.0.0.1:${tollgate.services.ports.get(spec.name)}`;
     const redis = openRedis(url, { role: 'plain', name: 'spec', onError: () => undefined });
     try {
       await redisReady(redis, 5_000);
-      found[spec.name] = String(await redis.call('ROLE')).split(',')[0] ?? '';
+      answers[spec.name] = String(
+        await redis.call(command, ...args).catch((error: unknown) => error),
+      );
     } finally {
       redis.disconnect();
     }
   }
-  return found;
+  return answers;
+}
+
+async function roleOf(server: string): Promise<string | undefined> {
+  return (await askAll('ROLE'))[server]?.split(',')[0];
+}
+
+/** The server that owns the customer's shard: every other one refers to it. */
+async function ownPrimary(): Promise<string> {
+  const shard = shardOf(scene.customer.id, tollgate.shards);
+  const answers = await askAll('EXISTS', `{${shard}}:epoch`);
+  const owners = Object.keys(answers).filter((name) => answers[name] === '1');
+  expect(owners).toHaveLength(1);
+  return owners[0] ?? '';
 }
 
 test.each(PRIMARIES)(
@@ -49,11 +66,13 @@ test.each(PRIMARIES)(
     const replica = `redis-${PRIMARIES.indexOf(primary) + 4}`;
     const load = new SteadyLoad(tollgate.nodeUrls, scene, { clients: 4 });
     await until('a running load', () => load.count('completed') > 40);
+    const isOwn = (await ownPrimary()) === primary;
+    if (isOwn) own.push(primary);
     await tollgate.kill(primary);
     const killedAt = performance.now();
     await until(
       `${replica} to be primary`,
-      async () => (await roles())[replica] === 'master',
+      async () => (await roleOf(replica)) === 'master',
       PROMOTION_MS,
     );
     const promotedMs = performance.now() - killedAt;
@@ -63,14 +82,21 @@ test.each(PRIMARIES)(
     await tollgate.restart(primary);
     await until(
       `${primary} to be a replica`,
-      async () => (await roles())[primary] === 'slave',
+      async () => (await roleOf(primary)) === 'slave',
       PROMOTION_MS,
     );
     const records = await load.stop();
     console.log(
-      `${primary}: promoted after ${(promotedMs / 1_000).toFixed(1)} s; ${load.count('completed')} completed, ${load.count('refused')} refused`,
+      `${primary}${isOwn ? " (the customer's own)" : ''}: promoted after ${(promotedMs / 1_000).toFixed(1)} s; ${load.count('completed')} completed, ${load.count('refused')} refused`,
     );
     await closeBooks(tollgate, records, { wereKilled: true });
+    // Requests of the customer need its own primary and no other one.
+    expect(load.count('refused') > 0).toBe(isOwn);
+    if (isOwn) expect(await ownPrimary()).toBe(replica);
   },
   240_000,
 );
+
+test("one of the three was the primary of the customer's own shard", () => {
+  expect(own).toHaveLength(1);
+});
