@@ -3,24 +3,39 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, STATE_FOLDER } from '../checkout.ts';
+import { git } from '../release/git.ts';
 import { releaseChanges, ReleaseRefused, type FileChange } from '../release/changes.ts';
+import { writeProvenance } from '../release/write-provenance.ts';
 
-const USAGE = 'npm run release -- VERSION [--dry-run]';
+const USAGE =
+  'npm run release -- VERSION [--dry-run], or npm run release -- VERSION --provenance [--builder URI] FILE... [--dry-run]';
 const IMAGES = ['control-plane', 'proxy-node', 'demo-upstream'];
 
 /**
  * `npm run release -- 1.2.3 [--dry-run]`: one number for packages, images and chart; the changelog's unreleased part becomes that of the version.
- * Writes the files and a bill of materials; committing, tagging and pushing are left to a person.
+ * `npm run release -- 1.2.3 --provenance FILE...`: what the built files are from.
+ * The first writes the files and a bill of materials; committing, tagging and pushing are left to a person.
  */
 export async function release(args: readonly string[]): Promise<number> {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { 'dry-run': { type: 'boolean', default: false } },
+    options: {
+      'dry-run': { type: 'boolean', default: false },
+      provenance: { type: 'boolean', default: false },
+      builder: { type: 'string', default: 'urn:tollgate:builder:by-hand' },
+    },
   });
-  const [version, ...rest] = positionals;
-  if (version === undefined || rest.length > 0) throw new Error(USAGE);
+  const [version, ...files] = positionals;
+  if (version === undefined || values.provenance !== files.length > 0) throw new Error(USAGE);
   const isDryRun = values['dry-run'];
+  if (values.provenance)
+    await writeProvenance(files, { version, builder: values.builder, isDryRun });
+  else changeVersion(version, isDryRun);
+  return 0;
+}
+
+function changeVersion(version: string, isDryRun: boolean): void {
   if (!isDryRun && git('status', '--porcelain') !== '')
     throw new Error('The checkout has changes.\n  Fix: Commit or stash them first.');
   const changes = changesOf(version);
@@ -32,7 +47,6 @@ export async function release(args: readonly string[]): Promise<number> {
   console.log(`bill of materials: ${bill.components} components`);
   if (!isDryRun) console.log(`wrote ${writeBill(version, bill.text)}`);
   console.log(nextSteps(version, isDryRun));
-  return 0;
 }
 
 function changesOf(version: string): FileChange[] {
@@ -91,10 +105,7 @@ function nextSteps(version: string, isDryRun: boolean): string {
     `  git commit -am "Release ${version}" && git tag v${version}`,
     ...builds,
     '  helm package deploy/helm/tollgate',
-    '  attach the bill of materials to the release',
+    `  npm run release -- ${version} --provenance tollgate-${version}.tgz .tollgate/release/tollgate-${version}.cdx.json`,
+    '  attach the bill of materials and the provenance to the release',
   ].join('\n');
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 }
