@@ -36,7 +36,7 @@ export function serverTools(body: JsonRecord): ServerTool[] {
 }
 
 /** What servers that read a switch from a text or a number take for off. */
-const OFF: readonly unknown[] = [
+const OFF: ReadonlySet<unknown> = new Set([
   '',
   '0',
   'f',
@@ -48,11 +48,11 @@ const OFF: readonly unknown[] = [
   false,
   null,
   undefined,
-];
+]);
 
 function isAsked(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
-  return !OFF.includes(typeof value === 'string' ? value.trim().toLowerCase() : value);
+  return !OFF.has(typeof value === 'string' ? value.trim().toLowerCase() : value);
 }
 
 /** Tools of Google, folded; a gateway reads them beside whatever else a tool says: https://ai.google.dev/api/caching#Tool */
