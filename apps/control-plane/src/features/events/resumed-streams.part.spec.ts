@@ -14,7 +14,6 @@ import {
 import type { EventReader } from '../../testing/event-stream-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { isAfter, parsePosition } from './event-position.ts';
 import { EventStore } from './event-store.ts';
 
 let events: EventsUnderTest;
@@ -76,13 +75,7 @@ test('a stream loses no event whose transaction begins first and commits last', 
   await reader.next(isFor(rid));
 });
 
-function byPosition(one: string, other: string): number {
-  const [a, b] = [parsePosition(one), parsePosition(other)];
-  if (!a || !b) throw new Error(`no position: ${one}, ${other}`);
-  return isAfter(a, b) ? 1 : -1;
-}
-
-test('every one of many readers gets every event once, in the order of their ids', async () => {
+test('every one of many readers gets every event, in order', async () => {
   const parts = await events.subscribed();
   const early = await events.read(parts.account.token);
   const { id } = await early.next(isReady);
@@ -100,10 +93,12 @@ test('every one of many readers gets every event once, in the order of their ids
   rids.push(await events.book(parts, 1));
   for (const reader of all) {
     await reader.next(isFor(rids.at(-1) ?? ''));
-    const requests = reader.events.filter(({ event }) => event === 'requests');
-    const positions = requests.map(({ id: each }) => each);
-    expect(positions).toEqual(positions.toSorted(byPosition));
-    expect(requests.map(({ data }) => data.newest[0].rid).toSorted()).toEqual(rids.toSorted());
+    // With their ids, which say where an event out of place came from.
+    expect(
+      reader.events
+        .filter(({ event }) => event === 'requests')
+        .map(({ id: position, data }) => ({ position, rid: data.newest[0].rid })),
+    ).toEqual(rids.map((rid) => ({ position: expect.any(String), rid })));
   }
 });
 

@@ -36,11 +36,9 @@ async function accounts(): Promise<void> {
     `POST /users/${turnedAway}/reject`,
     `GET /users/${turnedAway}`,
     `DELETE /users/${turnedAway}`,
-    `GET /users/${turnedAway}/erasure`,
     `POST /users/${user.id}/freeze?drain=true`,
     `POST /users/${user.id}/unfreeze`,
   );
-  await go(`POST /users/${turnedAway}/erase`, { username: 'turned-away' });
   const made = await go('POST /users', { username: 'made' });
   await goAll(`POST /users/${made.id}/reset-password`, `DELETE /users/${made.id}`);
   await go(`GET /users/${made.id}/erasure`);
