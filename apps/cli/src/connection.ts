@@ -28,7 +28,7 @@ export function serverUrl({ url }: Shared): string {
     throw new UsageError(
       'Which server?\n  Fix: tollgate login --url https://gateway.example.com USERNAME, or set TOLLGATE_URL and TOLLGATE_TOKEN. npm start runs a server here.',
     );
-  if (!URL.canParse(found)) throw new UsageError(`${found} is no URL.`);
+  if (!URL.canParse(found)) throw new UsageError(`${found} is not a URL.`);
   return found;
 }
 

@@ -58,7 +58,7 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
       return sendWhole(exchange, 'application/json', errorText(dialect));
     case 'error-first':
       if (!request.stream) return sendWhole(exchange, 'application/json', errorText(dialect));
-      return begin(exchange, dialect, dialect.errorEvent('the model fell over'));
+      return begin(exchange, dialect, dialect.errorEvent('the model failed'));
     case 'garbage-first':
       if (!request.stream) return sendWhole(exchange, 'application/json', '{"id": "cut o');
       return begin(exchange, dialect, 'data: {"id": "cut o\n\n');
@@ -98,7 +98,7 @@ function die({ record, entry, response }: Exchange): void {
 }
 
 function errorText(dialect: Dialect): string {
-  return JSON.stringify(dialect.error(500, 'the model fell over'));
+  return JSON.stringify(dialect.error(500, 'the model failed'));
 }
 
 function sendWhole({ record, entry, response }: Exchange, type: string, body: string): void {
@@ -190,7 +190,7 @@ async function misbehave(exchange: Exchange, dialect: Dialect): Promise<boolean>
       return true;
     case 'error-mid':
       record.close(entry, 'aborted');
-      response.end(dialect.errorEvent('the model fell over'));
+      response.end(dialect.errorEvent('the model failed'));
       return true;
     case 'garbage':
       await write(exchange, 'data: {"id": "cut o\n\n');

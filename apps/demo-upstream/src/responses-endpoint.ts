@@ -104,7 +104,7 @@ function failed(
     events,
   }: { items: readonly Item[]; store: ResponseStore; queued: Item; events: EventLog },
 ): void {
-  const error = { code: 'server_error', message: 'the model fell over' };
+  const error = { code: 'server_error', message: 'the model failed' };
   store.keep({ response: { ...queued, status: 'failed', error }, input: items, events });
   events.end();
   record.close(entry, 'aborted');

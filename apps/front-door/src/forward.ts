@@ -105,7 +105,7 @@ class Passage implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#end.start();
-    if (this.#isGone) controller.abort(new Error('the client left'));
+    if (this.#isGone) controller.abort(new Error('the client disconnected'));
   }
 
   onResponseStart(
@@ -142,6 +142,6 @@ class Passage implements Dispatcher.DispatchHandler {
   #left(): void {
     if (this.#response.writableFinished) return;
     this.#isGone = true;
-    this.#controller?.abort(new Error('the client left'));
+    this.#controller?.abort(new Error('the client disconnected'));
   }
 }

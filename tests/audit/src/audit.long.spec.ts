@@ -234,7 +234,7 @@ describe('the audit finds what is wrong', () => {
       { env: { DATABASE_URL: tollgate.databaseUrl } },
     );
     expect(stdout).toMatch(
-      /^The totals are the sums of the roll-ups again: \d+ hourly and \d+ daily rows\.\n$/,
+      /^The totals were computed again from the roll-ups: \d+ hourly and \d+ daily rows\.\n$/,
     );
     expectSound(await auditBooks(tollgate, { drainMs: 0 }));
   });

@@ -212,7 +212,7 @@ function pathValue(name: string, word: string): string {
   if (name === 'id' && !/^\d{1,15}$/.test(word))
     throw new UsageError(`<${name}> must be a whole number.`);
   if (!/^[\w.:@-]{1,200}$/.test(word))
-    throw new UsageError(`<${name}> has characters that no id has.`);
+    throw new UsageError(`<${name}> has characters that an id cannot have.`);
   return word;
 }
 

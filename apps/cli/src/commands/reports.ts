@@ -35,7 +35,7 @@ async function stats(options: StatsOptions): Promise<void> {
   const answer = await answerOf(
     connect(options).GET('/admin-api/usage/statistics', { params: { query } }),
   );
-  if (typeof answer === 'string') throw new Error('The server sent no JSON');
+  if (typeof answer === 'string') throw new Error('The server sent an answer that is not JSON');
   const header = [
     'at',
     ...(by ? [by] : []),

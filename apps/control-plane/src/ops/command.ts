@@ -40,12 +40,13 @@ export function report(line: string): void {
 
 /** Exactly one argument; its absence or more of them are wrong usage. */
 export function onlyArgument({ args: [first, ...rest] }: Call, what: string): string {
-  if (first === undefined || rest.length > 0) throw new UsageError(`It takes ${what}.`);
+  if (first === undefined || rest.length > 0) throw new UsageError(`This command takes ${what}.`);
   return first;
 }
 
 export function noArguments({ args }: Call): void {
-  if (args.length > 0) throw new UsageError(`It takes no ${JSON.stringify(args[0])}.`);
+  if (args.length > 0)
+    throw new UsageError(`This command does not take ${JSON.stringify(args[0])}.`);
 }
 
 export function counted(count: number, what: string): string {

@@ -63,6 +63,6 @@ function databaseUrl(): string {
 
 function setting(name: string, schema: z.ZodType<string>): string {
   const parsed = schema.safeParse(process.env[name]);
-  if (!parsed.success) throw new Error(`${name} is not set, or is no address of its kind.`);
+  if (!parsed.success) throw new Error(`${name} is not set, or is not a valid address.`);
   return parsed.data;
 }

@@ -9,7 +9,7 @@ export const epochsCommand: Command = {
   says: 'lists the epoch of each shard in PostgreSQL and in Redis; refill has a control plane fill shards of Redis again from PostgreSQL, all unless named',
   run: ({ args: [verb, ...names], isDryRun }) => {
     if (verb !== undefined && verb !== 'refill')
-      throw new UsageError('It takes refill or nothing.');
+      throw new UsageError('This command takes refill or no argument.');
     return withDatabase((dataSource) =>
       withRedis(async (redis) => {
         const all = await readShards(dataSource);

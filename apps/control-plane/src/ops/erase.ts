@@ -12,7 +12,7 @@ export const eraseCommand: Command = {
   says: 'empties what names the person of a deleted account: its name, sessions, names of keys, notes in the ledger, its entries of the activity log',
   run: (call) => {
     const userId = id.safeParse(onlyArgument(call, 'the id of an account')).data;
-    if (userId === undefined) throw new UsageError('It takes the id of an account.');
+    if (userId === undefined) throw new UsageError('This command takes the id of an account.');
     return withDatabase(async (dataSource) => {
       const erased = await new Transactions(dataSource).run((tx) =>
         eraseAccount(tx, new ActivityService(dataSource), { userId, isDryRun: call.isDryRun }),

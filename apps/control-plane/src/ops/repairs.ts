@@ -36,16 +36,18 @@ export const resetPasswordCommand: Command = {
 };
 
 export const rebuildTotalsCommand: Command = {
-  says: 'recomputes the usage totals of all accounts from the roll-ups; booking waits meanwhile',
+  says: 'recomputes the usage totals of all accounts from the roll-ups; booking waits until this is done',
   run: (call) => {
     noArguments(call);
     if (call.isDryRun) {
-      say('It would recompute all usage totals; booking would wait meanwhile.');
+      say('It would recompute all usage totals. Booking would wait until that is done.');
       return Promise.resolve(EXIT.done);
     }
     return withDatabase(async (dataSource) => {
       const { hours, days } = await rebuildTotals(dataSource);
-      say(`The totals are the sums of the roll-ups again: ${hours} hourly and ${days} daily rows.`);
+      say(
+        `The totals were computed again from the roll-ups: ${hours} hourly and ${days} daily rows.`,
+      );
       return EXIT.done;
     });
   },

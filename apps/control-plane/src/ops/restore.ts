@@ -31,7 +31,9 @@ export const restoreCommand: Command = {
     if (target === 'empty') await load(folder, backup);
     await withDatabase(migrate);
     await raiseAlert(backup);
-    say(`The database is that of ${backup.taken_at}. Start the control planes, then run loss.`);
+    say(
+      `The database has the data of ${backup.taken_at}. Start the control planes, then run loss.`,
+    );
     return EXIT.done;
   },
 };
@@ -70,7 +72,7 @@ async function raiseAlert({ taken_at }: Backup): Promise<void> {
     await offlineAlerts(dataSource, { ALERT_WEBHOOK_URL }).raise(dataSource.manager, {
       rule: 'restore_open',
       subject: 'database',
-      message: `The database was restored from a backup of ${taken_at}; balances in Redis are not reconciled until tollgate-ops loss has read from them what was lost`,
+      message: `The database was restored from a backup of ${taken_at}; balances in Redis are not reconciled until tollgate-ops loss has run`,
     });
   });
 }

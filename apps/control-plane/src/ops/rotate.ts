@@ -18,7 +18,7 @@ export const rotateCommand: Command = {
       return withDatabase((dataSource) => rotateEncryptionKey(dataSource, isDryRun));
     if (what === 'node' && name !== undefined && rest.length === 0)
       return withDatabase((dataSource) => rotateNode(dataSource, { name, isDryRun }));
-    throw new UsageError('It takes encryption-key, or node and the name of one.');
+    throw new UsageError('This command takes encryption-key, or node and its name.');
   },
 };
 
@@ -52,6 +52,7 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
   say(`${counted(sealed, 'upstream key')} of ${count} sealed again.`);
   for (const { place } of unreadable)
     say(`The key of upstream ${place.upstreamId} opens with neither key.`);
-  if (unreadable.length === 0) say('Nothing at rest needs another key than ENCRYPTION_KEY.');
+  if (unreadable.length === 0)
+    say('ENCRYPTION_KEY opens all stored secrets; no other key is needed.');
   return unreadable.length === 0 ? EXIT.done : EXIT.unsound;
 }

@@ -35,6 +35,6 @@ async function verifyBackup(folder: string): Promise<number> {
   const damaged = await damagedFiles(folder, backup, (file) => report(`checked ${file}`));
   for (const file of damaged) say(`${file} is missing or damaged.`);
   if (damaged.length === 0)
-    say(`The backup of ${backup.taken_at} is whole: ${counted(backup.tables.length, 'table')}.`);
+    say(`The backup of ${backup.taken_at} is complete: ${counted(backup.tables.length, 'table')}.`);
   return damaged.length === 0 ? EXIT.done : EXIT.unsound;
 }

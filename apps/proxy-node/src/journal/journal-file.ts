@@ -60,7 +60,7 @@ export class JournalFile {
     for (let done = 0; done < bytes.length;) {
       const left = bytes.length - done;
       const written = this.#disk.writeSync(this.#descriptor, bytes, done, left, this.#bytes);
-      if (written === 0) throw new Error('the disk took no byte and reported no error');
+      if (written === 0) throw new Error('the disk wrote no byte and reported no error');
       done += written;
       this.#bytes += written;
       this.#isDirty = true;

@@ -59,7 +59,7 @@ export async function stopNode({
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   if (!(await drained)) {
-    log.warn({ in_flight: gate.inFlight }, 'requests outlasted the drain and are cut');
+    log.warn({ in_flight: gate.inFlight }, 'requests ran longer than the drain and are ended');
     pipeline.cut();
     await gate.drain(CUT_MS);
   }

@@ -119,8 +119,8 @@ export class JsonMeter implements AnswerMeter {
   #clientLeft(): void {
     const { hold, drain } = this.#context;
     if (!this.#flight || this.#drain.isOn) return;
-    if (this.#isRevoked || !this.#flight.isSent()) return this.#giveUp('the client left');
-    this.#drain.begin(drain.jsonMs, () => this.#giveUp('the client left'));
+    if (this.#isRevoked || !this.#flight.isSent()) return this.#giveUp('the client disconnected');
+    this.#drain.begin(drain.jsonMs, () => this.#giveUp('the client disconnected'));
     // From here on the answer is read only for its usage: a node that is killed meanwhile leaves the prompt in its journal.
     hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
   }

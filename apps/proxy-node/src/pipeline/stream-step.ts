@@ -201,7 +201,7 @@ function clientLeft(
 
 function leave(state: Fields): Actions {
   if (state.hasAnswer) return [end(state, 'client_closed', 'left')];
-  return [{ kind: 'abort_attempt', why: 'the client left' }];
+  return [{ kind: 'abort_attempt', why: 'the client disconnected' }];
 }
 
 function stop(state: Fields, reason: StopReason): Actions {

@@ -58,7 +58,10 @@ function guardedLookup(
       );
       const first = allowed[0];
       if (!first)
-        return callback(new AddressRefused(`${hostname} leads to no allowed address`), []);
+        return callback(
+          new AddressRefused(`${hostname} does not resolve to an allowed address`),
+          [],
+        );
       if (options.all) callback(null, allowed);
       else callback(null, first.address, first.family);
     });

@@ -15,7 +15,7 @@ export const ceilingsBody = z
   .strictObject({ rpm: ceiling.optional(), rph: ceiling.optional(), rpd: ceiling.optional() })
   .refine((body) => REQUEST_WINDOWS.some((window) => body[window] !== undefined), {
     path: ['rpm'],
-    message: 'say what to change',
+    message: 'name at least one field to change',
   })
   .meta({ minProperties: 1 })
   .meta({ 'x-example': { rpm: 600 } });

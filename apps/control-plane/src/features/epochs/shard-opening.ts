@@ -53,7 +53,7 @@ export class ShardOpening {
     await this.fleet
       .announce({ kind: 'shard_filled', shard, epoch })
       .catch((error: unknown) =>
-        this.logger.warn(error, 'the word that a shard is filled could not be sent'),
+        this.logger.warn(error, 'the message that a shard is filled could not be sent'),
       );
   }
 }

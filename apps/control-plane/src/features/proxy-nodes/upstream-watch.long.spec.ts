@@ -57,7 +57,7 @@ test('an upstream that a worker rests raises an alert at once, and its recovery 
   sees({ failures_in_row: 5, open_for_ms: 5_000 });
   await raised();
   expect((await openAlerts())[0]?.message).toBe(
-    'Upstream shaky failed 5 requests in a row or more; nodes leave the routes that failed alone for up to 15 s, then try each with one request',
+    'Upstream shaky failed 5 requests in a row or more; nodes send nothing to the routes that failed for up to 15 s, then try each with one request',
   );
   sees({ failures_in_row: 0, open_for_ms: 0 });
   await resolved();

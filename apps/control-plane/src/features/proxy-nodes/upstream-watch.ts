@@ -43,7 +43,7 @@ export class UpstreamWatch extends Watch {
         await this.alerts.raise(tx, {
           rule: 'upstream_failing',
           subject: subjectOf(id),
-          message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes leave the routes that failed alone for up to 15 s, then try each with one request`,
+          message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes send nothing to the routes that failed for up to 15 s, then try each with one request`,
           detail: { workers },
         });
       }

@@ -26,7 +26,7 @@ export const subscribeSchema = z
   })
   .refine((body) => isBothOrNeither(body.auto_recharge_threshold, body.auto_recharge_amount), {
     path: ['auto_recharge_amount'],
-    message: 'auto_recharge_threshold and auto_recharge_amount go together',
+    message: 'set both auto_recharge_threshold and auto_recharge_amount, or neither',
   })
   .meta({ 'x-example': { model_id: 1, tokens: 1_000_000 } });
 export type Subscribe = z.infer<typeof subscribeSchema>;
@@ -59,7 +59,7 @@ export const autoRechargeSchema = z
   })
   .refine((body) => isBothOrNeither(body.threshold, body.amount), {
     path: ['amount'],
-    message: 'threshold and amount go together',
+    message: 'set both threshold and amount, or neither',
   })
   .meta({ 'x-example': { model_id: 1, threshold: 100_000, amount: 1_000_000 } });
 export type SetAutoRecharge = z.infer<typeof autoRechargeSchema>;

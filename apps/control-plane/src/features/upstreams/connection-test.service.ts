@@ -154,9 +154,15 @@ function faultOf({ status, text }: GuardedAnswer, secret: string): Failure | nul
   if (status >= 200 && status < 300)
     return usageOf(text)
       ? null
-      : { kind: 'unreadable', message: 'The answer is none of this protocol, or reports no usage' };
+      : {
+          kind: 'unreadable',
+          message: 'The answer does not follow this protocol, or reports no usage',
+        };
   const shown = secret === '' ? text : text.replaceAll(secret, '***');
-  return { kind: 'refused', message: shown.slice(0, MESSAGE_CHARS_MAX) || `It answered ${status}` };
+  return {
+    kind: 'refused',
+    message: shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`,
+  };
 }
 
 function usageOf(text: string): z.output<typeof reported>['usage'] | undefined {

@@ -42,7 +42,7 @@ export const updateUserBody = z
   })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
     path: ['role'],
-    message: 'say what to change',
+    message: 'name at least one field to change',
   })
   .meta({ minProperties: 1 })
   .meta({ 'x-example': { role: 'admin' } });

@@ -259,7 +259,7 @@ describe('what is wrong with a field', () => {
         threshold: 1,
         amount: null,
       }),
-    ).toEqual([{ field: 'amount', message: 'threshold and amount go together' }]);
+    ).toEqual([{ field: 'amount', message: 'set both threshold and amount, or neither' }]);
     expect(await errorsOf('POST', '/upstreams', { name: 7 })).toEqual(
       expect.arrayContaining([
         { field: 'name', message: expect.stringContaining('expected string') },

@@ -79,7 +79,7 @@ function guardedLookup(policy: OutboundPolicy, isEncrypted: boolean): LookupFunc
 }
 
 function refused(host: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${host} leads to no allowed address`), {
+  return Object.assign(new Error(`${host} does not resolve to an allowed address`), {
     code: 'ADDRESS_REFUSED',
   });
 }
