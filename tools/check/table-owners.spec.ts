@@ -81,7 +81,7 @@ test('a feature names tables of others in its read models only', () => {
   ]);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(allowed));
   // The list gets shorter, never longer.
-  expect(allowed.length).toBeLessThanOrEqual(25);
+  expect(allowed.length).toBeLessThanOrEqual(19);
 });
 
 test('a read model reads: only the owner writes, but for the writers of the list', () => {

@@ -31,11 +31,12 @@ export class SessionsService {
   /** Those that still stand. */
   async list(caller: Caller, query: SessionsQuery): Promise<Page<SessionEntry>> {
     const userId = await this.scope.resolve(caller, query.user_id);
+    const account = await this.accounts.findById(userId);
     const builder = this.rows
       .createQueryBuilder('session')
       .where('session.userId = :userId', { userId })
       .andWhere('session.endedAt IS NULL AND session.expiresAt > now()')
-      .andWhere('session.version = (SELECT u.session_version FROM users u WHERE u.id = :userId)');
+      .andWhere('session.version = :version', { version: account?.sessionVersion ?? null });
     return readPage(builder, query, {
       columns: { created_at: 'session.createdAt', last_seen_at: 'session.lastSeenAt' },
       map: (row) => toSessionEntry(row, caller),

@@ -7,6 +7,7 @@ import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { KeyRevisions } from '../keys/key-revisions.ts';
+import { accountsUnderCeilings, ceilingsOfAccount } from '../users/account-ceilings.ts';
 import {
   ABOVE_CEILING,
   limitsInForceSchema,
@@ -47,13 +48,7 @@ export class CeilingsService {
         [rpm, rph, rpd],
       );
       const after = toCeilings(changed);
-      const followers: { id: number }[] = await tx.query(
-        'SELECT id FROM users WHERE rpm_ceiling IS NULL OR rph_ceiling IS NULL OR rpd_ceiling IS NULL',
-      );
-      await this.keys.raise(
-        tx,
-        followers.map(({ id }) => id),
-      );
+      await this.keys.raise(tx, await accountsUnderCeilings(tx));
       const target = { kind: 'ceilings', id: null };
       this.activity.record(tx, caller, { action: 'ceilings.update', target, before, after });
       return after;
@@ -79,15 +74,14 @@ export class CeilingsService {
   ): Promise<void> {
     const changed = REQUEST_WINDOWS.filter((window) => limits[window] !== was?.[window]);
     if (changed.every((window) => limits[window] === undefined)) return;
-    const rows: unknown[] = await tx.query(
-      `SELECT ${REQUEST_WINDOWS.map((window) => `coalesce(u.${window}_ceiling, c.${window}) AS ${window}`).join(', ')}
-       FROM users u CROSS JOIN request_ceilings c WHERE u.id = $1`,
-      [userId],
-    );
-    const ceilings = limitsInForceSchema.parse(rows[0]);
-    for (const window of changed)
-      if (ceilings[window] > 0 && (limits[window] ?? 0) > ceilings[window])
-        throw invalidField(window, `${ABOVE_CEILING}, which is ${ceilings[window]}`);
+    const own = await ceilingsOfAccount(tx, userId);
+    const [row]: unknown[] = await tx.query(OWN);
+    const common = toCeilings(row);
+    for (const window of changed) {
+      const ceiling = own[window] ?? common[window];
+      if (ceiling > 0 && (limits[window] ?? 0) > ceiling)
+        throw invalidField(window, `${ABOVE_CEILING}, which is ${ceiling}`);
+    }
   }
 
   /** What admission counts against, by the ids of keys. */

@@ -9,6 +9,7 @@ import { issueApiKey } from '@tollgate/contracts';
 import { EntityManager, IsNull, Not, Repository } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
+import { lockSession, standingSessions } from '../../platform/access/session-rows.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
@@ -79,7 +80,7 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
       await this.scope.keep(tx, caller.userId);
       await this.ceilings.keep(tx);
       // Two tabs of one session at once: the second waits here and replaces the first one's.
-      await tx.query('SELECT 1 FROM sessions WHERE sid = $1 FOR UPDATE', [sid]);
+      await lockSession(tx, sid);
       await this.keys.deleteWhere(tx, 'playground_sid = $1', [sid]);
       const row = await insertKey(tx, { userId: caller.userId, sid, issued, like });
       const { id } = row;
@@ -101,18 +102,18 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
 
   /** Deletes keys that expired, and those whose session has ended. Redis refuses an expired key by itself; this ends the others. */
   async sweep(): Promise<void> {
-    if (!(await this.rows.existsBy({ playgroundSid: Not(IsNull()), status: Not('deleted') })))
-      return;
-    await this.transactions.run((tx) =>
-      this.keys.deleteWhere(
+    const keys = await this.rows.findBy({ playgroundSid: Not(IsNull()), status: Not('deleted') });
+    const sids = keys.flatMap(({ playgroundSid }) => playgroundSid ?? []);
+    if (sids.length === 0) return;
+    await this.transactions.run(async (tx) => {
+      const standing = await standingSessions(tx, sids);
+      const ended = sids.filter((sid) => !standing.has(sid));
+      await this.keys.deleteWhere(
         tx,
-        `playground_sid IS NOT NULL AND (expires_at <= now() OR NOT EXISTS (
-           SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id
-           WHERE s.sid = playground_sid AND s.ended_at IS NULL AND s.expires_at > now()
-             AND u.status = 'active' AND u.session_version = s.version))`,
-        [],
-      ),
-    );
+        'playground_sid IS NOT NULL AND (expires_at <= now() OR playground_sid = ANY($1::uuid[]))',
+        [ended],
+      );
+    });
   }
 }
 

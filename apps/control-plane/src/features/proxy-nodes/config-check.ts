@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
+import { allowedNames } from '../keys/allowed-names.ts';
+import { namesOfNoModel } from '../models/known-models.ts';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.ts';
 import type { ConfigCheckResult, FoundProblem } from './node-answers.ts';
@@ -11,7 +12,6 @@ import type { KnownNode } from './node-watch.ts';
 
 /** A list for reading, not an export. */
 const KEY_PROBLEMS_MAX = 100;
-const keyProblemRow = z.object({ name: z.string(), id: z.number(), keys: z.number() });
 
 /** Compiles without publishing and says what an administrator should know: of the configuration, and of what Redis and the nodes run instead of it. */
 @Injectable()
@@ -48,15 +48,14 @@ export class ConfigCheck {
 
   /** Names and patterns of keys that no model has: a typing error there is a key that may use nothing. */
   private async keyProblems(): Promise<FoundProblem[]> {
-    const rows: unknown[] = await this.dataSource.query(
-      `SELECT named.name, min(named.id) AS id, count(*)::int AS keys
-       FROM (SELECT id, unnest(string_to_array(allowed_models, ',')) AS name FROM api_keys WHERE status = 'enabled' AND allowed_models <> '') named
-       WHERE NOT EXISTS (SELECT FROM models m, unnest(array_append(m.aliases, m.name)) known WHERE m.deleted_at IS NULL AND known LIKE replace(replace(named.name, '_', '\\_'), '*', '%'))
-       GROUP BY named.name ORDER BY id LIMIT $1`,
-      [KEY_PROBLEMS_MAX],
+    const allowed = await allowedNames(this.dataSource);
+    const unknown = await namesOfNoModel(
+      this.dataSource,
+      allowed.map(({ name }) => name),
     );
-    return rows
-      .map((row) => keyProblemRow.parse(row))
+    return allowed
+      .filter(({ name }) => unknown.has(name))
+      .slice(0, KEY_PROBLEMS_MAX)
       .map(({ name, id, keys }) => ({
         code: 'key_allows_unknown_model',
         severity: 'warning',

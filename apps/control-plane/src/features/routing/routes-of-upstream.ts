@@ -1,7 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { modelKinds } from '../models/known-models.ts';
 
-const routedRow = z.object({ upstream_model: z.string(), kind: z.enum(['chat', 'embedding']) });
+const routedRow = z.object({ model_id: z.number(), upstream_model: z.string() });
 
 export async function hasRoutes(
   tx: Pick<EntityManager, 'query'>,
@@ -18,10 +19,20 @@ export async function firstRouted(
   tx: Pick<EntityManager, 'query'>,
   upstreamId: number,
   kind: 'chat' | 'embedding' | undefined,
-): Promise<z.output<typeof routedRow> | undefined> {
+): Promise<{ upstream_model: string; kind: 'chat' | 'embedding' } | undefined> {
   const rows: unknown[] = await tx.query(
-    'SELECT r.upstream_model, m.kind FROM routes r JOIN models m ON m.id = r.model_id WHERE r.upstream_id = $1 AND ($2::text IS NULL OR m.kind = $2) ORDER BY r.priority, r.id LIMIT 1',
-    [upstreamId, kind ?? null],
+    'SELECT model_id, upstream_model FROM routes WHERE upstream_id = $1 ORDER BY priority, id',
+    [upstreamId],
   );
-  return rows[0] === undefined ? undefined : routedRow.parse(rows[0]);
+  const routed = rows.map((row) => routedRow.parse(row));
+  const kinds = await modelKinds(
+    tx,
+    routed.map(({ model_id: id }) => id),
+  );
+  for (const { model_id: id, upstream_model: model } of routed) {
+    const found = kinds.get(id);
+    if (found !== undefined && (kind === undefined || found === kind))
+      return { upstream_model: model, kind: found };
+  }
+  return undefined;
 }

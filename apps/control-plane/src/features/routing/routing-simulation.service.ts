@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
 import { canExchange, isNative, type Speech } from '@tollgate/protocols';
 import { endpointsOf } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { findModel } from '../models/known-models.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
+import { routedUpstreams, type RoutedUpstream } from '../upstreams/routed-upstreams.ts';
 import type {
   RoutingSimulation,
   SimulatedRoute,
@@ -13,20 +14,14 @@ import type {
 } from './routing-simulation.dto.ts';
 
 const routeRow = z.object({
-  route_id: z.number(),
+  id: z.number(),
   upstream_id: z.number(),
-  upstream: z.string(),
-  protocol: z.enum(UPSTREAM_PROTOCOLS),
-  base_url: z.string(),
-  endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).nullable(),
   upstream_model: z.string(),
   priority: z.number(),
   weight: z.number(),
-  route_enabled: z.boolean(),
-  upstream_enabled: z.boolean(),
+  enabled: z.boolean(),
 });
-type RouteRow = z.output<typeof routeRow>;
-const modelRow = z.object({ id: z.number(), name: z.string(), is_on_shelf: z.boolean() });
+type RouteRow = z.output<typeof routeRow> & { upstream: RoutedUpstream };
 
 /** Where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot they run and by what they see. */
 @Injectable()
@@ -38,17 +33,8 @@ export class RoutingSimulationService {
 
   async simulate(query: SimulationQuery): Promise<RoutingSimulation> {
     const model = await this.modelOf(query);
-    const rows: unknown[] = await this.dataSource.query(
-      `SELECT r.id AS route_id, u.id AS upstream_id, u.name AS upstream, u.protocol, u.base_url, u.endpoints, r.upstream_model, r.priority, r.weight,
-         r.enabled AS route_enabled, u.enabled AS upstream_enabled
-       FROM routes r JOIN upstreams u ON u.id = r.upstream_id AND u.deleted_at IS NULL WHERE r.model_id = $1 ORDER BY r.id`,
-      [model.id],
-    );
     const resting = await this.resting();
-    const groups = grouped(
-      rows.map((row) => routeRow.parse(row)),
-      query.protocol,
-    );
+    const groups = grouped(await this.routesOf(model.id), query.protocol);
     const open = groups.findIndex((group) =>
       group.some((row) => exclusionOf(row, query.protocol, resting) === null),
     );
@@ -66,14 +52,27 @@ export class RoutingSimulationService {
   }
 
   private async modelOf({ model, model_id: id }: SimulationQuery) {
-    const rows: unknown[] = await this.dataSource.query(
-      'SELECT id, name, is_on_shelf FROM models WHERE deleted_at IS NULL AND (id = $1 OR name = $2 OR $2 = ANY(aliases)) LIMIT 1',
-      [id ?? null, model ?? null],
-    );
-    if (rows[0] !== undefined) return modelRow.parse(rows[0]);
+    const found = await findModel(this.dataSource, { id, name: model });
+    if (found !== undefined) return found;
     if (id !== undefined) throw noSuch('model', id, 'model_id');
     const detail = 'There is no model of that name';
     throw new Refusal('not_found', { detail, errors: [{ field: 'model', message: detail }] });
+  }
+
+  private async routesOf(modelId: number): Promise<RouteRow[]> {
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT id, upstream_id, upstream_model, priority, weight, enabled FROM routes WHERE model_id = $1 ORDER BY id',
+      [modelId],
+    );
+    const routes = rows.map((row) => routeRow.parse(row));
+    const upstreams = await routedUpstreams(
+      this.dataSource,
+      routes.map(({ upstream_id: id }) => id),
+    );
+    return routes.flatMap((route) => {
+      const upstream = upstreams.get(route.upstream_id);
+      return upstream === undefined ? [] : [{ ...route, upstream }];
+    });
   }
 
   /** Upstreams that at least one worker leaves alone at present, with how many do. */
@@ -88,8 +87,8 @@ export class RoutingSimulationService {
   }
 }
 
-function speechOf(row: RouteRow): Speech {
-  return { protocol: row.protocol, endpoints: endpointsOf(row) };
+function speechOf({ upstream }: RouteRow): Speech {
+  return { protocol: upstream.protocol, endpoints: endpointsOf(upstream) };
 }
 
 /** By tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
@@ -105,8 +104,8 @@ function exclusionOf(
   protocol: SimulationQuery['protocol'],
   resting: ReadonlyMap<number, number>,
 ): SimulatedRoute['excluded_by'] {
-  if (!row.route_enabled) return 'route_disabled';
-  if (!row.upstream_enabled) return 'upstream_disabled';
+  if (!row.enabled) return 'route_disabled';
+  if (!row.upstream.enabled) return 'upstream_disabled';
   if (!canExchange(protocol, speechOf(row))) return 'protocol';
   return resting.has(row.upstream_id) ? 'resting' : null;
 }
@@ -130,9 +129,9 @@ function describeGroup(
   return group.map((row) => {
     const excludedBy = exclusionOf(row, protocol, resting);
     return {
-      route_id: row.route_id,
+      route_id: row.id,
       upstream_id: row.upstream_id,
-      upstream: row.upstream,
+      upstream: row.upstream.name,
       upstream_model: row.upstream_model,
       priority: row.priority,
       weight: row.weight,
