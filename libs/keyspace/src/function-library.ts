@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Command, type Redis } from 'ioredis';
 import type { FunctionLanes } from './function-lanes.ts';
-import { readFunctionSource, type FunctionName, type FunctionSource } from './function-source.ts';
+import {
+  FUNCTION_NAMES,
+  readFunctionSource,
+  type FunctionName,
+  type FunctionSource,
+} from './function-source.ts';
+import { librariesIn } from './function-list.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RespError } from './resp.ts';
 
@@ -92,14 +98,34 @@ export class FunctionLibrary {
     }
   }
 
-  /** On those primaries that lack it; for the control plane, which alone may load. */
-  async keepLoaded(): Promise<void> {
-    await Promise.all(
+  /**
+   * On those primaries that lack it, and on those where its name, or one of its functions, has another text: Redis is not trusted, and no release
+   * changes a library under its name. For the control plane, which alone may load. Answers the names of the libraries that it took out.
+   */
+  async keepLoaded(): Promise<string[]> {
+    const removed = await Promise.all(
       primariesOf(this.#redis).map(async (primary) => {
-        const found = await primary.function('LIST', 'LIBRARYNAME', this.#source.library);
-        if (!Array.isArray(found) || found.length === 0) await this.#load(primary);
+        const [found] = librariesIn(
+          await primary.function('LIST', 'LIBRARYNAME', this.#source.library, 'WITHCODE'),
+        );
+        if (found?.code === this.#source.text) return [];
+        if (found === undefined) return this.#loadOverStrangers(primary);
+        await primary.function('LOAD', 'REPLACE', this.#source.text);
+        return [this.#source.library];
       }),
     );
+    return [...new Set(removed.flat())];
+  }
+
+  /** Redis refuses a library while another one has a function of its name. */
+  async #loadOverStrangers(primary: Redis): Promise<string[]> {
+    const own = new Set<string>(FUNCTION_NAMES.map((name) => this.#source.nameOf(name)));
+    const strangers = librariesIn(await primary.function('LIST')).filter(
+      ({ name, functions }) => name !== this.#source.library && functions.some((f) => own.has(f)),
+    );
+    for (const { name } of strangers) await primary.function('DELETE', name);
+    await this.#load(primary);
+    return strangers.map(({ name }) => name);
   }
 
   /** On every primary. Safe to call at any time, by any number of processes. */

@@ -97,6 +97,29 @@ describe('the library', () => {
     await admitted(tenant);
   });
 
+  test('is put back within a look where its name has another text', async () => {
+    const { text, library } = world.source;
+    const forged = text.replace(
+      'local balance, held, running = tonumber(sub[2])',
+      'local balance, held, running = 1e9',
+    );
+    expect(forged).not.toBe(text);
+    await world.redis.function('LOAD', 'REPLACE', forged);
+    expect(await world.library.keepLoaded()).toEqual([library]);
+    expect(JSON.stringify(await world.redis.function('LIST', 'WITHCODE'))).not.toContain('1e9');
+    expect(await world.library.keepLoaded()).toEqual([]);
+  });
+
+  test('takes its functions back from a library of another name', async () => {
+    const { text, library } = world.source;
+    await world.redis.function('DELETE', library);
+    await world.redis.function('LOAD', text.replace(`name=${library}`, 'name=stranger'));
+    expect(await world.library.keepLoaded()).toEqual(['stranger']);
+    const listed = JSON.stringify(await world.redis.function('LIST'));
+    expect(listed).toContain(library);
+    expect(listed).not.toContain('stranger');
+  });
+
   test('refuses only admissions and publications when memory runs out', async () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),

@@ -9,6 +9,7 @@ import {
   redisReady,
   type RedisConnection,
 } from '../src/index.ts';
+import { readFunctionSource } from '../src/function-source.ts';
 
 /** What each user of Redis may not do, tried against a real server with the rights that every installation gives. */
 type User = 'controlPlane' | 'node' | 'queue';
@@ -55,7 +56,6 @@ const EVERYWHERE = [
   ['SAVE'],
   ['BGREWRITEAOF'],
   ['FUNCTION', 'FLUSH'],
-  ['FUNCTION', 'DELETE', 'tollgate'],
   ['SCRIPT', 'FLUSH'],
   ['SLOWLOG', 'GET'],
   ['MIGRATE', '127.0.0.1', '1', '{s00}:epoch', '0', '1'],
@@ -64,6 +64,7 @@ const EVERYWHERE = [
 const FORBIDDEN: Record<User, string[][]> = {
   node: [
     ...EVERYWHERE,
+    ['FUNCTION', 'DELETE', 'tollgate'],
     [
       'FUNCTION',
       'LOAD',
@@ -97,6 +98,7 @@ const FORBIDDEN: Record<User, string[][]> = {
   ],
   queue: [
     ...EVERYWHERE,
+    ['FUNCTION', 'DELETE', 'tollgate'],
     ['FCALL', 'tollgate_credit_0', '0'],
     ['FUNCTION', 'LIST'],
     ['GET', '{fleet}:snapshot:current'],
@@ -146,4 +148,15 @@ test('a node that misses a function waits until the control plane has loaded it'
   await new FunctionLibrary(as('controlPlane')).keepLoaded();
   expect(await calling).toEqual(['RELEASED']);
   expect(await asking).toBeNull();
+});
+
+test('the control plane takes functions back from a library that another user put in their place', async () => {
+  const { text, library } = readFunctionSource();
+  await Promise.all(
+    primariesOf(as('operator')).map(async (primary) => {
+      await primary.call('FUNCTION', 'FLUSH');
+      await primary.call('FUNCTION', 'LOAD', text.replace(`name=${library}`, 'name=stranger'));
+    }),
+  );
+  expect(await new FunctionLibrary(as('controlPlane')).keepLoaded()).toEqual(['stranger']);
 });

@@ -76,6 +76,21 @@ test('S54: tokens minted by HINCRBY are gone seconds after their first use, with
   expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
+test('S54: functions whose text was replaced under their name are put back, with a critical alert', async () => {
+  const listed = await redis.call('FUNCTION', 'LIST', 'WITHCODE');
+  const text = [listed].flat(9).find((each) => String(each).startsWith('#!lua name=tollgate_'));
+  const forged = String(text).replace(
+    'local balance, held, running = tonumber(sub[2])',
+    'local balance, held, running = 1e9',
+  );
+  expect(forged).not.toBe(text);
+  await redis.call('FUNCTION', 'LOAD', 'REPLACE', forged);
+  await eventually(async () => {
+    expect(await alerts('redis_tampered', 'records')).toEqual([{ severity: 'critical' }]);
+    expect(JSON.stringify(await redis.call('FUNCTION', 'LIST', 'WITHCODE'))).not.toContain('1e9');
+  }, WITHIN_MS);
+}, 60_000);
+
 test('S54: what requests hold is recounted after the next use, with a critical alert', async () => {
   const record = keysOf(plane, account.id, parts.model.id);
   await redis.hset(record, { held: '-50000000', conc: '-3' });

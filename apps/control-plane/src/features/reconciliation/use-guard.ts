@@ -9,6 +9,7 @@ import type { UsageFinal } from '@tollgate/contracts';
 import { onRedisReturn, type RedisConnection, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { LibraryKeeper } from '../../platform/redis/library-keeper.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordAudit, type KeyUse } from '../live-state/live-record-audit.ts';
@@ -64,7 +65,13 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly writer: LiveRecordWriter,
     private readonly alerts: AlertsService,
     @Inject(REDIS) private readonly redis: RedisConnection,
-  ) {}
+    functions: LibraryKeeper,
+  ) {
+    // Here, as the keeper may find something before this provider starts.
+    functions.listen((libraries) =>
+      this.note(libraries.map((library) => `functions in place of library ${library}`)),
+    );
+  }
 
   onApplicationBootstrap(): void {
     this.writer.listen({ ahead: (subscription) => this.doubted(subscription) });

@@ -13,15 +13,16 @@ import { REDIS } from './redis-token.ts';
 const EVERY_MS = 1_000;
 const RETRY_MS = 200;
 
-/** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. */
+/** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. What somebody else put in their place is replaced. */
 @Injectable()
 export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('redis');
   private stopWatching = (): void => undefined;
+  private onStrangers: (libraries: readonly string[]) => Promise<void> = async () => undefined;
   private readonly loop = new BackgroundLoop({
     everyMs: EVERY_MS,
     retryMs: RETRY_MS,
-    work: () => this.library.keepLoaded(),
+    work: () => this.look(),
     onFailing: (error) => this.logger.warn(error, 'the functions cannot be loaded; trying again'),
   });
 
@@ -35,8 +36,18 @@ export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutd
     this.loop.start();
   }
 
+  /** Called with the names of libraries that somebody else had put in the place of this one. */
+  listen(onStrangers: (libraries: readonly string[]) => Promise<void>): void {
+    this.onStrangers = onStrangers;
+  }
+
   onApplicationShutdown(): Promise<void> {
     this.stopWatching();
     return this.loop.stop();
+  }
+
+  private async look(): Promise<void> {
+    const strangers = await this.library.keepLoaded();
+    if (strangers.length > 0) await this.onStrangers(strangers);
   }
 }

@@ -103,6 +103,7 @@ const logger = new Logger('redis');
   ],
   exports: [
     REDIS,
+    LibraryKeeper,
     FunctionLibrary,
     Epochs,
     EpochCache,
