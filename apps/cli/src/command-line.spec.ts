@@ -1,11 +1,13 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { API_DOCUMENT, type AdminClient } from '@tollgate/admin-client';
 import { Command } from 'commander';
+import { COLUMNS } from './columns.ts';
 import { callOperation, parseValue } from './call-operation.ts';
 import { addOperationCommands } from './commands/operations.ts';
 import { addCompletionCommands, complete } from './commands/completion.ts';
-import { readOperations, type Field } from './operations.ts';
+import { readOperations, type Field, type Operation } from './operations.ts';
 import { csv, render } from './print.ts';
 
 const operations = readOperations();
@@ -15,6 +17,23 @@ function program(): Command {
   addOperationCommands(root, operations);
   addCompletionCommands(root);
   return root;
+}
+
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+}
+
+interface Document {
+  paths: Record<
+    string,
+    Record<
+      string,
+      { responses: Record<string, { content?: Record<string, { schema: Schema }> } | undefined> }
+    >
+  >;
+  components: { schemas: Record<string, Schema> };
 }
 
 /** Every route of the document, whatever its method. */
@@ -53,6 +72,34 @@ test('every route of the interface has a command of its own', () => {
     })
     .map(({ group, verb }) => `${group} ${verb}`);
   expect(missing).toEqual(['auth login', 'auth logout']);
+});
+
+test('every column of a table is a member of the rows that the interface sends', () => {
+  const unknown = Object.entries(COLUMNS).flatMap(([words, columns]) => {
+    const operation = operations.find(({ group, verb }) => `${group} ${verb}` === words);
+    const members = operation ? rowMembers(operation) : [];
+    return columns.filter((name) => !members.includes(name)).map((name) => `${words}: ${name}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
+/** Of the rows that the route answers with, as the document names them. */
+function rowMembers({ method, path }: Operation): string[] {
+  const { paths, components } = JSON.parse(readFileSync(API_DOCUMENT, 'utf8')) as Document;
+  const answer = paths[path]?.[method.toLowerCase()]?.responses['200'];
+  const schema = resolve(answer?.content?.['application/json']?.schema);
+  const rows = resolve(schema?.properties?.['data'] ?? schema);
+  return Object.keys(resolve(rows?.items)?.properties ?? {});
+
+  function resolve(found: Schema | undefined): Schema | undefined {
+    const name = found?.$ref?.split('/').at(-1);
+    return name === undefined ? found : components.schemas[name];
+  }
+}
+
+test('the list of features says what each one does', () => {
+  const users = program().commands.find((child) => child.name() === 'users');
+  expect(users?.description()).toMatch(/^list, create, .*approve/);
 });
 
 test('what cannot be undone asks first', () => {
@@ -111,6 +158,19 @@ test('an optional body is left out unless something of it was typed', async () =
 });
 
 describe('completion', () => {
+  test('also works in a shell that does not find the command: its script says where it is', () => {
+    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    program().parse(['completion', 'bash'], { from: 'user' });
+    const script = String(written.mock.lastCall?.[0]);
+    written.mockRestore();
+    const type = execFileSync('/bin/bash', ['-c', `${script}\ntype -t tollgate _tollgate`], {
+      env: { PATH: '/nowhere' },
+      encoding: 'utf8',
+    });
+    expect(type).toBe('function\nfunction\n');
+    expect(script).toContain(process.execPath);
+  });
+
   test('offers features, their verbs, and options', () => {
     expect(complete(program(), ['us'])).toEqual(expect.arrayContaining(['users', 'usage']));
     expect(complete(program(), ['users', 'fr'])).toEqual(['freeze']);

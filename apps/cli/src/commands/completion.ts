@@ -1,14 +1,16 @@
 import { Argument, type Command } from 'commander';
 
-/** Each shell asks the command itself, so that completion never falls behind. */
+/** Each shell asks the command itself, so that completion never falls behind. Where the shell does not find it, as in a checkout, `here` is what it means. */
 const SCRIPTS = {
-  bash: `_tollgate() {
+  bash: (here: string) => `command -v tollgate >/dev/null || tollgate() { ${here} "$@"; }
+_tollgate() {
   local IFS=$'\\n'
   COMPREPLY=($(tollgate __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
 complete -F _tollgate tollgate
 `,
-  zsh: `#compdef tollgate
+  zsh: (here: string) => `#compdef tollgate
+command -v tollgate >/dev/null || tollgate() { ${here} "$@"; }
 _tollgate() {
   local -a found
   found=("\${(@f)$(tollgate __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
@@ -16,16 +18,27 @@ _tollgate() {
 }
 compdef _tollgate tollgate
 `,
-  fish: `complete -c tollgate -f -a '(tollgate __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+  fish: (here: string) => `type -q tollgate; or function tollgate; ${here} $argv; end
+complete -c tollgate -f -a '(tollgate __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
 `,
 } as const;
+
+/** This program, as every shell reads it. */
+function thisProgram(): string {
+  const quoted = [process.execPath, process.argv[1] ?? ''].map(
+    (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`,
+  );
+  return quoted.join(' ');
+}
 
 export function addCompletionCommands(program: Command): void {
   program
     .command('completion')
     .description('print the completion script of a shell: source <(tollgate completion bash)')
     .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
-    .action((shell: keyof typeof SCRIPTS) => void process.stdout.write(SCRIPTS[shell]));
+    .action(
+      (shell: keyof typeof SCRIPTS) => void process.stdout.write(SCRIPTS[shell](thisProgram())),
+    );
   program
     .command('__complete', { hidden: true })
     .argument('[words...]')

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { callOperation } from '../call-operation.ts';
+import { COLUMNS } from '../columns.ts';
 import { confirm } from '../confirm.ts';
 import { connect, outputOf, serverUrl, type Shared } from '../connection.ts';
 import { EXIT, UsageError } from '../failure.ts';
@@ -21,38 +22,6 @@ const ALIASES: Readonly<Record<string, string>> = {
   nodes: 'proxy-nodes',
   tokens: 'access-tokens',
   routing: 'routes',
-};
-/** Columns a person looks for first; JSON and CSV have all. */
-const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  'users list': ['id', 'username', 'role', 'status', 'created_at'],
-  'models list': ['id', 'name', 'kind', 'is_on_shelf', 'owned_by', 'max_output_tokens'],
-  'keys list': [
-    'id',
-    'user_id',
-    'name',
-    'key_prefix',
-    'status',
-    'allowed_models',
-    'rpm',
-    'rph',
-    'rpd',
-  ],
-  'upstreams list': ['id', 'name', 'protocol', 'base_url', 'enabled'],
-  'routing list': [
-    'id',
-    'model_id',
-    'upstream_id',
-    'upstream_model',
-    'priority',
-    'weight',
-    'enabled',
-  ],
-  'nodes list': ['id', 'name', 'state', 'version', 'last_seen_at'],
-  'alerts list': ['id', 'severity', 'rule', 'subject', 'status', 'raised_at', 'message'],
-  'usage list': ['rid', 'at', 'model', 'outcome', 'input_tokens', 'output_tokens', 'charge'],
-  'wallet logs': ['id', 'at', 'kind', 'amount', 'balance', 'note'],
-  'activity list': ['id', 'at', 'actor', 'action', 'target_kind', 'target_id'],
-  'snapshots list': ['version', 'created_at', 'reason', 'checksum'],
 };
 /** Answered, but not all is well: status 1. */
 const IS_WELL: Readonly<Record<string, (answer: unknown) => boolean>> = {
@@ -75,10 +44,12 @@ export function addOperationCommands(program: Command, operations: readonly Oper
     groups.set(operation.group, group);
     addCommand(group, operation);
   }
+  // The list of features says what each one does.
+  for (const group of groups.values()) group.description(verbsOf(group));
 }
 
 function addGroup(program: Command, name: string): Command {
-  const group = program.command(name).description(`everything about ${name}`);
+  const group = program.command(name);
   return ALIASES[name] === undefined ? group : group.alias(ALIASES[name]);
 }
 
@@ -107,12 +78,15 @@ function addCommand(group: Command, operation: Operation): void {
 function refuseWords(group: Command, command: Command): void {
   const [word] = command.args.slice(command.registeredArguments.length);
   if (word === undefined) return;
-  const verbs = group.commands.map((verb) => verb.name()).join(', ');
   throw new UsageError(
     group.args[0] === command.name()
       ? `${group.name()} ${command.name()} takes no "${word}".\n  Fix: add --help to see what it takes.`
-      : `${group.name()} has no "${word}".\n  Fix: one of ${verbs}; each has --help.`,
+      : `${group.name()} has no "${word}".\n  Fix: one of ${verbsOf(group)}; each has --help.`,
   );
+}
+
+function verbsOf(group: Command): string {
+  return group.commands.map((verb) => verb.name()).join(', ');
 }
 
 function positionalOf({ method, fields }: Operation): Field | undefined {
