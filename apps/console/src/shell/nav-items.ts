@@ -22,6 +22,8 @@ import type { Words } from '../words/words.ts';
 
 export interface NavItem {
   to: string;
+  /** Pages of single records whose address does not begin with `to`. */
+  records?: string;
   icon: Icon;
   label: (words: Words) => string;
 }
@@ -29,7 +31,7 @@ export interface NavItem {
 /** One line a page, in the order in which they are shown. */
 export const userItems: readonly NavItem[] = [
   { to: paths.home(), icon: House, label: (words) => words.shell.nav.overview },
-  { to: paths.market(), icon: Boxes, label: (words) => words.shell.nav.market },
+  { to: paths.market(), records: '/models', icon: Boxes, label: (words) => words.shell.nav.market },
   { to: paths.keys(), icon: KeyRound, label: (words) => words.shell.nav.keys },
   { to: paths.usage(), icon: ChartColumn, label: (words) => words.shell.nav.usage },
   { to: paths.wallet(), icon: Wallet, label: (words) => words.shell.nav.wallet },
@@ -40,7 +42,12 @@ export const userItems: readonly NavItem[] = [
 export const adminItems: readonly NavItem[] = [
   { to: paths.admin(), icon: LayoutDashboard, label: (words) => words.admin.overview.title },
   { to: paths.adminUsage(), icon: ChartColumn, label: (words) => words.shell.nav.usage },
-  { to: paths.adminUsers(), icon: Users, label: (words) => words.admin.users.title },
+  {
+    to: paths.adminUsers(),
+    records: '/admin/keys',
+    icon: Users,
+    label: (words) => words.admin.users.title,
+  },
   { to: paths.adminModels(), icon: Boxes, label: (words) => words.admin.models.title },
   { to: paths.adminUpstreams(), icon: Plug, label: (words) => words.admin.upstreams.title },
   { to: paths.adminRouting(), icon: Waypoints, label: (words) => words.admin.routing.title },

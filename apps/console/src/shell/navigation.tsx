@@ -22,7 +22,7 @@ export function Navigation({
   const items = isAdminHat ? adminItems : userItems;
   const text = isWide ? '' : 'max-lg:sr-only';
   const active = items
-    .filter(({ to }) => isUnder(pathname, to))
+    .filter(({ to, records = to }) => isUnder(pathname, to) || isUnder(pathname, records))
     .toSorted((a, b) => b.to.length - a.to.length)[0];
   return (
     <div className="flex min-h-0 flex-col">

@@ -57,7 +57,7 @@ export function formatPercent(share: number, locale: string): string {
   }).format(share);
 }
 
-/** 850 ms, 1.24 s, 2 min 5 s */
+/** 850 ms, 1.24 s, 2 min 5 s, 2 min */
 export function formatDuration(milliseconds: number, locale: string): string {
   const unit = (value: number, name: string, digits: number): string =>
     numberFormat(locale, {
@@ -69,7 +69,9 @@ export function formatDuration(milliseconds: number, locale: string): string {
   if (milliseconds < THOUSAND) return unit(milliseconds, 'millisecond', milliseconds < 10 ? 1 : 0);
   const seconds = milliseconds / THOUSAND;
   if (seconds < 60) return unit(seconds, 'second', seconds < 10 ? 2 : 1);
-  return `${unit(Math.floor(seconds / 60), 'minute', 0)} ${unit(Math.round(seconds % 60), 'second', 0)}`;
+  const whole = Math.round(seconds);
+  const minutes = unit(Math.floor(whole / 60), 'minute', 0);
+  return whole % 60 === 0 ? minutes : `${minutes} ${unit(whole % 60, 'second', 0)}`;
 }
 
 function isNumeric(text: string): text is `${number}` {

@@ -16,7 +16,8 @@ export function ScrollBox({ label, children }: { label: string; children: ReactN
     <div
       ref={box}
       {...(isWide && { tabIndex: 0, role: 'region', 'aria-label': label })}
-      className="overflow-x-auto -outline-offset-2"
+      // What stands apart inside, as words for screen readers do, scrolls with it and does not widen the page.
+      className="relative overflow-x-auto -outline-offset-2"
     >
       {children}
     </div>

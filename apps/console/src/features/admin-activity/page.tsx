@@ -74,12 +74,21 @@ function ActivityTable({
     {
       id: 'who',
       header: activity.who,
-      cell: ({ actor_name: name }) => <span className="foreign">{name ?? activity.system}</span>,
+      cell: ({ actor_name: name }) => (
+        <span className="foreign inline-block min-w-20">{name ?? activity.system}</span>
+      ),
     },
     {
       id: 'what',
       header: activity.what,
-      cell: ({ action }) => <span title={action}>{actionName(action, language)}</span>,
+      cell: (entry) => (
+        <>
+          <span title={entry.action}>{actionName(entry.action, language)}</span>
+          <div className="sm:hidden">
+            <Change of={entry} />
+          </div>
+        </>
+      ),
     },
     {
       id: 'target',
@@ -93,7 +102,7 @@ function ActivityTable({
       from: 'lg',
       cell: ({ address }) => <code className="foreign">{address ?? '–'}</code>,
     },
-    { id: 'change', header: '', cell: (entry) => <Change of={entry} /> },
+    { id: 'change', header: '', from: 'sm', cell: (entry) => <Change of={entry} /> },
   ];
   return (
     <Table

@@ -106,7 +106,7 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
       header: '',
       align: 'right',
       cell: (row) => (
-        <span className="inline-flex gap-2">
+        <span className="inline-flex flex-wrap justify-end gap-2">
           <ButtonLink
             size="small"
             to={paths.adminSnapshot(row.version)}

@@ -6,7 +6,6 @@ import { keyQuery, type Key } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
 import { Button } from '../../ui/button.tsx';
-import { CopyText } from '../../ui/copy.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
@@ -145,7 +144,7 @@ function KeyFacts({ of: key }: { of: Key }) {
       <Facts
         facts={[
           { name: keys.status, value: <KeyStatus of={key} /> },
-          { name: keys.key, value: <CopyText text={key.key_prefix} label={keys.key} /> },
+          { name: keys.key, value: <code className="foreign">{key.key_prefix}…</code> },
           { name: keys.models, value: <AllowedModels allowed={key.allowed_models} /> },
           { name: keys.limits, value: <KeyLimits of={key} /> },
           {

@@ -40,7 +40,9 @@ export function PurchaseSummary({
       </dl>
       {preview && typical > 0 && (
         <p className="mt-2 border-t border-line pt-2 text-table text-text-3">
-          {market.worth(formatCount(Math.floor(preview.tokens / typical), locale))}
+          {preview.tokens < typical
+            ? market.worthLess
+            : market.worth(formatCount(Math.floor(preview.tokens / typical), locale))}
         </p>
       )}
     </div>

@@ -51,6 +51,7 @@ export const market = {
   bought: (tokens: string, model: string) => `${countOf(tokens, 'token')} of ${model} bought`,
   worth: (requests: string) =>
     `About ${countOf(requests, 'request')} like "1,000 tokens in, 250 out"`,
+  worthLess: 'Less than one request like "1,000 tokens in, 250 out"',
 };
 
 export const subscription = {

@@ -50,7 +50,7 @@ export const overview = {
     call: 'Make the first call',
     callText: 'Paste a snippet, or try it in the playground. This page notices.',
     callAct: 'Open the playground',
-    callDone: (tokens: string) => `The first call was charged ${countOf(tokens, 'token')}`,
+    callDone: (tokens: string) => `The newest call was charged ${countOf(tokens, 'token')}`,
     done: 'Done',
   },
 };

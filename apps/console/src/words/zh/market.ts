@@ -50,6 +50,7 @@ export const market: typeof en.market = {
   nothingYet: '请输入购买数量',
   bought: (tokens, model) => `已购买 ${model} 的 ${tokens} tokens`,
   worth: (requests) => `约合 ${requests} 个"输入 1,000、输出 250"的请求`,
+  worthLess: '不足一个"输入 1,000、输出 250"的请求',
 };
 
 export const subscription: typeof en.subscription = {

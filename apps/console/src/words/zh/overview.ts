@@ -48,7 +48,7 @@ export const overview: typeof en.overview = {
     call: '进行第一次调用',
     callText: '粘贴代码片段,或在试用页面中尝试。本页会自动感知。',
     callAct: '打开试用页面',
-    callDone: (tokens) => `第一次调用计费 ${tokens} tokens`,
+    callDone: (tokens) => `最近一次调用计费 ${tokens} tokens`,
     done: '完成',
   },
 };
