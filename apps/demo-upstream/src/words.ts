@@ -1,4 +1,4 @@
-/** Each is one o200k token with its leading space, so n words are n tokens however they are joined. */
+/** The first 16, the usual answer, are a sentence. Each is one o200k token with its leading space, so n words are n tokens however they are joined. */
 const WORDS = [
   ' the',
   ' gate',
@@ -12,8 +12,6 @@ const WORDS = [
   ' book',
   ' will',
   ' close',
-  ' at',
-  ' night',
   ' with',
   ' no',
   ' coin',
@@ -21,6 +19,8 @@ const WORDS = [
   ' or',
   ' charged',
   ' again',
+  ' at',
+  ' night',
 ];
 
 export function wordAt(index: number): string {

@@ -66,7 +66,7 @@ export class KeysService {
 
   /** Enabled keys of an account that may call a model. */
   async countAllowing(userId: number, model: string): Promise<number> {
-    const rows = await this.keys.findBy({ userId, status: 'enabled' });
+    const rows = await this.keys.findBy({ userId, status: 'enabled', playgroundSid: IsNull() });
     return rows.filter((row) => isModelAllowed(row.allowedModels, model)).length;
   }
 
