@@ -5,13 +5,15 @@
 --      7 now (tests only)  8... outbox ids relayed
 -- Returns LEASED, outbox length, epoch or '', {rid, account id, model id, ...} of expired holds, {outbox id, rid, seq, delta, payload, ...} of entries
 --      or HELD_ELSEWHERE, ms left | RELEASED
+-- An entry that another program wrote may lack fields: it goes on with empty ones, and booking sets it aside. It must not stop its shard.
 local function next_entries(outbox, entries_max, bytes_max)
   local flat, bytes = {}, 0
   for i, entry in ipairs(redis.call('XRANGE', outbox, '-', '+', 'COUNT', entries_max)) do
     local fields = entry[2]
-    bytes = bytes + #fields[8]
+    local payload = fields[8] or ''
+    bytes = bytes + #payload
     if i > 1 and bytes > bytes_max then break end
-    for _, value in ipairs({ entry[1], fields[2], fields[4], fields[6], fields[8] }) do table.insert(flat, value) end
+    for _, value in ipairs({ entry[1], fields[2] or '', fields[4] or '', fields[6] or '', payload }) do table.insert(flat, value) end
   end
   return flat
 end

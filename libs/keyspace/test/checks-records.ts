@@ -366,6 +366,22 @@ export const recordChecks: Checks = {
     assert.equal((await poll(tenant, {})).outboxLength, 0);
   },
 
+  'an entry without the fields of an event does not stop its shard': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const foreign = await world.redis.xadd(keys.outbox(tenant.shard), '*', 'event', '{}');
+    const [rid] = await settledRequests(tenant, 1);
+    const { entries } = await poll(tenant, {});
+    assert.deepEqual(
+      entries.map((entry) => [entry.rid, entry.seq === '', entry.payload === '']),
+      [
+        ['{}', true, true],
+        [rid, false, false],
+      ],
+    );
+    assert.equal(entries[0]?.outboxId, foreign);
+  },
+
   'a batch is bounded by bytes, but never empty': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
