@@ -74,6 +74,22 @@ test('an event that cannot be booked shows as a dead letter and as its alert; th
   expect(money.reduce((sum, [, amount]) => sum + Number(amount), 0)).toBeCloseTo(0);
 });
 
+test('an alert that closed before any scrape is counted as recent for 15 minutes', async () => {
+  const { query } = ledgerOf(plane);
+  for (const [shard, age] of [
+    ['s90', '14 minutes'],
+    ['s91', '16 minutes'],
+  ])
+    await query(
+      `INSERT INTO alerts (rule, severity, subject, message, raised_at, last_seen_at, resolved_at)
+       SELECT 'redis_data_lost', 'critical', $1, 'lost', at, at, at FROM (SELECT now() - $2::interval AS at) past`,
+      [shard, age],
+    );
+  const text = await scrape();
+  expect(text).toContain('tollgate_alerts_open{rule="redis_data_lost",severity="critical"} 0\n');
+  expect(text).toContain('tollgate_alerts_recent{rule="redis_data_lost",severity="critical"} 1\n');
+});
+
 test('a route is counted as it is declared: neither an id nor an unknown path makes a label', async () => {
   await plane.call('GET', '/users/31337', { token: plane.adminToken });
   for (const path of ['/nothing-31337', '/admin-api/nothing-31337'])

@@ -9,11 +9,16 @@ import { ALERT_RULES } from '../alerts/alert-rules.ts';
 const MONEY_EVERY_MS = 30_000;
 const MICROS = 1e6;
 
-const alertRow = z.object({ rule: z.string(), count: z.coerce.number() });
+const alertRow = z.object({
+  rule: z.string(),
+  open: z.coerce.number(),
+  recent: z.coerce.number(),
+});
 const waitingRow = z.object({ count: z.coerce.number(), age: z.coerce.number() });
 const moneyRow = z.object({ kind: z.string(), balance: z.coerce.number() });
 
-const ALERTS = 'SELECT rule, count(*) FROM alerts WHERE resolved_at IS NULL GROUP BY rule';
+const ALERTS = `SELECT rule, count(*) FILTER (WHERE resolved_at IS NULL) AS open, count(*) AS recent FROM alerts
+  WHERE resolved_at IS NULL OR resolved_at > now() - interval '15 minutes' GROUP BY rule`;
 const waiting = (table: string, open: string): string =>
   `SELECT count(*), coalesce(extract(epoch FROM now() - min(created_at)), 0) AS age FROM ${table} WHERE ${open}`;
 const DEAD_LETTERS = waiting('usage_dead_letters', 'resolved_at IS NULL');
@@ -27,6 +32,12 @@ export class LedgerFigures implements OnModuleInit {
   private readonly alerts = this.metrics.gauge({
     name: 'tollgate_alerts_open',
     help: 'Open alerts of the control plane.',
+    labelNames: ['rule', 'severity'],
+  });
+  /** What is repaired within milliseconds would close between two scrapes. */
+  private readonly recentAlerts = this.metrics.gauge({
+    name: 'tollgate_alerts_recent',
+    help: 'Alerts of the control plane that are open or closed within the last 15 minutes.',
     labelNames: ['rule', 'severity'],
   });
   private readonly deadLetters = this.metrics.gauge({
@@ -58,10 +69,11 @@ export class LedgerFigures implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const { alerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge, money } = this;
+    const { alerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge, money } =
+      this;
     this.metrics.collectWith({
       name: 'ledger',
-      gauges: [alerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge],
+      gauges: [alerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge],
       collect: async () => {
         await this.readAlerts();
         await this.readWaiting(DEAD_LETTERS, deadLetters, deadLetterAge);
@@ -77,10 +89,12 @@ export class LedgerFigures implements OnModuleInit {
 
   private async readAlerts(): Promise<void> {
     const rows = await this.rows(ALERTS, alertRow);
-    const countOf = new Map(rows.map(({ rule, count }) => [rule, count]));
+    const countsOf = new Map(rows.map(({ rule, ...counts }) => [rule, counts]));
     // Every rule has its series from the start, so that a first alert is an increase.
-    for (const [rule, severity] of Object.entries(ALERT_RULES))
-      this.alerts.set({ rule, severity }, countOf.get(rule) ?? 0);
+    for (const [rule, severity] of Object.entries(ALERT_RULES)) {
+      this.alerts.set({ rule, severity }, countsOf.get(rule)?.open ?? 0);
+      this.recentAlerts.set({ rule, severity }, countsOf.get(rule)?.recent ?? 0);
+    }
   }
 
   private async readWaiting(
