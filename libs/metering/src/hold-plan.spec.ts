@@ -2,95 +2,8 @@ import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
-import {
-  affordableOutput,
-  affordableText,
-  isPromptBounded,
-  planHold,
-  type HoldRequest,
-} from './hold-plan.ts';
-
-const weight = fc.integer({ min: 0, max: 20_000_000 });
-const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
-  ask: fc.record({
-    isStream: fc.boolean(),
-    outputLimit: fc.option(fc.integer({ min: 0, max: 1_000_000 }), { nil: null }),
-    choices: fc.integer({ min: 1, max: 8 }),
-    prompt: fc.record({
-      textBytes: fc.nat(1_000_000),
-      messageCount: fc.nat(200),
-      imageCount: fc.nat(5),
-      unboundedInputs: fc.nat(3),
-      serverToolUses: fc.nat(2),
-      compactions: fc.nat(1),
-      otherBytes: fc.nat(100),
-      predictedBytes: fc.nat(100),
-    }),
-  }),
-  model: fc.record({
-    kind: fc.constantFrom('chat' as const, 'embedding' as const),
-    max_output_tokens: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
-    unbounded_input_tokens: fc.option(fc.nat(100_000), { nil: null }),
-    context_window: fc.option(fc.integer({ min: 1, max: 400_000 }), { nil: null }),
-  }),
-  price: fc.record({
-    weight_input: weight,
-    weight_output: weight,
-    weight_cache_read: weight,
-    weight_cache_write: weight,
-  }),
-});
-
-const PLAIN = {
-  weight_input: 1_000_000,
-  weight_output: 1_000_000,
-  weight_cache_read: 1_000_000,
-  weight_cache_write: 1_000_000,
-};
-const CHAT = {
-  kind: 'chat' as const,
-  context_window: null,
-  max_output_tokens: null,
-  unbounded_input_tokens: null,
-};
-const PROMPT = {
-  textBytes: 100,
-  messageCount: 2,
-  imageCount: 0,
-  unboundedInputs: 0,
-  serverToolUses: 0,
-  otherBytes: 0,
-  predictedBytes: 0,
-};
-const ask = (change: Partial<HoldRequest['ask']> = {}): HoldRequest['ask'] => ({
-  isStream: false,
-  outputLimit: null,
-  choices: 1,
-  prompt: PROMPT,
-  ...change,
-});
-
-describe('affordableText', () => {
-  test('is the longest prompt the amount admits, and not a token more', () => {
-    fc.assert(
-      fc.property(holdRequest, fc.nat(5_000_000), (request, amount) => {
-        const tokens = affordableText(request, amount);
-        const least = (exactTextTokens: number): number =>
-          planHold({
-            ...request,
-            ask: {
-              ...request.ask,
-              prompt: { ...request.ask.prompt, textBytes: Number.MAX_SAFE_INTEGER },
-            },
-            exactTextTokens,
-          }).minTokens;
-        if (tokens === Infinity) expect(least(10 ** 12)).toBeLessThanOrEqual(amount);
-        else if (tokens < 0) expect(least(0)).toBeGreaterThan(amount);
-        else expect([least(tokens) <= amount, least(tokens + 1) <= amount]).toEqual([true, false]);
-      }),
-    );
-  });
-});
+import { isPromptBounded, planHold, type HoldRequest } from './hold-plan.ts';
+import { holdRequest, PLAIN, CHAT, PROMPT, ask } from '../test/hold-requests.ts';
 
 describe('planHold', () => {
   test('holds a byte of text as a token, 16 for each message, and the default output of 4,096', () => {
@@ -348,27 +261,4 @@ test('an upstream that overruns is held for by what it overran, JSON in full or 
     sliceTokens: 1_000,
   });
   expect(planHold({ ...request, overrun: null }).wantTokens).toBe(132 + 100);
-});
-
-describe('affordableOutput', () => {
-  test('is the whole limit for the whole grant and one token for the smallest', () => {
-    const request = { ask: ask(), model: CHAT, price: PLAIN };
-    expect(affordableOutput(request, 132 + 4096)).toBe(4096);
-    expect(affordableOutput(request, 133)).toBe(1);
-    expect(affordableOutput(request, 10)).toBe(0);
-  });
-
-  test('gives the largest limit whose bound the grant covers', () => {
-    fc.assert(
-      fc.property(holdRequest, fc.nat(10_000_000), (request, extra) => {
-        const grant = planHold(request).minTokens + extra;
-        const limit = affordableOutput(request, grant);
-        const boundOf = (outputLimit: number): number =>
-          planHold({ ...request, ask: { ...request.ask, outputLimit } }).boundTokens;
-        expect(boundOf(limit)).toBeLessThanOrEqual(grant);
-        if (limit < planHold(request).outputLimit)
-          expect(boundOf(limit + 1)).toBeGreaterThan(grant);
-      }),
-    );
-  });
 });

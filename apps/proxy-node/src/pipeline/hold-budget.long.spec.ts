@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { NO_USAGE } from '@tollgate/contracts';
 import { planHold } from '@tollgate/metering';
 import { TokenCounter } from '@tollgate/metering/token-counter';
@@ -8,6 +6,7 @@ import { parseAsk } from '@tollgate/protocols';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 import { HoldBudget } from './hold-budget.ts';
+import { event } from '../testing/chat-event.ts';
 
 /** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens`: of output, that the upstream was allowed. */
 function readThrough(
@@ -156,9 +155,6 @@ describe('HoldBudget', () => {
   });
 });
 
-const event = (delta: object, finish: string | null = null): string =>
-  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-
 describe('a balance of exactly what a request is bounded by', () => {
   const CHAT = {
     kind: 'chat' as const,
@@ -214,162 +210,5 @@ describe('a balance of exactly what a request is bounded by', () => {
     expect(text.match(/ one/g)).toHaveLength(100);
     expect(text.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"stop"']);
     expect(await node.settledBalance(model)).toBeLessThan(promptBound);
-  });
-});
-
-describe.each(['openai', 'anthropic'] as const)(
-  'a prompt of documents that only the %s upstream can count',
-  (protocol) => {
-    const DOCUMENT = 100_000;
-    const named = (data: { type: string } & Record<string, unknown>): string =>
-      `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-    const usage = {
-      prompt_tokens: DOCUMENT,
-      completion_tokens: 100_000,
-      total_tokens: DOCUMENT + 100_000,
-    };
-    const WORDS = ' word'.repeat(40);
-    const ANSWERS = {
-      openai: {
-        start: event({ role: 'assistant', content: '' }),
-        text: event({ content: WORDS }),
-        end:
-          event({}, 'stop').replace('"choices"', `"usage":${JSON.stringify(usage)},"choices"`) +
-          'data: [DONE]\n\n',
-      },
-      anthropic: {
-        start:
-          named({
-            type: 'message_start',
-            message: {
-              id: 'm',
-              type: 'message',
-              role: 'assistant',
-              model: 'real',
-              content: [],
-              stop_reason: null,
-              stop_sequence: null,
-              usage: { input_tokens: DOCUMENT, output_tokens: 1 },
-            },
-          }) +
-          named({
-            type: 'content_block_start',
-            index: 0,
-            content_block: { type: 'text', text: '' },
-          }),
-        text: named({
-          type: 'content_block_delta',
-          index: 0,
-          delta: { type: 'text_delta', text: WORDS },
-        }),
-        end:
-          named({
-            type: 'message_delta',
-            delta: { stop_reason: 'end_turn', stop_sequence: null },
-            usage: { output_tokens: 100_000 },
-          }) + named({ type: 'message_stop' }),
-      },
-    };
-    let node: NodeUnderTest;
-    let upstream: LocalUpstream;
-
-    beforeAll(async () => {
-      node = await startNodeUnderTest();
-      const { start, text, end } = ANSWERS[protocol];
-      upstream = await startLocalUpstream(async (response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start);
-        for (let sent = 0; sent < 2_500 && !response.destroyed; sent += 10) {
-          if (!response.write(text.repeat(10)))
-            await Promise.race([once(response, 'drain'), once(response, 'close')]);
-        }
-        response.end(end);
-      });
-    });
-    afterAll(async () => {
-      await node.stop();
-      await upstream.close();
-    });
-
-    test('is covered while the answer goes on: the balance is not overdrawn', async () => {
-      const balance = DOCUMENT + 6_000;
-      const model = await node.addModel(
-        [{ baseUrl: upstream.baseUrl, protocol, overrides: { passes_file_ids: true } }],
-        { unbounded_input_tokens: DOCUMENT },
-        balance,
-      );
-      const source = {
-        type: 'document',
-        source: { type: 'url', url: 'https://example.com/a.pdf' },
-      };
-      const file = { type: 'file', file: { file_id: 'file-1' } };
-      const [path, part] =
-        protocol === 'anthropic' ? ['/v1/messages', source] : ['/v1/chat/completions', file];
-      const ask = {
-        model: model.name,
-        stream: true,
-        max_tokens: 100_000,
-        messages: [{ role: 'user', content: [part] }],
-      };
-      await (
-        await node.post(
-          path,
-          ask,
-          protocol === 'anthropic' ? { 'anthropic-version': '2023-06-01' } : {},
-        )
-      ).text();
-      expect(await node.settledBalance(model)).toBeGreaterThanOrEqual(0);
-    });
-  },
-);
-
-describe('an upstream that sends megabytes a second', () => {
-  const STREAMS = 20;
-  const BALANCE = 400_000;
-  let node: NodeUnderTest;
-  let upstream: LocalUpstream;
-
-  beforeAll(async () => {
-    node = await startNodeUnderTest();
-    const waiting: ServerResponse[] = [];
-    upstream = await startLocalUpstream((response) => {
-      response
-        .writeHead(200, { 'content-type': 'text/event-stream' })
-        .write(event({ role: 'assistant', content: '' }));
-      // None begins before all are admitted: the first could use the balance up alone.
-      if (waiting.push(response) === STREAMS)
-        for (const each of waiting) pump(each, event({ content: ' word' }).repeat(200));
-    });
-  });
-  afterAll(async () => {
-    await node.stop();
-    await upstream.close();
-  });
-
-  function pump(response: ServerResponse, events: string): void {
-    while (!response.destroyed && response.write(events));
-    if (!response.destroyed) response.once('drain', () => pump(response, events));
-  }
-
-  test('cannot run ahead of the hold: twenty streams use a balance up together and overdraw it by nothing', async () => {
-    const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, BALANCE);
-    const ask = {
-      model: model.name,
-      stream: true,
-      max_tokens: 10_000_000,
-      messages: [{ role: 'user', content: 'go' }],
-    };
-    const texts = await Promise.all(
-      Array.from({ length: STREAMS }, async () =>
-        (await node.post('/v1/chat/completions', ask)).text(),
-      ),
-    );
-    expect(
-      texts.filter(
-        (text) => text.includes('"finish_reason":"length"') && text.endsWith('data: [DONE]\n\n'),
-      ).length,
-    ).toBe(STREAMS);
-    const balance = await node.settledBalance(model);
-    expect(balance).toBeGreaterThanOrEqual(0);
-    expect(balance).toBeLessThan(BALANCE / 10);
   });
 });

@@ -1,23 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import {
   startStream,
   type StreamAction,
   type StreamEvent,
-  type StreamFacts,
   type StreamState,
 } from './stream-state.ts';
 import { streamStep } from './stream-step.ts';
-
-interface Facts {
-  state: 'running' | 'finished' | 'failed';
-  hasContent: boolean;
-  hasFinish: boolean;
-  backgroundId: string | null;
-  isCommitted: boolean;
-  isBlocked: boolean;
-  isDrained: boolean;
-}
+import { factsOf, STAYS, CLOSES, READ, BROKE, type Facts } from '../testing/stream-facts.ts';
 
 const AT_FIRST: Facts = {
   state: 'running',
@@ -29,14 +18,6 @@ const AT_FIRST: Facts = {
   isDrained: false,
 };
 
-function factsOf({ isCommitted, isBlocked, isDrained, ...reader }: Facts): StreamFacts {
-  return { reader, outlet: { isCommitted, isBlocked }, count: { isDrained } };
-}
-
-const STAYS = { kind: 'client_left', isSent: true, stopsBillingOnClose: false } as const;
-const CLOSES = { kind: 'client_left', isSent: true, stopsBillingOnClose: true } as const;
-const READ = { kind: 'read' } as const;
-const BROKE = { kind: 'broke' } as const;
 const SPEAKING = { hasContent: true, isCommitted: true };
 
 /** A stream whose upstream has answered, or one before that. */
@@ -248,60 +229,4 @@ describe('an answer in the background', () => {
       { kind: 'end', closing: 'severed' },
     ]);
   });
-});
-
-const anyFacts: fc.Arbitrary<Facts> = fc.record({
-  state: fc.constantFrom('running', 'finished', 'failed'),
-  hasContent: fc.boolean(),
-  hasFinish: fc.boolean(),
-  backgroundId: fc.constantFrom(null, 'resp_1'),
-  isCommitted: fc.boolean(),
-  isBlocked: fc.boolean(),
-  isDrained: fc.boolean(),
-});
-const anyEvent: fc.Arbitrary<StreamEvent> = fc.constantFrom<StreamEvent[]>(
-  { kind: 'begun' },
-  { kind: 'asked' },
-  { kind: 'answered' },
-  READ,
-  { kind: 'taken', hasRest: true },
-  { kind: 'taken', hasRest: false },
-  { kind: 'flushed' },
-  { kind: 'preamble_full' },
-  { kind: 'upstream_ended' },
-  { kind: 'ended_early' },
-  BROKE,
-  { kind: 'cut', by: 'break', isContinued: true },
-  { kind: 'cut', by: 'statement', isContinued: false },
-  { kind: 'hold_grown' },
-  { kind: 'client_reads' },
-  STAYS,
-  CLOSES,
-  { kind: 'drain_over' },
-  { kind: 'stop', reason: 'balance_exhausted' },
-  { kind: 'stop', reason: 'access_revoked' },
-  { kind: 'stop', reason: 'node_stopped' },
-  { kind: 'closed' },
-);
-
-test('whatever happens in whatever order, a stream ends once, is counted from one moment on, and writes nothing after its end', () => {
-  fc.assert(
-    fc.property(
-      fc.boolean(),
-      fc.array(fc.tuple(anyEvent, anyFacts), { maxLength: 40 }),
-      (isBackground, happenings) => {
-        const state = startStream({ isBackground });
-        const done: string[] = [];
-        for (const [event, facts] of happenings) {
-          const wasOver = state.isOver;
-          const kinds = streamStep(state, event, factsOf(facts)).map(({ kind }) => kind);
-          if (wasOver) expect(['count', 'resume', undefined]).toContain(kinds[0]);
-          done.push(...kinds);
-        }
-        for (const once of ['end', 'count', 'note_background', 'drain'])
-          expect(done.filter((kind) => kind === once).length).toBeLessThanOrEqual(1);
-      },
-    ),
-    { numRuns: 500 },
-  );
 });

@@ -1,36 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import type { CheckpointReply } from '@tollgate/keyspace';
 import {
   checkpointStep,
-  isTurnIdle,
-  startCheckpoints,
   type HoldAction,
   type HoldEvent,
   type HoldState,
 } from './checkpoint-step.ts';
+import {
+  TERMS,
+  STARTED,
+  WAITS,
+  replied,
+  granted,
+  checkpoint,
+  stop,
+} from '../testing/checkpoint-events.ts';
 
-const TERMS = {
-  isStream: true,
-  sliceTokens: 500,
-  boundTokens: 9_000,
-  leaseMs: 60_000,
-  rechargeWaitMs: 2_000,
-};
-/** Renewed at 0, its next checkpoint is due at 2,500. */
-const STARTED = startCheckpoints(TERMS, { heldTokens: 1_000, now: 0, spread: 0 });
 const TURN: HoldEvent = { kind: 'turn', charge: 0, isEpochLost: false };
+
 const LOST: HoldEvent = { kind: 'turn', charge: 0, isEpochLost: true };
-const WAITS: HoldEvent = { kind: 'waits' };
 
 const counted = (charge: number): HoldEvent => ({ kind: 'turn', charge, isEpochLost: false });
-const replied = (reply: CheckpointReply, askedTokens = 0): HoldEvent => ({
-  kind: 'checkpointed',
-  reply,
-  askedTokens,
-});
-const granted = (heldTokens: number, askedTokens = 0, extendedTokens = 0, isRechargeDue = false) =>
-  replied({ kind: 'ok', heldTokens, extendedTokens, isRechargeDue }, askedTokens);
 
 /** All events in their order, each with its moment: the state, and what the last one asks for. */
 function after(...events: [number, HoldEvent][]): {
@@ -42,12 +31,8 @@ function after(...events: [number, HoldEvent][]): {
   for (const [now, event] of events) [state, actions] = checkpointStep(state, event, now);
   return { state, actions };
 }
+
 const actionsOf = (...events: [number, HoldEvent][]) => after(...events).actions;
-const checkpoint = (extendTokens = 0): HoldAction => ({ kind: 'checkpoint', extendTokens });
-const stop = (reason: 'access_revoked' | 'balance_exhausted'): HoldAction => ({
-  kind: 'stop',
-  reason,
-});
 
 describe('an answer that is made in the background', () => {
   const DETACHED: HoldEvent = { kind: 'detached' };
@@ -211,92 +196,4 @@ describe('a hold that Redis has lost', () => {
       stop('access_revoked'),
     ]);
   });
-});
-
-const tokens = fc.nat(2_000);
-const anyReply = fc.oneof<fc.Arbitrary<CheckpointReply>[]>(
-  fc.record({
-    kind: fc.constant('ok' as const),
-    heldTokens: tokens,
-    extendedTokens: tokens,
-    isRechargeDue: fc.boolean(),
-  }),
-  fc.record({ kind: fc.constant('stop' as const), heldTokens: tokens }),
-  fc.record({
-    kind: fc.constant('gone' as const),
-    state: fc.constantFrom('reaped', 'done', 'none'),
-  }),
-  fc.constant({ kind: 'fenced' as const }),
-);
-/** What may come while nothing is asked of Redis; a reply comes exactly when something is. */
-const anyEvent = fc.record({
-  afterMs: fc.nat(3_000),
-  own: fc.oneof(
-    fc.record({ kind: fc.constant('turn' as const), charge: tokens, isEpochLost: fc.boolean() }),
-    fc.constantFrom<HoldEvent>({ kind: 'waits' }, { kind: 'look_again' }),
-  ),
-  isReply: fc.boolean(),
-  reply: anyReply,
-});
-
-test('whatever happens in whatever order, one call is under way at a time, a stream is stopped once, and a wait ends', () => {
-  fc.assert(
-    fc.property(fc.array(anyEvent, { maxLength: 60 }), (events) => {
-      let [state, now, stops, asked] = [STARTED, 0, 0, null as HoldAction | null];
-      for (const { afterMs, own, isReply, reply } of events) {
-        now += afterMs;
-        const answer: HoldEvent =
-          asked?.kind === 'checkpoint'
-            ? { kind: 'checkpointed', reply, askedTokens: asked.extendTokens }
-            : { kind: 'restored', reply: { kind: 'restored', heldTokens: 1 } };
-        const isAnswered = isReply && asked !== null;
-        const [next, actions] = checkpointStep(state, isAnswered ? answer : own, now);
-        if (isAnswered) asked = null;
-        const calls = actions.filter(({ kind }) => kind === 'checkpoint' || kind === 'restore');
-        expect(calls.length + (asked ? 1 : 0)).toBeLessThanOrEqual(1);
-        asked = calls[0] ?? asked;
-        expect(next.isAsking).toBe(asked !== null);
-        stops += actions.filter(({ kind }) => kind === 'stop').length;
-        if (actions.some(({ kind }) => kind === 'stop' || kind === 'grown'))
-          expect(next.waitsSinceMs).toBeNull();
-        expect(next.charged).toBeGreaterThanOrEqual(state.charged);
-        state = next;
-      }
-      expect(stops).toBe(state.stopped === null ? 0 : 1);
-    }),
-  );
-});
-
-test('a turn that is left out as idle would have changed nothing and asked for nothing', () => {
-  const seen = fc.record({ charge: fc.nat(1_200), isEpochLost: fc.boolean() });
-  const event = fc.oneof(
-    seen.map((of): HoldEvent => ({ kind: 'turn', ...of })),
-    fc.constantFrom<HoldEvent>(
-      WAITS,
-      { kind: 'unanswered' },
-      { kind: 'look_again' },
-      { kind: 'detached' },
-      { kind: 'released' },
-      { kind: 'restored', reply: null },
-      granted(1_000),
-      granted(1_500, 500, 500),
-      replied({ kind: 'gone', state: 'reaped' }),
-    ),
-  );
-  const moment = fc.nat(20_000);
-  let idle = 0;
-  fc.assert(
-    fc.property(fc.array(fc.tuple(moment, event)), fc.nat(50_000), seen, (before, later, turn) => {
-      let now = 0;
-      let state = STARTED;
-      for (const [waitMs, next] of before) [state] = checkpointStep(state, next, (now += waitMs));
-      if (!isTurnIdle(state, turn, now + later)) return;
-      idle += 1;
-      const [then, actions] = checkpointStep(state, { kind: 'turn', ...turn }, now + later);
-      expect(then).toBe(state);
-      expect(actions).toEqual([]);
-    }),
-    { numRuns: 2_000 },
-  );
-  expect(idle).toBeGreaterThan(50);
 });

@@ -1,5 +1,9 @@
 import { shareControlPlane } from '../../testing/shared-plane-under-test.ts';
-import './subscriptions.part.spec.ts';
+import { shareSubscriptions } from './subscriptions-under-test.ts';
+import './subscribing.part.spec.ts';
+import './unsubscribing.part.spec.ts';
+import './subscription-history.part.spec.ts';
 import './auto-recharge.part.spec.ts';
 
 shareControlPlane();
+shareSubscriptions();

@@ -1,8 +1,12 @@
 import { shareControlPlane } from '../../../testing/shared-plane-under-test.ts';
-import './usage-ingest.part.spec.ts';
+import { shareUsageIngest } from './usage-ingest-under-test.ts';
+import './booked-usage.part.spec.ts';
+import './overdrafts.part.spec.ts';
+import './poison-events.part.spec.ts';
 import './forged-events.part.spec.ts';
 import './forged-reaps.part.spec.ts';
 // The last one: its last test takes migrations back and runs them again, which empties what they added.
 import './roll-ups.part.spec.ts';
 
 shareControlPlane();
+shareUsageIngest();

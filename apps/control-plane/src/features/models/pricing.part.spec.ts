@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import { compileSnapshot } from '@tollgate/snapshot';
+import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
+import { plane, ledger, user } from './models-under-test.ts';
+
+describe('pricing', () => {
+  test('adds immutable versions; the newest one that has begun is in force', async () => {
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
+      name: 'priced',
+      price: { price_per_million: 1 },
+    });
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    await ledger.asAdmin('POST', '/models/pricing', {
+      model_id: model.id,
+      price_per_million: '2.5',
+      weight_output: 4,
+      weight_cache_read: '0.1',
+    });
+    expect(
+      await ledger.asAdmin('POST', '/models/pricing', {
+        model_id: model.id,
+        price_per_million: 9,
+        effective_at: later,
+      }),
+    ).toMatchObject({ status: 201, body: { effective_at: later, price_per_million: '9' } });
+    const inForce = await plane.call('GET', `/models/pricing?model_id=${model.id}&in_force=true`, {
+      token: user.token,
+    });
+    expect(inForce.body.data).toMatchObject([
+      { price_per_million: '2.5', weight_input: '1', weight_output: '4', weight_cache_read: '0.1' },
+    ]);
+    expect((await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.total).toBe(
+      3,
+    );
+    await expect(
+      ledger.query('UPDATE price_versions SET price_per_million = 0 WHERE model_id = $1', [
+        model.id,
+      ]),
+    ).rejects.toThrow('append-only');
+  });
+
+  test('carries multipliers of dearer services into the snapshot, and a model its default output limit', async () => {
+    const multipliers = { 'service_tier=priority': '1.75', 'server_tools=web_search': 2 };
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
+      name: 'tiered',
+      default_output_tokens: 900,
+      price: { price_per_million: 1, multipliers },
+    });
+    expect(model.default_output_tokens).toBe(900);
+    expect(
+      (await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.data,
+    ).toMatchObject([
+      { multipliers: { 'service_tier=priority': '1.75', 'server_tools=web_search': '2' } },
+    ]);
+    const rows = await readRoutingRows(plane.dataSource.manager);
+    expect(compileSnapshot(rows).models.find(({ id }) => id === model.id)).toMatchObject({
+      default_output_tokens: 900,
+      prices: [
+        {
+          multipliers: { 'service_tier=priority': 1_750_000, 'server_tools=web_search': 2_000_000 },
+        },
+      ],
+    });
+    const { body: plain } = await ledger.asAdmin('POST', '/models', {
+      name: 'untiered',
+      price: { price_per_million: 1 },
+    });
+    const compiled = compileSnapshot(await readRoutingRows(plane.dataSource.manager));
+    const document = compiled.models.find(({ id }) => id === plain.id);
+    // Nodes of the previous release read the document as long as none of this is used.
+    expect(document).not.toHaveProperty('default_output_tokens');
+    expect(document?.prices[0]).not.toHaveProperty('multipliers');
+  });
+
+  test.each([
+    { price_per_million: -1 },
+    { price_per_million: 0 },
+    { price_per_million: '0', free: false },
+    { price_per_million: '0.000001', free: true },
+    { price_per_million: 1, weight_input: 0, weight_output: 0 },
+    { price_per_million: '1e3' },
+    { price_per_million: 1e308 },
+    { price_per_million: '0.0000001' },
+    { price_per_million: 'NaN' },
+    { price_per_million: null },
+    {},
+    { price_per_million: 1, weight_input: -1 },
+    { price_per_million: 1, weight_input: '0.0000001' },
+    { price_per_million: 1, weight_input: 1_000_001 },
+    { price_per_million: 1, multipliers: { service_tier: 2 } },
+    { price_per_million: 1, multipliers: { 'route=x': 2 } },
+    { price_per_million: 1, multipliers: { 'speed=a b': 2 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': 0 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': -1 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': 1_001 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': '0.0000001' } },
+    { price_per_million: 1, multipliers: ['speed=fast'] },
+    { price_per_million: 1, surprise: 1 },
+    { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' },
+    { price_per_million: 1, effective_at: 'soon' },
+  ])('refuses %j', async (body) => {
+    const [model] = (await ledger.asAdmin('GET', '/models')).body.data;
+    expect(
+      await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, ...body }),
+    ).toMatchObject({ status: 400 });
+  });
+
+  test('of an unknown model is 404', async () => {
+    expect(
+      (await ledger.asAdmin('POST', '/models/pricing', { model_id: 999_999, price_per_million: 1 }))
+        .status,
+    ).toBe(404);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseAmount } from '@tollgate/money';
+import { plane, ledger, post } from './subscriptions-under-test.ts';
+
+describe('unsubscribing', () => {
+  test('refunds the cost of what remains, rounded down per lot, at once', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
+    await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '3' });
+    await post('/models/renew', account.token, { model_id: model.id, tokens: 1_000_000 });
+    expect(await ledger.wallet(account)).toBe(6_000_000n);
+    const answer = await post('/models/unsubscribe', account.token, { model_id: model.id });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { status: 'closed', refunded_tokens: 2_000_000, refunded_amount: '4' },
+    });
+    expect(await ledger.wallet(account)).toBe(10_000_000n);
+    expect((await plane.call('GET', '/models/my', { token: account.token })).body.data).toEqual([]);
+    expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({
+      status: 404,
+      body: { code: 'not_subscribed' },
+    });
+  });
+
+  test('a hundred times at once refunds once, and the account may subscribe again', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        post('/models/unsubscribe', account.token, { model_id: model.id }),
+      ),
+    );
+    expect(answers.every((answer) => answer.status === 200 || answer.status === 404)).toBe(true);
+    expect(await ledger.wallet(account)).toBe(10_000_000n);
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, tokens: 500_000 }),
+    ).toMatchObject({ status: 201, body: { tokens: 500_000 } });
+    expect(await ledger.live(account, model)).toMatchObject({
+      status: 'active',
+      generation: 2,
+      balance: 500_000,
+    });
+  });
+
+  test('what a deleted account gets back for its tokens is forfeited like its wallet', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 4_000_000 });
+    expect(await ledger.asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'account_not_empty' },
+    });
+    expect((await ledger.asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
+    expect(await ledger.subscription(account, model)).toMatchObject({
+      status: 'closed',
+      balance: '0',
+    });
+    expect(await ledger.wallet(account)).toBe(0n);
+    expect(
+      await ledger.query(
+        'SELECT t.kind, e.amount FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.user_id = $1 ORDER BY e.id',
+        [account.id],
+      ),
+    ).toMatchObject([
+      { kind: 'admin_recharge', amount: '10000000' },
+      { kind: 'subscribe', amount: '-4000000' },
+      { kind: 'forfeit', amount: '-6000000' },
+      { kind: 'refund', amount: '4000000' },
+      { kind: 'forfeit', amount: '-4000000' },
+    ]);
+  });
+
+  test('deleting a model needs ?refund=true while it has subscribers, and then refunds them', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
+    expect(await ledger.asAdmin('DELETE', `/models/${model.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'model_has_subscribers' },
+    });
+    const other = await ledger.account('10');
+    for (const tokens of [333_333, 1])
+      await post(tokens === 1 ? '/models/renew' : '/models/subscribe', other.token, {
+        model_id: model.id,
+        tokens,
+      });
+    const paid = 20_000_000n - (await ledger.wallet(account)) - (await ledger.wallet(other));
+    const { body: shown } = await ledger.asAdmin(
+      'GET',
+      `/previews/model-removal?model_id=${model.id}`,
+    );
+    expect(shown).toMatchObject({ subscriptions: 2, refunded_tokens: 1_333_334 });
+    expect((await ledger.asAdmin('DELETE', `/models/${model.id}?refund=true`)).status).toBe(204);
+    // What was shown is what came back.
+    expect(parseAmount(shown.refunded_amount)).toBe(paid);
+    expect((await ledger.wallet(account)) + (await ledger.wallet(other))).toBe(20_000_000n);
+    expect((await ledger.asAdmin('GET', `/models/${model.id}`)).status).toBe(404);
+  });
+});

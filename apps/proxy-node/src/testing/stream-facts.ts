@@ -1,0 +1,23 @@
+import type { StreamFacts } from '../pipeline/stream-state.ts';
+
+export interface Facts {
+  state: 'running' | 'finished' | 'failed';
+  hasContent: boolean;
+  hasFinish: boolean;
+  backgroundId: string | null;
+  isCommitted: boolean;
+  isBlocked: boolean;
+  isDrained: boolean;
+}
+
+export function factsOf({ isCommitted, isBlocked, isDrained, ...reader }: Facts): StreamFacts {
+  return { reader, outlet: { isCommitted, isBlocked }, count: { isDrained } };
+}
+
+export const STAYS = { kind: 'client_left', isSent: true, stopsBillingOnClose: false } as const;
+
+export const CLOSES = { kind: 'client_left', isSent: true, stopsBillingOnClose: true } as const;
+
+export const READ = { kind: 'read' } as const;
+
+export const BROKE = { kind: 'broke' } as const;

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import type { HoldRequest } from '../src/hold-plan.ts';
+
+const weight = fc.integer({ min: 0, max: 20_000_000 });
+
+export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
+  ask: fc.record({
+    isStream: fc.boolean(),
+    outputLimit: fc.option(fc.integer({ min: 0, max: 1_000_000 }), { nil: null }),
+    choices: fc.integer({ min: 1, max: 8 }),
+    prompt: fc.record({
+      textBytes: fc.nat(1_000_000),
+      messageCount: fc.nat(200),
+      imageCount: fc.nat(5),
+      unboundedInputs: fc.nat(3),
+      serverToolUses: fc.nat(2),
+      compactions: fc.nat(1),
+      otherBytes: fc.nat(100),
+      predictedBytes: fc.nat(100),
+    }),
+  }),
+  model: fc.record({
+    kind: fc.constantFrom('chat' as const, 'embedding' as const),
+    max_output_tokens: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
+    unbounded_input_tokens: fc.option(fc.nat(100_000), { nil: null }),
+    context_window: fc.option(fc.integer({ min: 1, max: 400_000 }), { nil: null }),
+  }),
+  price: fc.record({
+    weight_input: weight,
+    weight_output: weight,
+    weight_cache_read: weight,
+    weight_cache_write: weight,
+  }),
+});
+
+export const PLAIN = {
+  weight_input: 1_000_000,
+  weight_output: 1_000_000,
+  weight_cache_read: 1_000_000,
+  weight_cache_write: 1_000_000,
+};
+
+export const CHAT = {
+  kind: 'chat' as const,
+  context_window: null,
+  max_output_tokens: null,
+  unbounded_input_tokens: null,
+};
+
+export const PROMPT = {
+  textBytes: 100,
+  messageCount: 2,
+  imageCount: 0,
+  unboundedInputs: 0,
+  serverToolUses: 0,
+  otherBytes: 0,
+  predictedBytes: 0,
+};
+
+export const ask = (change: Partial<HoldRequest['ask']> = {}): HoldRequest['ask'] => ({
+  isStream: false,
+  outputLimit: null,
+  choices: 1,
+  prompt: PROMPT,
+  ...change,
+});

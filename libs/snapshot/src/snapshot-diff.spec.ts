@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { compileSnapshot, diffSnapshots, type UpstreamRow } from './index.ts';
+import { rows } from '../test/routing-rows.ts';
+
+describe('diffSnapshots', () => {
+  test('finds nothing between equal documents and lists everything that came or went', () => {
+    fc.assert(
+      fc.property(rows, rows, (a, b) => {
+        const [source, target] = [compileSnapshot(a), compileSnapshot(b)];
+        const same = diffSnapshots(source, compileSnapshot(a));
+        for (const kind of ['models', 'upstreams', 'routes'] as const) {
+          expect(same[kind]).toEqual({ added: [], removed: [], changed: [] });
+          const { added, removed } = diffSnapshots(source, target)[kind];
+          expect(source[kind].length + added.length - removed.length).toBe(target[kind].length);
+        }
+        const { added } = diffSnapshots(source, target).routes;
+        for (const { id, name } of added) {
+          const route = target.routes.find((one) => one.id === id);
+          const from = target.models.find((one) => one.id === route?.model_id)?.name;
+          const to = target.upstreams.find((one) => one.id === route?.upstream_id)?.name;
+          expect(name).toBe(`${from} → ${to}`);
+        }
+      }),
+    );
+  });
+
+  test('gives the path and both values of a changed field, and of a secret only that it changed', () => {
+    const base = {
+      id: 1,
+      name: 'main',
+      protocol: 'openai' as const,
+      baseUrl: 'https://api.example.com/v1',
+      sealedApiKey: 'old',
+      headers: { 'x-a': '1' },
+      connectTimeoutMs: 1,
+      firstTokenTimeoutMs: 1,
+      idleTimeoutMs: 1,
+      totalTimeoutMs: 1,
+      maxConcurrency: null,
+      stopsBillingOnClose: null,
+      endpoints: null,
+      passesFileIds: false,
+      enabled: true,
+    };
+    const compile = (row: UpstreamRow) =>
+      compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
+    expect(compile({ ...base, passesFileIds: true }).upstreams[0]?.passes_file_ids).toBe(true);
+    expect(compile(base).upstreams[0]).not.toHaveProperty('passes_file_ids');
+    const { upstreams } = diffSnapshots(
+      compile(base),
+      compile({
+        ...base,
+        headers: { 'x-a': '2', 'x-b': '3' },
+        sealedApiKey: 'new',
+        maxConcurrency: 4,
+      }),
+    );
+    expect(upstreams.changed).toEqual([
+      {
+        id: 1,
+        name: 'main',
+        changes: [
+          { path: 'sealed_api_key' },
+          { path: 'headers.x-a', from: '1', to: '2' },
+          { path: 'headers.x-b', to: '3' },
+          { path: 'max_concurrency', from: null, to: 4 },
+        ],
+      },
+    ]);
+  });
+});

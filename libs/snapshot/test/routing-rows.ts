@@ -1,0 +1,83 @@
+import { FURTHER_ENDPOINTS, weightFields } from '@tollgate/contracts';
+import fc from 'fast-check';
+import { LIMIT_FIELD_SETTINGS, OUTPUT_LIMIT_FIELDS, type RoutingRows } from '../src/index.ts';
+
+export const id = fc.integer({ min: 1, max: 12 });
+
+export const weight = fc.integer({ min: 0, max: 5_000_000 });
+
+export const limit = fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: null });
+
+const timeout = fc.integer({ min: 1, max: 900_000 });
+
+export const model = fc.record({
+  id,
+  name: fc.string({ minLength: 1, maxLength: 30 }),
+  displayName: fc.string({ maxLength: 30 }),
+  kind: fc.constantFrom('chat' as const, 'embedding' as const),
+  ownedBy: fc.string({ maxLength: 20 }),
+  createdAtMs: fc.integer({ min: 0, max: 2 ** 42 }),
+  aliases: fc.array(fc.string({ minLength: 1, maxLength: 5 }), { maxLength: 2 }),
+  contextWindow: limit,
+  maxOutputTokens: limit,
+  defaultOutputTokens: limit,
+  unboundedInputTokens: limit,
+  isOnShelf: fc.boolean(),
+  readsMoreThanSent: fc.boolean(),
+  failover: fc.record(
+    { replay: fc.constantFrom('safe' as const, 'always' as const), first_byte_timeout_ms: timeout },
+    { requiredKeys: [] },
+  ),
+});
+
+export const price = fc.record({
+  id,
+  modelId: id,
+  effectiveAtMs: fc.integer({ min: 0, max: 4 }),
+  weights: fc.record(weightFields(weight)),
+  multipliers: fc.dictionary(fc.constantFrom('speed=fast', 'service_tier=priority'), weight),
+  isUndeclaredZero: fc.boolean(),
+});
+
+const upstream = fc.record({
+  id,
+  name: fc.string({ maxLength: 20 }),
+  protocol: fc.constantFrom('openai' as const, 'anthropic' as const),
+  baseUrl: fc.constant('https://api.example.com/v1'),
+  sealedApiKey: fc.option(fc.base64String({ maxLength: 20 }), { nil: null }),
+  headers: fc.dictionary(fc.stringMatching(/^x-[a-z]{1,6}$/), fc.string({ maxLength: 10 }), {
+    maxKeys: 3,
+  }),
+  connectTimeoutMs: timeout,
+  firstTokenTimeoutMs: timeout,
+  idleTimeoutMs: timeout,
+  totalTimeoutMs: timeout,
+  maxConcurrency: limit,
+  stopsBillingOnClose: fc.option(fc.boolean(), { nil: null }),
+  endpoints: fc.option(fc.subarray([...FURTHER_ENDPOINTS]), { nil: null }),
+  passesFileIds: fc.boolean(),
+  enabled: fc.boolean(),
+});
+
+export const route = fc.record({
+  id,
+  modelId: id,
+  upstreamId: id,
+  upstreamModel: fc.string({ minLength: 1, maxLength: 20 }),
+  priority: fc.integer({ min: 0, max: 3 }),
+  weight: fc.integer({ min: 1, max: 10 }),
+  enabled: fc.boolean(),
+  outputLimitField: fc.constantFrom(...LIMIT_FIELD_SETTINGS),
+  familyLimitField: fc.constantFrom(...OUTPUT_LIMIT_FIELDS, null),
+  contextWindow: limit,
+});
+
+const unique = <T extends { id: number }>(row: fc.Arbitrary<T>) =>
+  fc.uniqueArray(row, { selector: (each) => each.id, maxLength: 8 });
+
+export const rows: fc.Arbitrary<RoutingRows> = fc.record({
+  models: unique(model),
+  prices: unique(price),
+  upstreams: unique(upstream),
+  routes: unique(route),
+});

@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What the checks of the house rules read. */
+export const root = join(import.meta.dirname, '../..');
+
+export const tracked = execFileSync(
+  'git',
+  ['ls-files', '--cached', '--others', '--exclude-standard'],
+  {
+    cwd: root,
+    encoding: 'utf8',
+  },
+)
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(join(root, file)));
+export const sources = tracked.filter(
+  (file) =>
+    /\.(ts|tsx|mjs|cjs|lua)$/.test(file) &&
+    !/tools\/check\/planted\/|\.spec\.ts$|__generated__\/|\/migrations\//.test(file),
+);
+
+export const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+
+/** What is shipped or runs the house; the others test and measure it. */
+export const isProduct = (file: string): boolean =>
+  /^((apps|libs)\/[^/]+|tools)\/src\//.test(file) && !file.includes('/testing/');
