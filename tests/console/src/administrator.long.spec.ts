@@ -413,7 +413,7 @@ const MODEL = 'by-hand';
       const [user] = await admin.list('/users?q=unwanted');
       await admin.call('POST', `/users/${Number(user?.id)}/reject`);
       await visitor.go('/admin/activity');
-      const actions = page.locator('tbody td:nth-child(3)');
+      const actions = page.locator('tbody td:nth-child(3) > span');
       await actions.first().waitFor();
       const shown = await actions.allTextContents();
       expect(shown.filter((text) => /^[a-z_]+\.[a-z_]+$/.test(text))).toEqual([]);
