@@ -42,9 +42,9 @@ export class CeilingsService {
       const before = toCeilings(row);
       refuseStale(caller, { updatedAt: new Date(before.updated_at) });
       const { rpm, rph, rpd } = { ...before, ...body };
-      // TypeORM answers an UPDATE with its rows and their number.
+      // TypeORM answers an UPDATE with its rows and their number. `now()` would be the time before this waited for other changes.
       const [[changed]]: [unknown[], number] = await tx.query(
-        'UPDATE request_ceilings SET rpm = $1, rph = $2, rpd = $3, updated_at = now() RETURNING rpm, rph, rpd, updated_at',
+        'UPDATE request_ceilings SET rpm = $1, rph = $2, rpd = $3, updated_at = clock_timestamp() RETURNING rpm, rph, rpd, updated_at',
         [rpm, rph, rpd],
       );
       const after = toCeilings(changed);

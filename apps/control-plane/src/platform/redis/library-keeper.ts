@@ -13,7 +13,7 @@ import { REDIS } from './redis-token.ts';
 const EVERY_MS = 1_000;
 const RETRY_MS = 200;
 
-/** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. What somebody else put in their place is replaced. */
+/** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. What another writer put in their place is replaced. */
 @Injectable()
 export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('redis');
@@ -36,7 +36,7 @@ export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutd
     this.loop.start();
   }
 
-  /** Called with the names of libraries that somebody else had put in the place of this one. */
+  /** Called with the names of libraries that another writer had put in the place of this one. */
   listen(onStrangers: (libraries: readonly string[]) => Promise<void>): void {
     this.onStrangers = onStrangers;
   }

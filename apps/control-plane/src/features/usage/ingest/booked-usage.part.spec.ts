@@ -12,7 +12,7 @@ import {
   subscribed,
   stateOf,
   deadLetters,
-} from './usage-ingest-under-test.ts';
+} from '../../../testing/usage-ingest-under-test.ts';
 
 const rollupsOf = ({ account }: EventParts) =>
   ledger.query(

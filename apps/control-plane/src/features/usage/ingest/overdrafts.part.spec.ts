@@ -10,7 +10,13 @@ import {
 } from '../../../testing/ledger-under-test.ts';
 import { keysOf } from '../../../testing/drift-under-test.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
-import { plane, ledger, worker, subscribed, stateOf } from './usage-ingest-under-test.ts';
+import {
+  plane,
+  ledger,
+  worker,
+  subscribed,
+  stateOf,
+} from '../../../testing/usage-ingest-under-test.ts';
 
 const openOverdrafts = async ({ subscriptionId }: EventParts): Promise<number> =>
   (

@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { usageEvent, type EventParts } from '../../../testing/ledger-under-test.ts';
-import { worker, subscribed, stateOf, deadLetters } from './usage-ingest-under-test.ts';
+import {
+  worker,
+  subscribed,
+  stateOf,
+  deadLetters,
+} from '../../../testing/usage-ingest-under-test.ts';
 
 describe('a poison event', () => {
   const cases: [string, (parts: EventParts) => RelayedEvent][] = [

@@ -1,5 +1,5 @@
 import { shareControlPlane } from '../../../testing/shared-plane-under-test.ts';
-import { shareUsageIngest } from './usage-ingest-under-test.ts';
+import { shareUsageIngest } from '../../../testing/usage-ingest-under-test.ts';
 import './booked-usage.part.spec.ts';
 import './overdrafts.part.spec.ts';
 import './poison-events.part.spec.ts';

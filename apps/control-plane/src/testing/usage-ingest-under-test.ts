@@ -1,12 +1,8 @@
 import { beforeAll } from '@jest/globals';
-import {
-  ledgerOf,
-  type EventParts,
-  subscribedAccount,
-} from '../../../testing/ledger-under-test.ts';
-import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
-import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
-import { UsageWorker } from './usage-worker.ts';
+import { ledgerOf, type EventParts, subscribedAccount } from './ledger-under-test.ts';
+import type { ControlPlane } from './control-plane-under-test.ts';
+import { sharedControlPlane } from './shared-plane-under-test.ts';
+import { UsageWorker } from '../features/usage/ingest/usage-worker.ts';
 
 export let plane: ControlPlane;
 
