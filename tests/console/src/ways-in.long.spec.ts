@@ -166,8 +166,7 @@ const TABS_MAX = 80;
       await go('/market');
       await page.getByText(reason).waitFor();
       await go('/wallet?recharge=1');
-      const recharge = page.getByRole('button', { name: 'Recharge', exact: true });
-      expect(await recharge.getAttribute('aria-disabled')).toBe('true');
+      await page.getByRole('button', { name: 'Recharge', exact: true, disabled: true }).waitFor();
       expect(await page.locator('[role=dialog]:not([data-type])').count()).toBe(0);
     },
     STORY_MS,

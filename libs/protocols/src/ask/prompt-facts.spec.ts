@@ -1,6 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { createIdSealer } from '@tollgate/contracts';
 import { HELLO, parse } from '../../test/read-ask.ts';
 import type { ClientProtocol } from '../exchange.ts';
+
+const SEALED = createIdSealer({ current: randomBytes(32).toString('base64url') }).seal(7, {
+  upstreamId: 3,
+  modelId: 0,
+  id: 'msg_1',
+});
 
 describe('prompt facts', () => {
   test('count all text that becomes prompt, but no image bytes', () => {
@@ -58,9 +66,9 @@ describe('prompt facts', () => {
   );
 
   test.each<[string, object]>([
-    ['an item that is named by its id', { type: 'item_reference', id: 'msg_1' }],
-    ['an item that is named by its id, without a type', { id: 'msg_1' }],
-    ['the same with a type of null', { id: 'msg_1', type: null }],
+    ['an item that is named by its id', { type: 'item_reference', id: SEALED }],
+    ['an item that is named by its id, without a type', { id: SEALED }],
+    ['the same with a type of null', { id: SEALED, type: null }],
     [
       'a text part that also names a video',
       {
@@ -92,6 +100,11 @@ describe('prompt facts', () => {
       input: [item],
     }).prompt;
     expect({ imageCount, unboundedInputs }).toEqual({ imageCount: 1, unboundedInputs: 0 });
+  });
+
+  test('of a response: an item of a translated answer, which no provider keeps, adds no input', () => {
+    const input = [{ type: 'item_reference', id: 'msg_1' }, { id: 'rs_1' }];
+    expect(parse('responses', { model: 'm', input }).prompt.unboundedInputs).toBe(0);
   });
 
   const LONG = 'a long text '.repeat(1_000);

@@ -1,3 +1,4 @@
+import { isSealedId } from '@tollgate/contracts';
 import type { ClientProtocol, PromptFacts } from '../exchange.ts';
 import { FIELD_TABLES } from '../fields/field-tables.ts';
 import { foldName } from '../fields/fold-name.ts';
@@ -115,9 +116,9 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
   return tally;
 }
 
-/** What an item of the input stands for is read from where the provider keeps it. */
+/** What an item of the input stands for is read from where the provider keeps it. Ids that are not sealed are of translated answers, which no provider keeps. */
 function addStored(item: JsonRecord, tally: Tally): void {
-  if (isItemReference(item)) tally.unboundedInputs += 1;
+  if (isItemReference(item) && isSealedId(text(item['id']) ?? '')) tally.unboundedInputs += 1;
   if (item['type'] === 'image_generation_call' && nonEmpty(item['result']) === null)
     tally.imageCount += 1;
 }

@@ -143,6 +143,7 @@ describe('registration', () => {
     expect(await workersOf('earlier')).toMatchObject([
       { redis_round_trip_ms: null, clock_ahead_ms: null },
     ]);
+    await removed(await isRegistered('measuring'), await isRegistered('earlier'));
   });
 
   test('a deleted node stays away, until an administrator adds it again', async () => {
