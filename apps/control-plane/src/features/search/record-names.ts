@@ -60,7 +60,7 @@ export interface RecordName {
 
 const UNNAMED: RecordName = { name: null, userId: null, isGone: false };
 
-/** Names of the records that rows of a list are about: one statement for each kind among them. Kinds without names, and what is gone, are null. */
+/** Names of the records that rows of a list are about: one statement for each kind among them. Kinds without names, and records whose row is not there, have null. */
 export async function nameRecords(
   dataSource: Pick<DataSource, 'query'>,
   refs: readonly RecordRef[],
