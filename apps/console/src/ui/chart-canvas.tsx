@@ -84,14 +84,9 @@ interface Surroundings {
 }
 
 function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options {
-  const { kind, series, times, format } = props;
-  const { width, locale, zone, hooks } = surroundings;
+  const { kind, series, times } = props;
+  const { width, zone, hooks } = surroundings;
   const drawn = kind === 'bars' ? series.toReversed() : series;
-  const axis = {
-    stroke: paintOfToken('text-3'),
-    font: '12px "Inter Variable", system-ui, sans-serif',
-    ticks: { show: false },
-  };
   return {
     width,
     height: HEIGHT,
@@ -102,21 +97,7 @@ function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options
       x: { range: () => rangeOf(times, kind) },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        space: 72,
-        size: 28,
-        values: (_, splits) => timeLabels(splits, { locale, zone }),
-      },
-      {
-        ...axis,
-        size: 62,
-        grid: { stroke: paintOfToken('line'), width: 1 },
-        values: (_, splits) => splits.map((value) => format(value)),
-      },
-    ],
+    axes: axesOf(props, surroundings),
     series: [
       {},
       ...drawn.map(({ color, name }) => ({
@@ -137,6 +118,29 @@ function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options
       ready: [(plot) => listenForClick(plot, props)],
     },
   };
+}
+
+function axesOf({ format }: ChartProps, { locale, zone }: Surroundings): uPlot.Axis[] {
+  const axis = {
+    stroke: paintOfToken('text-3'),
+    font: '12px "Inter Variable", system-ui, sans-serif',
+    ticks: { show: false },
+  };
+  return [
+    {
+      ...axis,
+      grid: { show: false },
+      space: 72,
+      size: 28,
+      values: (_, splits) => timeLabels(splits, { locale, zone }),
+    },
+    {
+      ...axis,
+      size: 62,
+      grid: { stroke: paintOfToken('line'), width: 1 },
+      values: (_, splits) => splits.map((value) => format(value)),
+    },
+  ];
 }
 
 function lineOf(color: string): uPlot.Series {

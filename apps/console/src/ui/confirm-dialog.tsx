@@ -3,6 +3,20 @@ import { notify } from '../shell/notices.ts';
 import { Dialog } from './dialog.tsx';
 import { ActForm, type FormValues } from './form.tsx';
 
+interface ConfirmDialogProps<Answer> {
+  title: string;
+  text: ReactNode;
+  verb: string;
+  isOpen: boolean;
+  onClose: () => void;
+  act: (values: FormValues) => Promise<Answer>;
+  done: (answer: Answer) => string;
+  onDone?: (answer: Answer) => void;
+  /** Why it cannot be done yet, e.g. because the name is not typed. */
+  blockedBy?: string | undefined;
+  children?: ReactNode;
+}
+
 /** Asks before an act that has consequences, and says them. */
 export function ConfirmDialog<Answer>({
   title,
@@ -15,19 +29,7 @@ export function ConfirmDialog<Answer>({
   onDone,
   blockedBy,
   children,
-}: {
-  title: string;
-  text: ReactNode;
-  verb: string;
-  isOpen: boolean;
-  onClose: () => void;
-  act: (values: FormValues) => Promise<Answer>;
-  done: (answer: Answer) => string;
-  onDone?: (answer: Answer) => void;
-  /** Why it cannot be done yet, e.g. because the name is not typed. */
-  blockedBy?: string | undefined;
-  children?: ReactNode;
-}) {
+}: ConfirmDialogProps<Answer>) {
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
       {({ close }) => (

@@ -33,7 +33,6 @@ export function Dialog({
   width = 'narrow',
   children,
 }: DialogProps) {
-  const { general } = useWords();
   const [isChanged, setChanged] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const close = (): void => {
@@ -47,22 +46,7 @@ export function Dialog({
       <Base.Portal>
         <Base.Backdrop className={VEIL} />
         <Base.Popup className={`${POPUP} ${WIDTHS[width]}`}>
-          <header className="flex items-start gap-3 border-b border-line px-5 py-3.5">
-            <div className="min-w-0 flex-1">
-              <Base.Title className="foreign text-lead font-semibold">{title}</Base.Title>
-              {purpose !== undefined && (
-                <Base.Description className="foreign text-table text-text-2">
-                  {purpose}
-                </Base.Description>
-              )}
-            </div>
-            <Base.Close
-              aria-label={general.close}
-              className="-mr-1.5 rounded-md p-1.5 text-text-3 hover:bg-sunken hover:text-text"
-            >
-              <X aria-hidden className="size-4" />
-            </Base.Close>
-          </header>
+          <DialogHead title={title} purpose={purpose} />
           <div className="overflow-y-auto px-5 py-4">
             {children({
               close,
@@ -74,6 +58,26 @@ export function Dialog({
       </Base.Portal>
       <AskUnsaved isOpen={isAsking} onKeep={() => setAsking(false)} onDiscard={close} />
     </Base.Root>
+  );
+}
+
+function DialogHead({ title, purpose }: Pick<DialogProps, 'title' | 'purpose'>) {
+  const { general } = useWords();
+  return (
+    <header className="flex items-start gap-3 border-b border-line px-5 py-3.5">
+      <div className="min-w-0 flex-1">
+        <Base.Title className="foreign text-lead font-semibold">{title}</Base.Title>
+        {purpose !== undefined && (
+          <Base.Description className="foreign text-table text-text-2">{purpose}</Base.Description>
+        )}
+      </div>
+      <Base.Close
+        aria-label={general.close}
+        className="-mr-1.5 rounded-md p-1.5 text-text-3 hover:bg-sunken hover:text-text"
+      >
+        <X aria-hidden className="size-4" />
+      </Base.Close>
+    </header>
   );
 }
 

@@ -36,7 +36,6 @@ export function ActForm<Answer>({
   blockedBy,
   children,
 }: ActFormProps<Answer>) {
-  const { general } = useWords();
   const queries = useQueryClient();
   const words = useWords();
   const { mutate, isPending, error } = useMutation({
@@ -60,13 +59,28 @@ export function ActForm<Answer>({
     >
       {children}
       {failure && <FormFailure failure={failure} />}
-      <div className="flex flex-row-reverse justify-start gap-2">
-        <Button type="submit" look={look} isBusy={isPending} blockedBy={blockedBy}>
-          {verb}
-        </Button>
-        {onCancel && <Button onClick={onCancel}>{general.cancel}</Button>}
-      </div>
+      <FormButtons {...{ verb, look, isPending, blockedBy, onCancel }} />
     </Base>
+  );
+}
+
+interface FormButtonsProps {
+  verb: string;
+  look: ButtonLook;
+  isPending: boolean;
+  blockedBy: string | undefined;
+  onCancel: (() => void) | undefined;
+}
+
+function FormButtons({ verb, look, isPending, blockedBy, onCancel }: FormButtonsProps) {
+  const { general } = useWords();
+  return (
+    <div className="flex flex-row-reverse justify-start gap-2">
+      <Button type="submit" look={look} isBusy={isPending} blockedBy={blockedBy}>
+        {verb}
+      </Button>
+      {onCancel && <Button onClick={onCancel}>{general.cancel}</Button>}
+    </div>
   );
 }
 

@@ -4,16 +4,14 @@ import { useEffect, useRef, useState } from 'react';
 /** Typing waits for nothing: this only gathers what one burst of keys sends. */
 const PAUSE_MS = 60;
 
-/** Searches when typing pauses. The address is the truth: what it says, the box shows. */
-export function SearchBox({
-  label,
-  value,
-  onSearch,
-}: {
+interface SearchBoxProps {
   label: string;
   value: string;
   onSearch: (text: string) => void;
-}) {
+}
+
+/** Searches when typing pauses. The address is the truth: what it says, the box shows. */
+export function SearchBox({ label, value, onSearch }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const asked = useRef(value);
   useEffect(() => {

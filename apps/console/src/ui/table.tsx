@@ -54,26 +54,9 @@ export function Table<Row>({
   const navigate = useNavigate();
   if (rows.length === 0 && empty !== undefined) return empty;
   const height = recall('rows') === 'compact' ? 'h-8' : 'h-10';
-  const open = (event: MouseEvent<HTMLElement>, row: Row): void => {
-    if (rowTo && isPlainClick(event)) void navigate({ to: rowTo(row) });
-  };
+  const onOpen = rowTo && ((row: Row): void => void navigate({ to: rowTo(row) }));
   const rowOf = (row: Row, place?: RowPlace) => (
-    <tr
-      key={rowId(row)}
-      onClick={(event) => open(event, row)}
-      className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${rowTo ? 'cursor-pointer' : ''}`}
-      {...(place && {
-        ref: place.measure,
-        'data-index': place.index,
-        'aria-rowindex': place.index + 2,
-      })}
-    >
-      {columns.map((column) => (
-        <td key={column.id} className={`${cellClass(column)} ${endOf(columns, column)}`}>
-          {column.cell(row)}
-        </td>
-      ))}
-    </tr>
+    <BodyRow key={rowId(row)} {...{ row, columns, height, onOpen, place }} />
   );
   return (
     <ScrollBox label={label}>
@@ -82,19 +65,7 @@ export function Table<Row>({
         aria-label={label}
         {...(rows.length > WINDOWED_FROM && { 'aria-rowcount': rows.length + 1 })}
       >
-        <thead>
-          <tr className="border-b border-line">
-            {columns.map((column) => (
-              <HeaderCell
-                key={column.id}
-                column={column}
-                end={endOf(columns, column)}
-                sort={sort}
-                onSort={onSort}
-              />
-            ))}
-          </tr>
-        </thead>
+        <HeaderRow columns={columns} sort={sort} onSort={onSort} />
         {rows.length > WINDOWED_FROM ? (
           <Suspense fallback={null}>
             <WindowedRows
@@ -108,6 +79,58 @@ export function Table<Row>({
         )}
       </table>
     </ScrollBox>
+  );
+}
+
+interface BodyRowProps<Row> {
+  row: Row;
+  columns: readonly Column<Row>[];
+  height: string;
+  onOpen: ((row: Row) => void) | undefined;
+  place: RowPlace | undefined;
+}
+
+function BodyRow<Row>({ row, columns, height, onOpen, place }: BodyRowProps<Row>) {
+  return (
+    <tr
+      onClick={(event) => isPlainClick(event) && onOpen?.(row)}
+      className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${onOpen ? 'cursor-pointer' : ''}`}
+      {...(place && {
+        ref: place.measure,
+        'data-index': place.index,
+        'aria-rowindex': place.index + 2,
+      })}
+    >
+      {columns.map((column) => (
+        <td key={column.id} className={`${cellClass(column)} ${endOf(columns, column)}`}>
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+interface HeaderRowProps<Row> {
+  columns: readonly Column<Row>[];
+  sort: string | undefined;
+  onSort: ((sort: string) => void) | undefined;
+}
+
+function HeaderRow<Row>({ columns, sort, onSort }: HeaderRowProps<Row>) {
+  return (
+    <thead>
+      <tr className="border-b border-line">
+        {columns.map((column) => (
+          <HeaderCell
+            key={column.id}
+            column={column}
+            end={endOf(columns, column)}
+            sort={sort}
+            onSort={onSort}
+          />
+        ))}
+      </tr>
+    </thead>
   );
 }
 
@@ -142,17 +165,14 @@ function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
   return !isOnControl && isFirst && !hasModifier && String(getSelection()) === '';
 }
 
-function HeaderCell<Row>({
-  column,
-  end,
-  sort,
-  onSort,
-}: {
+interface HeaderCellProps<Row> {
   column: Column<Row>;
   end: string;
   sort: string | undefined;
   onSort: ((sort: string) => void) | undefined;
-}) {
+}
+
+function HeaderCell<Row>({ column, end, sort, onSort }: HeaderCellProps<Row>) {
   const { general } = useWords();
   const { header, align, from } = column;
   const isUp = column.sort !== undefined && sort === column.sort;

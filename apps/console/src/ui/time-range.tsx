@@ -1,6 +1,6 @@
 import { CalendarRange } from './icons.tsx';
 import { useState } from 'react';
-import { useSpeech } from '../words/words.ts';
+import { useSpeech, useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { SelectFilter, TextField } from './field.tsx';
@@ -52,9 +52,8 @@ export function useRangeChange(): (from: number, to: number) => void {
 export function TimeRangePicker() {
   const { words, locale } = useSpeech();
   const { zone } = useZone();
-  const [search, change] = useSearchState(rangeSearch);
+  const [, change] = useSearchState(rangeSearch);
   const range = useTimeRange();
-  const [isOpen, setOpen] = useState(false);
   const { shell } = words;
   const custom =
     range.name === 'custom'
@@ -74,6 +73,17 @@ export function TimeRangePicker() {
           change({ range: name, from: undefined, to: undefined, cursor: undefined })
         }
       />
+      <CustomRange />
+    </div>
+  );
+}
+
+function CustomRange() {
+  const { shell } = useWords();
+  const [search, change] = useSearchState(rangeSearch);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
       <Button
         icon={<CalendarRange aria-hidden className="size-4" />}
         aria-label={shell.rangeCustom}
@@ -90,19 +100,17 @@ export function TimeRangePicker() {
           />
         )}
       </Dialog>
-    </div>
+    </>
   );
 }
 
-function RangeForm({
-  first,
-  onChoose,
-}: {
+interface RangeFormProps {
   first: { from?: string | undefined; to?: string | undefined };
   onChoose: (from: string, to: string) => void;
-}) {
-  const { words } = useSpeech();
-  const { shell } = words;
+}
+
+function RangeForm({ first, onChoose }: RangeFormProps) {
+  const { shell } = useWords();
   const [from, setFrom] = useState(() => toInput(first.from ?? new Date(Date.now() - DAY)));
   const [to, setTo] = useState(() => toInput(first.to ?? new Date()));
   return (
