@@ -5,7 +5,7 @@ import { signOut, type Me } from '../api/session.ts';
 import { failureOf } from '../api/failure.ts';
 import { BASE, paths } from '../paths.ts';
 import { MENU_POPUP } from '../ui/menu.tsx';
-import { LANGUAGES, useSpeech, type Language } from '../words/words.ts';
+import { LANGUAGES, useSpeech, useWords, type Language } from '../words/words.ts';
 import { chooseTheme, THEMES, useTheme } from './theme.ts';
 import { notify } from './notices.ts';
 
@@ -15,14 +15,7 @@ const HEADING = 'px-2 pt-2 pb-1 text-tiny font-medium text-text-3';
 
 /** Who is signed in; theme, language and the way out. */
 export function AccountMenu({ me, isWide = false }: { me: Me; isWide?: boolean }) {
-  const { words, language, choose } = useSpeech();
-  const { shell } = words;
-  const { chosen } = useTheme();
-  const themes = {
-    system: shell.themeSystem,
-    light: shell.themeLight,
-    dark: shell.themeDark,
-  };
+  const { shell } = useWords();
   return (
     <Menu.Root>
       <Menu.Trigger
@@ -37,28 +30,49 @@ export function AccountMenu({ me, isWide = false }: { me: Me; isWide?: boolean }
       <Menu.Portal>
         <Menu.Positioner side="top" align="start" sideOffset={6} className="z-40">
           <Menu.Popup className={`${MENU_POPUP} w-54`}>
-            <Menu.Group>
-              <Menu.GroupLabel className={HEADING}>{shell.theme}</Menu.GroupLabel>
-              <Menu.RadioGroup value={chosen} onValueChange={chooseTheme}>
-                {THEMES.map((theme) => (
-                  <Choice key={theme} value={theme} label={themes[theme]} />
-                ))}
-              </Menu.RadioGroup>
-            </Menu.Group>
-            <Menu.Group>
-              <Menu.GroupLabel className={HEADING}>{shell.language}</Menu.GroupLabel>
-              <Menu.RadioGroup value={language} onValueChange={(value: Language) => choose(value)}>
-                {Object.entries(LANGUAGES).map(([id, name]) => (
-                  <Choice key={id} value={id} label={name} />
-                ))}
-              </Menu.RadioGroup>
-            </Menu.Group>
+            <ThemeGroup />
+            <LanguageGroup />
             <Menu.Separator className="my-1 h-px bg-line" />
             <SignOut label={shell.signOut} />
           </Menu.Popup>
         </Menu.Positioner>
       </Menu.Portal>
     </Menu.Root>
+  );
+}
+
+function LanguageGroup() {
+  const { words, language, choose } = useSpeech();
+  const { shell } = words;
+  return (
+    <Menu.Group>
+      <Menu.GroupLabel className={HEADING}>{shell.language}</Menu.GroupLabel>
+      <Menu.RadioGroup value={language} onValueChange={(value: Language) => choose(value)}>
+        {Object.entries(LANGUAGES).map(([id, name]) => (
+          <Choice key={id} value={id} label={name} />
+        ))}
+      </Menu.RadioGroup>
+    </Menu.Group>
+  );
+}
+
+function ThemeGroup() {
+  const { shell } = useWords();
+  const { chosen } = useTheme();
+  const themes = {
+    system: shell.themeSystem,
+    light: shell.themeLight,
+    dark: shell.themeDark,
+  };
+  return (
+    <Menu.Group>
+      <Menu.GroupLabel className={HEADING}>{shell.theme}</Menu.GroupLabel>
+      <Menu.RadioGroup value={chosen} onValueChange={chooseTheme}>
+        {THEMES.map((theme) => (
+          <Choice key={theme} value={theme} label={themes[theme]} />
+        ))}
+      </Menu.RadioGroup>
+    </Menu.Group>
   );
 }
 

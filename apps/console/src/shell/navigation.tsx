@@ -6,16 +6,14 @@ import { loadPalette, openPalette } from './command-palette.tsx';
 import { Logo } from './logo.tsx';
 import { adminItems, userItems, type NavItem } from './nav-items.ts';
 
-/** On narrow screens, icons alone unless it is in the sheet (`isWide`). */
-export function Navigation({
-  isAdmin,
-  isWide = false,
-  onGo,
-}: {
+interface NavigationProps {
   isAdmin: boolean;
   isWide?: boolean;
   onGo?: () => void;
-}) {
+}
+
+/** On narrow screens, icons alone unless it is in the sheet (`isWide`). */
+export function Navigation({ isAdmin, isWide = false, onGo }: NavigationProps) {
   const words = useWords();
   const { pathname } = useLocation();
   const isAdminHat = isAdmin && isUnder(pathname, paths.admin());
@@ -37,16 +35,7 @@ export function Navigation({
           <HatSwitch isAdminHat={isAdminHat} onGo={onGo} />
         </div>
       )}
-      <button
-        type="button"
-        onClick={openPalette}
-        onPointerEnter={() => void loadPalette()}
-        className={`mx-2 mb-2 flex h-8 items-center gap-2.5 rounded-md border border-line bg-bg px-2 text-text-3 hover:border-line-strong ${isWide ? '' : 'max-lg:justify-center'}`}
-      >
-        <Search aria-hidden className="size-4 shrink-0" />
-        <span className={`flex-1 text-left ${text}`}>{words.shell.find}</span>
-        <kbd className={`text-tiny ${isWide ? 'hidden' : 'max-lg:hidden'}`}>Ctrl K</kbd>
-      </button>
+      <FindButton isWide={isWide} />
       <nav aria-label={words.shell.navigation} className="overflow-y-auto px-2">
         <ul className="flex flex-col gap-0.5">
           {items.map((item) => (
@@ -62,6 +51,22 @@ export function Navigation({
         </ul>
       </nav>
     </div>
+  );
+}
+
+function FindButton({ isWide }: { isWide: boolean }) {
+  const { shell } = useWords();
+  return (
+    <button
+      type="button"
+      onClick={openPalette}
+      onPointerEnter={() => void loadPalette()}
+      className={`mx-2 mb-2 flex h-8 items-center gap-2.5 rounded-md border border-line bg-bg px-2 text-text-3 hover:border-line-strong ${isWide ? '' : 'max-lg:justify-center'}`}
+    >
+      <Search aria-hidden className="size-4 shrink-0" />
+      <span className={`flex-1 text-left ${isWide ? '' : 'max-lg:sr-only'}`}>{shell.find}</span>
+      <kbd className={`text-tiny ${isWide ? 'hidden' : 'max-lg:hidden'}`}>Ctrl K</kbd>
+    </button>
   );
 }
 

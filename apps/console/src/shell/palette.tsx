@@ -62,19 +62,25 @@ function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
       <Autocomplete.Empty className="px-4 text-text-3 [&:not(:empty)]:py-6 [&:not(:empty)]:text-center">
         {shell.paletteEmpty}
       </Autocomplete.Empty>
-      <Autocomplete.List className="max-h-[50dvh] overflow-y-auto p-1 [&:empty]:p-0">
-        {(finding: Finding) => (
-          <Autocomplete.Item
-            key={finding.to}
-            value={finding}
-            onClick={() => go(finding)}
-            className="flex h-9 cursor-default items-center gap-3 rounded-sm px-3 outline-none data-[highlighted]:bg-sunken"
-          >
-            <span className="foreign min-w-0 flex-1 truncate">{finding.label}</span>
-            <span className="shrink-0 text-tiny text-text-3">{finding.kind}</span>
-          </Autocomplete.Item>
-        )}
-      </Autocomplete.List>
+      <Findings onChoose={go} />
     </Autocomplete.Root>
+  );
+}
+
+function Findings({ onChoose }: { onChoose: (finding: Finding) => void }) {
+  return (
+    <Autocomplete.List className="max-h-[50dvh] overflow-y-auto p-1 [&:empty]:p-0">
+      {(finding: Finding) => (
+        <Autocomplete.Item
+          key={finding.to}
+          value={finding}
+          onClick={() => onChoose(finding)}
+          className="flex h-9 cursor-default items-center gap-3 rounded-sm px-3 outline-none data-[highlighted]:bg-sunken"
+        >
+          <span className="foreign min-w-0 flex-1 truncate">{finding.label}</span>
+          <span className="shrink-0 text-tiny text-text-3">{finding.kind}</span>
+        </Autocomplete.Item>
+      )}
+    </Autocomplete.List>
   );
 }

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect } from 'react';
-import { meQuery } from '../api/session.ts';
+import { meQuery, type Me } from '../api/session.ts';
 import { followEvents } from '../api/stream.ts';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
@@ -16,7 +16,6 @@ const OwnPassword = lazy(async () => ({
 
 /** What surrounds every page of an account: navigation, the palette, the account. */
 export function Shell() {
-  const { shell } = useWords();
   const { data: me } = useQuery(meQuery);
   const location = useLocation();
   const navigate = useNavigate();
@@ -36,6 +35,11 @@ export function Shell() {
         <OwnPassword />
       </Suspense>
     );
+  return <Frame me={me} />;
+}
+
+function Frame({ me }: { me: Me }) {
+  const { shell } = useWords();
   const isAdmin = me.role === 'admin';
   return (
     <div className="flex min-h-dvh">

@@ -10,17 +10,50 @@ import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { CreateTokenDialog } from './create-token.tsx';
 
 /** Tokens for scripts; each can be revoked. */
 export function AccessTokens() {
-  const { settings, general } = useWords();
+  const words = useWords();
+  const { settings } = words;
   const me = useMe();
   const tokens = useQuery(accessTokensQuery(me.id));
   const [isCreating, setCreating] = useState(false);
-  const { shown, isActed, run } = useRevoking(tokens.data?.data ?? []);
-  const columns: Column<AccessToken>[] = [
+  const { shown, ...revoking } = useRevoking(tokens.data?.data ?? []);
+  return (
+    <Panel
+      title={settings.tokens}
+      isFlush
+      actions={<Button onClick={() => setCreating(true)}>{settings.createToken}</Button>}
+    >
+      <p className="px-4 pb-3 text-table text-text-2">{settings.tokensPurpose}</p>
+      <Loaded of={tokens}>
+        {() => (
+          <Table
+            label={settings.tokens}
+            columns={columnsOf(words, revoking)}
+            rows={shown}
+            rowId={({ id }) => id}
+            empty={<EmptyState title={settings.noTokens}>{settings.noTokensText}</EmptyState>}
+          />
+        )}
+      </Loaded>
+      <CreateTokenDialog isOpen={isCreating} onClose={() => setCreating(false)} />
+    </Panel>
+  );
+}
+
+interface Revoking {
+  isActed: (token: AccessToken) => boolean;
+  run: (token: AccessToken) => void;
+}
+
+function columnsOf(
+  { settings, general }: Words,
+  { isActed, run }: Revoking,
+): Column<AccessToken>[] {
+  return [
     {
       id: 'name',
       header: settings.tokenName,
@@ -48,36 +81,19 @@ export function AccessTokens() {
       id: 'revoke',
       header: general.actions,
       align: 'right',
-      cell: (token) =>
-        isActed(token) ? (
-          <Badge tone="off">{settings.over}</Badge>
-        ) : (
-          <Button size="small" look="danger" onClick={() => run(token)}>
-            {settings.revoke}
-          </Button>
-        ),
+      cell: (token) => <RevokeCell isOver={isActed(token)} onRevoke={() => run(token)} />,
     },
   ];
-  return (
-    <Panel
-      title={settings.tokens}
-      isFlush
-      actions={<Button onClick={() => setCreating(true)}>{settings.createToken}</Button>}
-    >
-      <p className="px-4 pb-3 text-table text-text-2">{settings.tokensPurpose}</p>
-      <Loaded of={tokens}>
-        {() => (
-          <Table
-            label={settings.tokens}
-            columns={columns}
-            rows={shown}
-            rowId={({ id }) => id}
-            empty={<EmptyState title={settings.noTokens}>{settings.noTokensText}</EmptyState>}
-          />
-        )}
-      </Loaded>
-      <CreateTokenDialog isOpen={isCreating} onClose={() => setCreating(false)} />
-    </Panel>
+}
+
+function RevokeCell({ isOver, onRevoke }: { isOver: boolean; onRevoke: () => void }) {
+  const { settings } = useWords();
+  return isOver ? (
+    <Badge tone="off">{settings.over}</Badge>
+  ) : (
+    <Button size="small" look="danger" onClick={onRevoke}>
+      {settings.revoke}
+    </Button>
   );
 }
 

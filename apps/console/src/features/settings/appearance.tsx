@@ -3,63 +3,90 @@ import { recall, remember } from '../../shell/preferences.ts';
 import { chooseTheme, THEMES, useTheme } from '../../shell/theme.ts';
 import { Segments } from '../../ui/segments.tsx';
 import { useZone, type Zone } from '../../ui/zone.tsx';
-import { LANGUAGES, useSpeech, type Language } from '../../words/words.ts';
+import { LANGUAGES, useSpeech, useWords, type Language } from '../../words/words.ts';
 
 /** What this browser remembers: theme, language, time zone and row height. */
 export function Appearance() {
-  const { words, language, choose } = useSpeech();
-  const { shell } = words;
-  const { chosen } = useTheme();
-  const { zone, choose: chooseZone } = useZone();
-  const [rows, setRows] = useState(recall('rows') ?? 'comfortable');
-  const themes = { system: shell.themeSystem, light: shell.themeLight, dark: shell.themeDark };
   return (
     <div className="grid grid-cols-[repeat(auto-fill,minmax(min(260px,100%),1fr))] gap-5">
-      <Row name={shell.theme}>
-        <Segments
-          label={shell.theme}
-          value={chosen}
-          onChange={chooseTheme}
-          options={THEMES.map((theme) => ({ value: theme, label: themes[theme] }))}
-        />
-      </Row>
-      <Row name={shell.language}>
-        <Segments<Language>
-          label={shell.language}
-          value={language}
-          onChange={choose}
-          options={[
-            { value: 'en', label: LANGUAGES.en },
-            { value: 'zh', label: LANGUAGES.zh },
-          ]}
-        />
-      </Row>
-      <Row name={shell.zone}>
-        <Segments<Zone>
-          label={shell.zone}
-          value={zone}
-          onChange={chooseZone}
-          options={[
-            { value: 'local', label: shell.zoneLocal },
-            { value: 'utc', label: shell.zoneUtc },
-          ]}
-        />
-      </Row>
-      <Row name={shell.rows}>
-        <Segments
-          label={shell.rows}
-          value={rows}
-          onChange={(value) => {
-            remember('rows', value);
-            setRows(value);
-          }}
-          options={[
-            { value: 'comfortable', label: shell.rowsComfortable },
-            { value: 'compact', label: shell.rowsCompact },
-          ]}
-        />
-      </Row>
+      <ThemeRow />
+      <LanguageRow />
+      <ZoneRow />
+      <RowHeightRow />
     </div>
+  );
+}
+
+function RowHeightRow() {
+  const { shell } = useWords();
+  const [rows, setRows] = useState(recall('rows') ?? 'comfortable');
+  return (
+    <Row name={shell.rows}>
+      <Segments
+        label={shell.rows}
+        value={rows}
+        onChange={(value) => {
+          remember('rows', value);
+          setRows(value);
+        }}
+        options={[
+          { value: 'comfortable', label: shell.rowsComfortable },
+          { value: 'compact', label: shell.rowsCompact },
+        ]}
+      />
+    </Row>
+  );
+}
+
+function ZoneRow() {
+  const { shell } = useWords();
+  const { zone, choose } = useZone();
+  return (
+    <Row name={shell.zone}>
+      <Segments<Zone>
+        label={shell.zone}
+        value={zone}
+        onChange={choose}
+        options={[
+          { value: 'local', label: shell.zoneLocal },
+          { value: 'utc', label: shell.zoneUtc },
+        ]}
+      />
+    </Row>
+  );
+}
+
+function LanguageRow() {
+  const { words, language, choose } = useSpeech();
+  const { shell } = words;
+  return (
+    <Row name={shell.language}>
+      <Segments<Language>
+        label={shell.language}
+        value={language}
+        onChange={choose}
+        options={[
+          { value: 'en', label: LANGUAGES.en },
+          { value: 'zh', label: LANGUAGES.zh },
+        ]}
+      />
+    </Row>
+  );
+}
+
+function ThemeRow() {
+  const { shell } = useWords();
+  const { chosen } = useTheme();
+  const themes = { system: shell.themeSystem, light: shell.themeLight, dark: shell.themeDark };
+  return (
+    <Row name={shell.theme}>
+      <Segments
+        label={shell.theme}
+        value={chosen}
+        onChange={chooseTheme}
+        options={THEMES.map((theme) => ({ value: theme, label: themes[theme] }))}
+      />
+    </Row>
   );
 }
 

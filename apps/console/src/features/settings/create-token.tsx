@@ -10,7 +10,7 @@ import { ActForm } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';
 
 export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const { settings, general } = useWords();
+  const { settings } = useWords();
   const [created, setCreated] = useState<Shape<'CreatedAccessToken'>>();
   return (
     <Dialog
@@ -25,18 +25,7 @@ export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClos
       {({ close, markChanged, markSaved }) =>
         created ? (
           // A repeated request answers the same token without its text.
-          <div className="flex flex-col gap-4">
-            <code className="foreign rounded-md bg-sunken p-3">
-              {created.token ?? created.token_prefix}
-            </code>
-            <div className="flex justify-end gap-2">
-              <Button onClick={close}>{general.close}</Button>
-              <CopyMainButton
-                text={created.token ?? created.token_prefix}
-                label={settings.copyToken}
-              />
-            </div>
-          </div>
+          <CreatedToken token={created.token ?? created.token_prefix} onClose={close} />
         ) : (
           <TokenForm
             onCreated={(token) => {
@@ -52,15 +41,26 @@ export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClos
   );
 }
 
-function TokenForm({
-  onCreated,
-  onCancel,
-  onChanged,
-}: {
+function CreatedToken({ token, onClose }: { token: string; onClose: () => void }) {
+  const { settings, general } = useWords();
+  return (
+    <div className="flex flex-col gap-4">
+      <code className="foreign rounded-md bg-sunken p-3">{token}</code>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>{general.close}</Button>
+        <CopyMainButton text={token} label={settings.copyToken} />
+      </div>
+    </div>
+  );
+}
+
+interface TokenFormProps {
   onCreated: (token: Shape<'CreatedAccessToken'>) => void;
   onCancel: () => void;
   onChanged: () => void;
-}) {
+}
+
+function TokenForm({ onCreated, onCancel, onChanged }: TokenFormProps) {
   const { settings } = useWords();
   const me = useMe();
   const [idempotencyKey] = useState(newIdempotencyKey);

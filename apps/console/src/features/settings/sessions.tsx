@@ -9,11 +9,12 @@ import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 
 /** Where the account is signed in; each can be ended. */
 export function Sessions() {
-  const { settings, general } = useWords();
+  const words = useWords();
+  const { settings } = words;
   const me = useMe();
   const sessions = useQuery(sessionsQuery(me.id));
   const { shown, isActed, keep } = useActedRows(sessions.data?.data ?? [], ({ sid }) => sid);
@@ -24,7 +25,30 @@ export function Sessions() {
     },
     done: () => settings.ended,
   });
-  const columns: Column<SessionEntry>[] = [
+  return (
+    <Panel title={settings.sessions} isFlush>
+      <Loaded of={sessions}>
+        {() => (
+          <Table
+            label={settings.sessions}
+            columns={columnsOf(words, { isActed, run })}
+            rows={shown}
+            rowId={({ sid }) => sid}
+            empty={<EmptyState title={settings.noSessions} />}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+interface Ending {
+  isActed: (session: SessionEntry) => boolean;
+  run: (session: SessionEntry) => void;
+}
+
+function columnsOf({ settings, general }: Words, { isActed, run }: Ending): Column<SessionEntry>[] {
+  return [
     {
       id: 'device',
       header: settings.device,
@@ -61,21 +85,6 @@ export function Sessions() {
       ),
     },
   ];
-  return (
-    <Panel title={settings.sessions} isFlush>
-      <Loaded of={sessions}>
-        {() => (
-          <Table
-            label={settings.sessions}
-            columns={columns}
-            rows={shown}
-            rowId={({ sid }) => sid}
-            empty={<EmptyState title={settings.noSessions} />}
-          />
-        )}
-      </Loaded>
-    </Panel>
-  );
 }
 
 function EndCell({
