@@ -10,7 +10,7 @@ import { optional, useSearchState, withDefault, z, type SearchOf } from '../../u
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useSpeech, useWords } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import type { Prefetch } from '../../page-module.ts';
 import { actionName, actionsNamed } from './actions.ts';
 
@@ -67,9 +67,27 @@ function ActivityTable({
   rows: readonly ActivityEntry[];
   isFiltered: boolean;
 }) {
-  const { words, language } = useSpeech();
+  const speech = useSpeech();
+  const { activity } = speech.words.admin;
+  return (
+    <Table
+      label={activity.title}
+      columns={columnsOf(speech)}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={
+        <EmptyState
+          icon={<History aria-hidden />}
+          title={isFiltered ? activity.noMatch : activity.empty}
+        />
+      }
+    />
+  );
+}
+
+function columnsOf({ words, language }: Speech): Column<ActivityEntry>[] {
   const { activity } = words.admin;
-  const columns: Column<ActivityEntry>[] = [
+  return [
     { id: 'at', header: activity.at, cell: ({ at }) => <Ago at={at} /> },
     {
       id: 'who',
@@ -104,20 +122,6 @@ function ActivityTable({
     },
     { id: 'change', header: '', from: 'sm', cell: (entry) => <Change of={entry} /> },
   ];
-  return (
-    <Table
-      label={activity.title}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      empty={
-        <EmptyState
-          icon={<History aria-hidden />}
-          title={isFiltered ? activity.noMatch : activity.empty}
-        />
-      }
-    />
-  );
 }
 
 /** What was acted on: its kind, and its name or else its number. */

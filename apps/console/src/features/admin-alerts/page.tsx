@@ -12,7 +12,7 @@ import { Segments } from '../../ui/segments.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { SeverityBadge } from './severity.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
@@ -37,13 +37,8 @@ export function Page() {
       purpose={alerts.purpose}
       bar={
         <>
-          <Segments
-            label={alerts.title}
+          <StateChoice
             value={status}
-            options={[
-              { value: 'open', label: alerts.open },
-              { value: 'resolved', label: alerts.resolved },
-            ]}
             onChange={(value) => change({ status: value, page: undefined })}
           />
           <span className="ml-auto">
@@ -56,18 +51,7 @@ export function Page() {
         <Loaded of={list}>
           {({ data, total }) => (
             <>
-              <AlertsTable
-                rows={data}
-                empty={
-                  status === 'open' ? (
-                    <EmptyState icon={<BellOff aria-hidden />} title={alerts.empty}>
-                      {alerts.emptyText}
-                    </EmptyState>
-                  ) : (
-                    <EmptyState title={alerts.emptyPast} />
-                  )
-                }
-              />
+              <AlertsTable rows={data} empty={<NoAlerts isOpen={status === 'open'} />} />
               <Pager
                 page={page}
                 pageSize={ADMIN_PAGE_SIZE}
@@ -79,6 +63,39 @@ export function Page() {
         </Loaded>
       </Panel>
     </Frame>
+  );
+}
+
+function NoAlerts({ isOpen }: { isOpen: boolean }) {
+  const { alerts } = useWords().admin;
+  return isOpen ? (
+    <EmptyState icon={<BellOff aria-hidden />} title={alerts.empty}>
+      {alerts.emptyText}
+    </EmptyState>
+  ) : (
+    <EmptyState title={alerts.emptyPast} />
+  );
+}
+
+type AlertState = 'open' | 'resolved';
+
+interface StateChoiceProps {
+  value: AlertState;
+  onChange: (value: AlertState) => void;
+}
+
+function StateChoice({ value, onChange }: StateChoiceProps) {
+  const { alerts } = useWords().admin;
+  return (
+    <Segments
+      label={alerts.title}
+      value={value}
+      options={[
+        { value: 'open', label: alerts.open },
+        { value: 'resolved', label: alerts.resolved },
+      ]}
+      onChange={onChange}
+    />
   );
 }
 
@@ -99,14 +116,26 @@ function AlertSubject({
 
 export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: React.ReactNode }) {
   const { admin } = useWords();
-  const { alerts, findings } = admin;
+  const hasEnded = rows.some(({ resolved_at: at }) => at !== null);
+  return (
+    <Table
+      label={admin.alerts.title}
+      columns={columnsOf(admin, hasEnded)}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={empty}
+    />
+  );
+}
+
+function columnsOf({ alerts, findings }: Words['admin'], hasEnded: boolean): Column<Alert>[] {
   const ended: Column<Alert> = {
     id: 'ended',
     header: alerts.ended,
     from: 'md',
     cell: ({ resolved_at: at }) => (at === null ? '–' : <Ago at={at} />),
   };
-  const columns: Column<Alert>[] = [
+  return [
     {
       id: 'severity',
       header: alerts.severity,
@@ -129,15 +158,6 @@ export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: Re
       from: 'sm',
       cell: ({ raised_at: at }) => <Ago at={at} />,
     },
-    ...(rows.some(({ resolved_at: at }) => at !== null) ? [ended] : []),
+    ...(hasEnded ? [ended] : []),
   ];
-  return (
-    <Table
-      label={alerts.title}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      empty={empty}
-    />
-  );
 }

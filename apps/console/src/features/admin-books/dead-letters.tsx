@@ -9,7 +9,7 @@ import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 
 type DeadLetter = Shape<'DeadLetter'>;
 
@@ -18,8 +18,26 @@ export function DeadLetters() {
   const { admin } = useWords();
   const { books } = admin;
   const list = useQuery(deadLettersQuery('open'));
-  const columns: Column<DeadLetter>[] = [
-    { id: 'at', header: admin.activity.at, cell: ({ created_at: at }) => <Ago at={at} /> },
+  return (
+    <Panel title={books.deadLetters} note={books.deadLettersText} isFlush>
+      <Loaded of={list}>
+        {({ data }) => (
+          <Table
+            label={books.deadLetters}
+            columns={columnsOf(admin)}
+            rows={data}
+            rowId={({ id }) => id}
+            empty={<EmptyState title={books.noDeadLetters} />}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function columnsOf({ activity, books }: Words['admin']): Column<DeadLetter>[] {
+  return [
+    { id: 'at', header: activity.at, cell: ({ created_at: at }) => <Ago at={at} /> },
     {
       id: 'rid',
       header: books.request,
@@ -39,21 +57,6 @@ export function DeadLetters() {
     },
     { id: 'acts', header: '', align: 'right', cell: (letter) => <LetterActs of={letter} /> },
   ];
-  return (
-    <Panel title={books.deadLetters} note={books.deadLettersText} isFlush>
-      <Loaded of={list}>
-        {({ data }) => (
-          <Table
-            label={books.deadLetters}
-            columns={columns}
-            rows={data}
-            rowId={({ id }) => id}
-            empty={<EmptyState title={books.noDeadLetters} />}
-          />
-        )}
-      </Loaded>
-    </Panel>
-  );
 }
 
 function LetterActs({ of: letter }: { of: DeadLetter }) {

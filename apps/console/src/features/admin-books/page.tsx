@@ -16,7 +16,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Tile, Tiles } from '../../ui/tile.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import type { Prefetch } from '../../page-module.ts';
@@ -50,30 +50,7 @@ export function Page() {
       <Loaded of={found}>
         {(state) => (
           <>
-            <Tiles>
-              <Tile
-                label={books.hold}
-                figure={`${state.checks.filter((check) => check.is_sound === true).length} / ${state.checks.length}`}
-                note={
-                  state.running_since === null ? undefined : (
-                    <>
-                      {books.running} <Ago at={state.running_since} />
-                    </>
-                  )
-                }
-              />
-              <Tile
-                label={books.deadLetters}
-                figure={<Count count={state.dead_letters} isWhole />}
-              />
-              <Tile
-                label={books.backlog}
-                figure={
-                  state.waiting_jobs === null ? '–' : <Count count={state.waiting_jobs} isWhole />
-                }
-              />
-              <Tile label={books.proven} figure={<LastProven of={state.checks} />} />
-            </Tiles>
+            <BooksTiles of={state} />
             <Panel isFlush>
               <ChecksTable rows={state.checks} />
             </Panel>
@@ -83,6 +60,31 @@ export function Page() {
       <DeadLetters />
       <Drifts />
     </Frame>
+  );
+}
+
+function BooksTiles({ of: state }: { of: Books }) {
+  const { books } = useWords().admin;
+  return (
+    <Tiles>
+      <Tile
+        label={books.hold}
+        figure={`${state.checks.filter((check) => check.is_sound === true).length} / ${state.checks.length}`}
+        note={
+          state.running_since === null ? undefined : (
+            <>
+              {books.running} <Ago at={state.running_since} />
+            </>
+          )
+        }
+      />
+      <Tile label={books.deadLetters} figure={<Count count={state.dead_letters} isWhole />} />
+      <Tile
+        label={books.backlog}
+        figure={state.waiting_jobs === null ? '–' : <Count count={state.waiting_jobs} isWhole />}
+      />
+      <Tile label={books.proven} figure={<LastProven of={state.checks} />} />
+    </Tiles>
   );
 }
 
@@ -116,10 +118,20 @@ function CheckState({ of: { is_sound: isSound } }: { of: Check }) {
 
 function ChecksTable({ rows }: { rows: readonly Check[] }) {
   const { admin } = useWords();
-  const { books, findings } = admin;
+  return (
+    <Table
+      label={admin.books.title}
+      columns={columnsOf(admin)}
+      rows={rows}
+      rowId={({ name }) => name}
+    />
+  );
+}
+
+function columnsOf({ books, findings }: Words['admin']): Column<Check>[] {
   // A newer server may prove more than this page has words for.
   const equalities: Readonly<Record<string, { title: string; says: string }>> = findings.equalities;
-  const columns: Column<Check>[] = [
+  return [
     {
       id: 'check',
       header: books.check,
@@ -156,5 +168,4 @@ function ChecksTable({ rows }: { rows: readonly Check[] }) {
       cell: ({ duration_ms: ms }) => <Duration ms={ms} />,
     },
   ];
-  return <Table label={books.title} columns={columns} rows={rows} rowId={({ name }) => name} />;
 }

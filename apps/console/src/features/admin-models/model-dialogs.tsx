@@ -99,7 +99,6 @@ export function DeleteModelDialog({
 function ModelFields({ of: model }: { of?: Model }) {
   const { admin } = useWords();
   const { models } = admin;
-  const count = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
   return (
     <>
       <TextField
@@ -116,35 +115,7 @@ function ModelFields({ of: model }: { of?: Model }) {
         defaultValue={model?.display_name}
         autoComplete="off"
       />
-      <div className="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
-        <SelectField
-          name="kind"
-          label={models.kind}
-          defaultValue={model?.kind ?? 'chat'}
-          options={[
-            { value: 'chat', label: models.kinds.chat },
-            { value: 'embedding', label: models.kinds.embedding },
-          ]}
-        />
-        <TextField
-          name="owned_by"
-          label={models.ownedBy}
-          defaultValue={model?.owned_by}
-          autoComplete="off"
-        />
-        <TextField
-          name="context_window"
-          label={models.context}
-          defaultValue={model?.context_window ?? ''}
-          {...count}
-        />
-        <TextField
-          name="max_output_tokens"
-          label={models.maxOutput}
-          defaultValue={model?.max_output_tokens ?? ''}
-          {...count}
-        />
-      </div>
+      <ModelKindFields of={model} />
       <CheckField
         name="continues"
         label={models.continues}
@@ -158,6 +129,42 @@ function ModelFields({ of: model }: { of?: Model }) {
         defaultChecked={model?.failover.names_upstream ?? false}
       />
     </>
+  );
+}
+
+function ModelKindFields({ of: model }: { of: Model | undefined }) {
+  const { models } = useWords().admin;
+  const count = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
+  return (
+    <div className="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
+      <SelectField
+        name="kind"
+        label={models.kind}
+        defaultValue={model?.kind ?? 'chat'}
+        options={[
+          { value: 'chat', label: models.kinds.chat },
+          { value: 'embedding', label: models.kinds.embedding },
+        ]}
+      />
+      <TextField
+        name="owned_by"
+        label={models.ownedBy}
+        defaultValue={model?.owned_by}
+        autoComplete="off"
+      />
+      <TextField
+        name="context_window"
+        label={models.context}
+        defaultValue={model?.context_window ?? ''}
+        {...count}
+      />
+      <TextField
+        name="max_output_tokens"
+        label={models.maxOutput}
+        defaultValue={model?.max_output_tokens ?? ''}
+        {...count}
+      />
+    </div>
   );
 }
 

@@ -42,33 +42,20 @@ type Open = 'edit' | 'price' | 'withdraw' | 'delete' | undefined;
 function ModelPage({ of: model }: { of: Model }) {
   const { admin } = useWords();
   const { models } = admin;
-  const navigate = useNavigate();
   const [open, setOpen] = useState<Open>();
-  const close = (): void => setOpen(undefined);
   const prices = useQuery(pricesQuery(model.id));
   const inForce = priceInForce(prices.data?.data ?? [], useNow());
-  const sell = useAct({
-    act: () => shelve(model.id, true),
-    done: () => models.saved,
-  });
   return (
     <Frame
       title={model.name}
       parent={{ to: paths.adminModels(), label: models.title }}
       actions={
         <>
-          {model.is_on_shelf ? (
-            <Button onClick={() => setOpen('price')}>{models.newPrice}</Button>
-          ) : (
-            <Button
-              look="primary"
-              isBusy={sell.isBusy}
-              blockedBy={inForce ? undefined : models.noPrice}
-              onClick={() => sell.run(undefined)}
-            >
-              {models.sell}
-            </Button>
-          )}
+          <SellOrPrice
+            of={model}
+            hasPrice={inForce !== undefined}
+            onPrice={() => setOpen('price')}
+          />
           <ModelMenu of={model} open={setOpen} />
         </>
       }
@@ -80,24 +67,72 @@ function ModelPage({ of: model }: { of: Model }) {
       <Panel title={models.routes} isFlush>
         <RoutesTable modelId={model.id} empty={models.noRoutes} />
       </Panel>
-      <EditModelDialog of={model} isOpen={open === 'edit'} onClose={close} />
-      <SetPriceDialog of={model} inForce={inForce} isOpen={open === 'price'} onClose={close} />
+      <ModelPageDialogs
+        of={model}
+        inForce={inForce}
+        open={open}
+        onClose={() => setOpen(undefined)}
+      />
+    </Frame>
+  );
+}
+
+interface SellOrPriceProps {
+  of: Model;
+  hasPrice: boolean;
+  onPrice: () => void;
+}
+
+function SellOrPrice({ of: model, hasPrice, onPrice }: SellOrPriceProps) {
+  const { models } = useWords().admin;
+  const sell = useAct({
+    act: () => shelve(model.id, true),
+    done: () => models.saved,
+  });
+  return model.is_on_shelf ? (
+    <Button onClick={onPrice}>{models.newPrice}</Button>
+  ) : (
+    <Button
+      look="primary"
+      isBusy={sell.isBusy}
+      blockedBy={hasPrice ? undefined : models.noPrice}
+      onClick={() => sell.run(undefined)}
+    >
+      {models.sell}
+    </Button>
+  );
+}
+
+interface ModelPageDialogsProps {
+  of: Model;
+  inForce: Price | undefined;
+  open: Open;
+  onClose: () => void;
+}
+
+function ModelPageDialogs({ of: model, inForce, open, onClose }: ModelPageDialogsProps) {
+  const { models } = useWords().admin;
+  const navigate = useNavigate();
+  return (
+    <>
+      <EditModelDialog of={model} isOpen={open === 'edit'} onClose={onClose} />
+      <SetPriceDialog of={model} inForce={inForce} isOpen={open === 'price'} onClose={onClose} />
       <ConfirmDialog
         title={`${models.withdraw}: ${model.name}`}
         text={models.withdrawText}
         verb={models.withdraw}
         isOpen={open === 'withdraw'}
-        onClose={close}
+        onClose={onClose}
         act={() => shelve(model.id, false)}
         done={() => models.saved}
       />
       <DeleteModelDialog
         of={model}
         isOpen={open === 'delete'}
-        onClose={close}
+        onClose={onClose}
         onDeleted={() => void navigate({ to: paths.adminModels() })}
       />
-    </Frame>
+    </>
   );
 }
 

@@ -44,15 +44,11 @@ export function Page() {
   const [{ q, shelf, sort, create }, change] = useSearchState(search);
   const [isCreating, setCreating] = useState(create === '1');
   const list = useQuery(catalogueQuery(questionOf({ q, shelf })));
-  const add = (
-    <Button
-      look="primary"
-      icon={<Plus aria-hidden className="size-4" />}
-      onClick={() => setCreating(true)}
-    >
-      {models.add}
-    </Button>
-  );
+  const close = (): void => {
+    setCreating(false);
+    change({ create: undefined });
+  };
+  const add = <AddButton onAdd={() => setCreating(true)} />;
   return (
     <Frame
       title={models.title}
@@ -78,14 +74,17 @@ export function Page() {
           )}
         </Loaded>
       </Panel>
-      <CreateModelDialog
-        isOpen={isCreating}
-        onClose={() => {
-          setCreating(false);
-          change({ create: undefined });
-        }}
-      />
+      <CreateModelDialog isOpen={isCreating} onClose={close} />
     </Frame>
+  );
+}
+
+function AddButton({ onAdd }: { onAdd: () => void }) {
+  const { models } = useWords().admin;
+  return (
+    <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={onAdd}>
+      {models.add}
+    </Button>
   );
 }
 
@@ -187,6 +186,20 @@ function columnsOf({ admin: { models } }: Words, prices: Prices): Column<Model>[
       cell: ({ id }) => <ModelPrice of={prices.get(id)} />,
     },
     { id: 'kind', header: models.kind, from: 'md', cell: ({ kind }) => models.kinds[kind] },
+    ...limitColumns(models),
+    {
+      id: 'output',
+      sort: 'output',
+      header: models.maxOutput,
+      align: 'right',
+      from: 'md',
+      cell: ({ max_output_tokens: count }) => (count === null ? '–' : <Count count={count} />),
+    },
+  ];
+}
+
+function limitColumns(models: Words['admin']['models']): Column<Model>[] {
+  return [
     {
       id: 'owner',
       header: models.ownedBy,
@@ -200,14 +213,6 @@ function columnsOf({ admin: { models } }: Words, prices: Prices): Column<Model>[
       align: 'right',
       from: 'md',
       cell: ({ context_window: count }) => (count === null ? '–' : <Count count={count} />),
-    },
-    {
-      id: 'output',
-      sort: 'output',
-      header: models.maxOutput,
-      align: 'right',
-      from: 'md',
-      cell: ({ max_output_tokens: count }) => (count === null ? '–' : <Count count={count} />),
     },
   ];
 }

@@ -1,24 +1,52 @@
 import type { Price, PriceSettings } from '../../api/catalogue.ts';
 import { CheckField, TextField } from '../../ui/field.tsx';
 import type { FormValues } from '../../ui/form.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
+
+const AMOUNT = { inputMode: 'decimal', autoComplete: 'off' } as const;
 
 /** The price per million tokens and the weight of each class. */
 export function PriceFields({ of: price }: { of?: Price | undefined }) {
   const { admin } = useWords();
   const { models } = admin;
-  const amount = { inputMode: 'decimal', autoComplete: 'off' } as const;
-  const weights = [
-    { name: 'weight_input', label: models.weightInput, value: price?.weight_input },
-    { name: 'weight_output', label: models.weightOutput, value: price?.weight_output },
-    { name: 'weight_cache_read', label: models.weightCacheRead, value: price?.weight_cache_read },
-    {
-      name: 'weight_cache_write',
-      label: models.weightCacheWrite,
-      value: price?.weight_cache_write,
-    },
-  ];
-  const optional = [
+
+  return (
+    <>
+      <TextField
+        name="price_per_million"
+        label={models.price}
+        unit={price?.currency}
+        defaultValue={price?.price_per_million}
+        {...AMOUNT}
+      />
+      <WeightFields of={price} />
+      <CheckField name="free" label={models.free} />
+    </>
+  );
+}
+
+function WeightFields({ of: price }: { of: Price | undefined }) {
+  const { models } = useWords().admin;
+  return (
+    <fieldset>
+      <legend className="mb-1 font-medium">{models.weights}</legend>
+      <div className="grid grid-cols-4 gap-3 max-sm:grid-cols-2">
+        {weightsOf(models, price).map(({ name, label, value }) => (
+          <TextField key={name} name={name} label={label} defaultValue={value ?? '1'} {...AMOUNT} />
+        ))}
+        {optionalWeightsOf(models, price).map(({ name, label, value }) => (
+          <TextField key={name} name={name} label={label} defaultValue={value ?? ''} {...AMOUNT} />
+        ))}
+      </div>
+      <p className="mt-1 text-table text-text-3">{models.weightHelp}</p>
+      <p className="mt-1 text-table text-text-3">{models.weightHelpParent}</p>
+    </fieldset>
+  );
+}
+
+/** The classes that have a parent's weight where they have none of their own. */
+function optionalWeightsOf(models: Words['admin']['models'], price: Price | undefined): Weight[] {
+  return [
     {
       name: 'weight_cache_write_1h',
       label: models.weightCacheWrite1h,
@@ -35,43 +63,25 @@ export function PriceFields({ of: price }: { of?: Price | undefined }) {
       value: price?.weight_audio_output,
     },
   ];
-  return (
-    <>
-      <TextField
-        name="price_per_million"
-        label={models.price}
-        unit={price?.currency}
-        defaultValue={price?.price_per_million}
-        {...amount}
-      />
-      <fieldset>
-        <legend className="mb-1 font-medium">{models.weights}</legend>
-        <div className="grid grid-cols-4 gap-3 max-sm:grid-cols-2">
-          {weights.map(({ name, label, value }) => (
-            <TextField
-              key={name}
-              name={name}
-              label={label}
-              defaultValue={value ?? '1'}
-              {...amount}
-            />
-          ))}
-          {optional.map(({ name, label, value }) => (
-            <TextField
-              key={name}
-              name={name}
-              label={label}
-              defaultValue={value ?? ''}
-              {...amount}
-            />
-          ))}
-        </div>
-        <p className="mt-1 text-table text-text-3">{models.weightHelp}</p>
-        <p className="mt-1 text-table text-text-3">{models.weightHelpParent}</p>
-      </fieldset>
-      <CheckField name="free" label={models.free} />
-    </>
-  );
+}
+
+interface Weight {
+  name: string;
+  label: string;
+  value: string | null | undefined;
+}
+
+function weightsOf(models: Words['admin']['models'], price: Price | undefined): Weight[] {
+  return [
+    { name: 'weight_input', label: models.weightInput, value: price?.weight_input },
+    { name: 'weight_output', label: models.weightOutput, value: price?.weight_output },
+    { name: 'weight_cache_read', label: models.weightCacheRead, value: price?.weight_cache_read },
+    {
+      name: 'weight_cache_write',
+      label: models.weightCacheWrite,
+      value: price?.weight_cache_write,
+    },
+  ];
 }
 
 export function priceOf(values: FormValues): PriceSettings {

@@ -4,7 +4,7 @@ import { Money } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Exact } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 
 /** Price versions, newest first; which one is in force, which are planned, which are past. */
 export function PriceTimeline({
@@ -16,29 +16,29 @@ export function PriceTimeline({
 }) {
   const { admin } = useWords();
   const { models } = admin;
-  const state = (price: Price) => {
-    if (price.id === inForce?.id) return <Badge tone="good">{models.inForce}</Badge>;
-    const isPlanned =
-      inForce === undefined || Date.parse(price.effective_at) > Date.parse(inForce.effective_at);
-    return isPlanned ? (
-      <Badge tone="accent">{models.planned}</Badge>
-    ) : (
-      <Badge tone="off">{models.past}</Badge>
-    );
-  };
-  const weight = (
-    id: string,
-    header: string,
-    pick: (price: Price) => string | null,
-  ): Column<Price> => ({
-    id,
-    header,
-    align: 'right',
-    from: 'md',
-    cell: (price) => <span className="tabular">{pick(price) ?? '–'}</span>,
-  });
-  const columns: Column<Price>[] = [
-    { id: 'state', header: models.shelf, cell: state },
+
+  return (
+    <Table
+      label={models.prices}
+      columns={columnsOf(models, rows, inForce)}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={<EmptyState title={models.noPrice} />}
+    />
+  );
+}
+
+function columnsOf(
+  models: Words['admin']['models'],
+  rows: readonly Price[],
+  inForce: Price | undefined,
+): Column<Price>[] {
+  return [
+    {
+      id: 'state',
+      header: models.shelf,
+      cell: (price) => <PriceState of={price} inForce={inForce} />,
+    },
     { id: 'from', header: models.from, cell: ({ effective_at: at }) => <Exact at={at} /> },
     {
       id: 'price',
@@ -60,14 +60,27 @@ export function PriceTimeline({
         ]
       : []),
   ];
-  return (
-    <Table
-      label={models.prices}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      empty={<EmptyState title={models.noPrice} />}
-    />
+}
+
+function weight(id: string, header: string, pick: (price: Price) => string | null): Column<Price> {
+  return {
+    id,
+    header,
+    align: 'right',
+    from: 'md',
+    cell: (price) => <span className="tabular">{pick(price) ?? '–'}</span>,
+  };
+}
+
+function PriceState({ of: price, inForce }: { of: Price; inForce: Price | undefined }) {
+  const { models } = useWords().admin;
+  if (price.id === inForce?.id) return <Badge tone="good">{models.inForce}</Badge>;
+  const isPlanned =
+    inForce === undefined || Date.parse(price.effective_at) > Date.parse(inForce.effective_at);
+  return isPlanned ? (
+    <Badge tone="accent">{models.planned}</Badge>
+  ) : (
+    <Badge tone="off">{models.past}</Badge>
   );
 }
 

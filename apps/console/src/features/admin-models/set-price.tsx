@@ -11,26 +11,18 @@ import { PriceFields, priceOf } from './price-fields.tsx';
 
 const AMOUNT = /^\d+(\.\d{1,6})?$/;
 
-/** A new price, now or later; says what it means for an example request before it is set. */
-export function SetPriceDialog({
-  of: model,
-  inForce,
-  isOpen,
-  onClose,
-}: {
+interface SetPriceDialogProps {
   of: Model;
   inForce: Price | undefined;
   isOpen: boolean;
   onClose: () => void;
-}) {
+}
+
+/** A new price, now or later; says what it means for an example request before it is set. */
+export function SetPriceDialog({ of: model, inForce, isOpen, onClose }: SetPriceDialogProps) {
   const { admin } = useWords();
   const { models } = admin;
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-  const readForm = (form: HTMLFormElement | null): void => {
-    if (!form) return;
-    const entries = [...new FormData(form).entries()];
-    setValues(Object.fromEntries(entries.map(([name, value]) => [name, String(value)])));
-  };
   return (
     <Dialog title={models.newPrice} purpose={model.name} isOpen={isOpen} onClose={onClose}>
       {({ close, markChanged }) => (
@@ -52,22 +44,39 @@ export function SetPriceDialog({
           onChanged={markChanged}
           onCancel={close}
         >
-          <div
-            className="flex flex-col gap-4"
-            onInput={(event) => readForm(event.currentTarget.closest('form'))}
-          >
-            <PriceFields of={inForce} />
-            <TextField
-              name="effective_at"
-              label={models.from}
-              help={models.fromHelp}
-              type="datetime-local"
-            />
-          </div>
+          <PriceInputs inForce={inForce} onValues={setValues} />
           <PriceEffect modelId={model.id} values={values} />
         </ActForm>
       )}
     </Dialog>
+  );
+}
+
+interface PriceInputsProps {
+  inForce: Price | undefined;
+  onValues: (values: Readonly<Record<string, string>>) => void;
+}
+
+function PriceInputs({ inForce, onValues }: PriceInputsProps) {
+  const { models } = useWords().admin;
+  const readForm = (form: HTMLFormElement | null): void => {
+    if (!form) return;
+    const entries = [...new FormData(form).entries()];
+    onValues(Object.fromEntries(entries.map(([name, value]) => [name, String(value)])));
+  };
+  return (
+    <div
+      className="flex flex-col gap-4"
+      onInput={(event) => readForm(event.currentTarget.closest('form'))}
+    >
+      <PriceFields of={inForce} />
+      <TextField
+        name="effective_at"
+        label={models.from}
+        help={models.fromHelp}
+        type="datetime-local"
+      />
+    </div>
   );
 }
 
