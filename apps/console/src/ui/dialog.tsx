@@ -10,18 +10,21 @@ const POPUP =
   'enters fixed top-[8dvh] left-1/2 z-30 flex max-h-[84dvh] w-[min(var(--dialog),calc(100vw-24px))] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-float';
 const WIDTHS = { narrow: '[--dialog:440px]', wide: '[--dialog:720px]' } as const;
 
+export interface DialogControls {
+  close: () => void;
+  /** From now on, closing asks first. */
+  markChanged: () => void;
+  /** Closing no longer asks. */
+  markSaved: () => void;
+}
+
 export interface DialogProps {
   title: string;
   purpose?: ReactNode;
   isOpen: boolean;
   onClose: () => void;
   width?: keyof typeof WIDTHS;
-  /** `markChanged`: from now on, closing asks first; `markSaved`: no longer. */
-  children: (tools: {
-    close: () => void;
-    markChanged: () => void;
-    markSaved: () => void;
-  }) => ReactNode;
+  children: (controls: DialogControls) => ReactNode;
 }
 
 /** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost unasked. */

@@ -1,7 +1,7 @@
 import { ChevronRight } from './icons.tsx';
-import { useEffect, type ReactNode } from 'react';
-import { useWords } from '../words/words.ts';
+import type { ReactNode } from 'react';
 import { TextLink } from './button.tsx';
+import { useTitle } from './use-title.ts';
 
 /** Every page begins like this: where it is, its title, one line of purpose, at most two actions, and below them what narrows it down. */
 export function Page({
@@ -20,10 +20,7 @@ export function Page({
   bar?: ReactNode;
   children: ReactNode;
 }) {
-  const { general } = useWords();
-  useEffect(() => {
-    document.title = `${title} · ${general.product}`;
-  }, [title, general.product]);
+  useTitle(title);
   return (
     <div className="mx-auto flex w-full max-w-[1280px] flex-col gap-5 px-4 pt-5 pb-16 sm:px-6 lg:px-8">
       <header className="flex flex-wrap items-start gap-x-4 gap-y-3">

@@ -1,5 +1,6 @@
-import { useEffect, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Logo } from '../../shell/logo.tsx';
+import { useTitle } from '../../ui/use-title.ts';
 import { useWords } from '../../words/words.ts';
 
 /** The frame of the pages before there is an account. */
@@ -13,9 +14,7 @@ export function AccessFrame({
   children: ReactNode;
 }) {
   const { general } = useWords();
-  useEffect(() => {
-    document.title = `${title} · ${general.product}`;
-  }, [title, general.product]);
+  useTitle(title);
   return (
     <main className="mx-auto flex min-h-dvh w-full max-w-[400px] flex-col justify-center gap-5 px-4 py-10">
       <div className="flex items-center gap-2.5">

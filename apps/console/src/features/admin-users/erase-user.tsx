@@ -3,11 +3,11 @@ import { useState } from 'react';
 import { eraseUser, erasureQuery, type User } from '../../api/users.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Facts } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { useTypedName } from './typed-name.tsx';
 
 /** For a deleted account, until nothing names its person. */
 export function EraseButton({ of: user }: { of: User }) {
@@ -28,7 +28,7 @@ function EraseUser({ of: user, onClose }: { of: User; onClose: () => void }) {
   const { words, locale } = useSpeech();
   const { users } = words.admin;
   const preview = useQuery(erasureQuery(user.id));
-  const [typed, setTyped] = useState('');
+  const { blockedBy, nameField } = useTypedName(user);
   const total = (rows: readonly { rows: number }[]): string =>
     formatCount(
       rows.reduce((sum, { rows: count }) => sum + count, 0),
@@ -42,7 +42,7 @@ function EraseUser({ of: user, onClose }: { of: User; onClose: () => void }) {
       isOpen
       onClose={onClose}
       act={() => eraseUser(user)}
-      blockedBy={typed === user.username ? undefined : users.typeName(user.username)}
+      blockedBy={blockedBy}
       done={({ rows }) => users.erased(user.username, total(rows))}
     >
       <Loaded of={preview}>
@@ -55,12 +55,7 @@ function EraseUser({ of: user, onClose }: { of: User; onClose: () => void }) {
           />
         )}
       </Loaded>
-      <TextField
-        name="confirmation"
-        label={users.typeName(user.username)}
-        autoComplete="off"
-        onChange={(event) => setTyped(event.currentTarget.value)}
-      />
+      {nameField}
     </ConfirmDialog>
   );
 }

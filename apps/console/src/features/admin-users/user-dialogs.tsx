@@ -19,6 +19,7 @@ import { ConfirmDialog, FormDialog } from '../../ui/confirm-dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
+import { useTypedName } from './typed-name.tsx';
 
 export type WalletAct = 'recharge' | 'adjust' | 'withdraw';
 const SEND = { recharge: rechargeUser, adjust: adjustWallet };
@@ -118,7 +119,7 @@ export function DeleteUser({ of: user, onClose }: { of: User; onClose: () => voi
   const navigate = useNavigate();
   const { data: wallet } = useQuery(walletQuery(user.id));
   const { data: subscriptions } = useQuery(subscriptionsQuery(user.id));
-  const [typed, setTyped] = useState('');
+  const { blockedBy, nameField } = useTypedName(user);
   const balance = wallet ? formatMoney(wallet.balance, { currency: wallet.currency, locale }) : '–';
   return (
     <ConfirmDialog
@@ -128,17 +129,12 @@ export function DeleteUser({ of: user, onClose }: { of: User; onClose: () => voi
       isOpen
       onClose={onClose}
       act={({ forfeit }) => deleteUser(user.id, forfeit === 'on')}
-      blockedBy={typed === user.username ? undefined : users.typeName(user.username)}
+      blockedBy={blockedBy}
       done={() => users.removed(user.username)}
       onDone={() => void navigate({ to: paths.adminUsers() })}
     >
       <CheckField name="forfeit" label={users.forfeit} help={users.forfeitHelp} />
-      <TextField
-        name="confirmation"
-        label={users.typeName(user.username)}
-        autoComplete="off"
-        onChange={(event) => setTyped(event.currentTarget.value)}
-      />
+      {nameField}
     </ConfirmDialog>
   );
 }

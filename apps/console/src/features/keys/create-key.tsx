@@ -1,19 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
-import { CircleCheck } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { createKey, type CreatedKey } from '../../api/keys.ts';
-import { subscriptionsQuery } from '../../api/models.ts';
-import { useLive } from '../../api/stream.ts';
-import { requestsQuery } from '../../api/usage.ts';
-import { paths } from '../../paths.ts';
-import { Button, TextLink } from '../../ui/button.tsx';
-import { CopyMainButton } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { KeyFields, settingsOf } from './key-fields.tsx';
-import { SnippetTabs } from './snippet-tabs.tsx';
+import { KeySecretDialog } from './key-secret-dialog.tsx';
 
 /** From a name to the first call: the form, then the secret with snippets that use it, then the call as it arrives. */
 export function CreateKeyDialog({
@@ -26,34 +17,17 @@ export function CreateKeyDialog({
   onClose: () => void;
 }) {
   const { keys } = useWords();
-  const [created, setCreated] = useState<CreatedKey>();
   return (
-    <Dialog
-      title={created ? keys.createdTitle : keys.create}
-      purpose={created ? keys.createdText : undefined}
-      width={created ? 'wide' : 'narrow'}
-      isOpen={isOpen}
-      onClose={() => {
-        setCreated(undefined);
-        onClose();
-      }}
-    >
-      {({ close, markChanged, markSaved }) =>
-        created ? (
-          <CreatedKeyView created={created} onDone={close} />
-        ) : (
-          <CreateKeyForm
-            userId={userId}
-            onCreated={(answer) => {
-              markSaved();
-              setCreated(answer);
-            }}
-            onChanged={markChanged}
-            onCancel={close}
-          />
-        )
-      }
-    </Dialog>
+    <KeySecretDialog title={keys.create} isOpen={isOpen} onClose={onClose}>
+      {({ close, markChanged }, onCreated) => (
+        <CreateKeyForm
+          userId={userId}
+          onCreated={onCreated}
+          onChanged={markChanged}
+          onCancel={close}
+        />
+      )}
+    </KeySecretDialog>
   );
 }
 
@@ -80,74 +54,5 @@ function CreateKeyForm({
     >
       <KeyFields />
     </ActForm>
-  );
-}
-
-/** The secret, once, with snippets that use it, and the first call as it arrives. */
-export function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () => void }) {
-  const { keys } = useWords();
-  // Null only when the same form is answered a second time: a secret is never stored for a repeat.
-  const secret = created.key ?? keys.secretGone;
-  const { data: subscriptions } = useQuery(subscriptionsQuery(created.user_id));
-  const allowed = created.allowed_models.split(',')[0];
-  const model =
-    allowed !== undefined && allowed !== '' && !allowed.includes('*')
-      ? allowed
-      : subscriptions?.[0]?.model;
-  return (
-    <div className="flex flex-col gap-4">
-      <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
-        <code className="foreign min-w-0 flex-1 basis-64" data-testid="secret">
-          {secret}
-        </code>
-        <CopyMainButton text={secret} label={keys.copyKey} />
-      </div>
-      <SnippetTabs secret={secret} model={model} />
-      <div className="flex flex-wrap items-center justify-between gap-3 border-t border-line pt-4">
-        <FirstCall userId={created.user_id} keyId={created.id} onLeave={onDone} />
-        <Button onClick={onDone}>{keys.done}</Button>
-      </div>
-    </div>
-  );
-}
-
-/** Notices the first call with a new key by itself. */
-function FirstCall({
-  userId,
-  keyId,
-  onLeave,
-}: {
-  userId: number;
-  keyId: number;
-  onLeave?: () => void;
-}) {
-  const { keys } = useWords();
-  const { data } = useQuery({
-    ...requestsQuery(
-      { user_id: userId, key_id: keyId, page_size: 1 },
-      { name: '24h', interval: 'hour' },
-    ),
-    ...useLive(),
-  });
-  const first = data?.data[0];
-  return (
-    <p role="status" className="flex flex-wrap items-center gap-2 text-text-2">
-      {first ? (
-        <>
-          <CircleCheck aria-hidden className="size-4 text-good" />
-          {keys.firstCallSeen}
-          {/* Leaving the dialog by its link closes it. */}
-          {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions */}
-          <span onClick={onLeave}>
-            <TextLink to={paths.request(first.rid)}>{keys.seeRequest}</TextLink>
-          </span>
-        </>
-      ) : (
-        <>
-          <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
-          {keys.firstCall}
-        </>
-      )}
-    </p>
   );
 }

@@ -1,11 +1,10 @@
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { rotateKey, type CreatedKey, type Key } from '../../api/keys.ts';
-import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';
-import { CreatedKeyView } from './create-key.tsx';
+import { KeySecretDialog } from './key-secret-dialog.tsx';
 
 const OVERLAPS = ['0', '60', '1440', '10080'] as const;
 const FIRST: (typeof OVERLAPS)[number] = '1440';
@@ -21,26 +20,15 @@ export function RotateKeyDialog({
   onClose: () => void;
 }) {
   const { keys } = useWords();
-  const [created, setCreated] = useState<CreatedKey>();
   return (
-    <Dialog
-      title={created ? keys.createdTitle : `${keys.rotate}: ${key.name}`}
-      purpose={created ? keys.createdText : keys.rotateText}
-      width={created ? 'wide' : 'narrow'}
+    <KeySecretDialog
+      title={`${keys.rotate}: ${key.name}`}
+      purpose={keys.rotateText}
       isOpen={isOpen}
-      onClose={() => {
-        setCreated(undefined);
-        onClose();
-      }}
+      onClose={onClose}
     >
-      {({ close }) =>
-        created ? (
-          <CreatedKeyView created={created} onDone={close} />
-        ) : (
-          <RotateForm of={key} onDone={setCreated} onCancel={close} />
-        )
-      }
-    </Dialog>
+      {({ close }, onCreated) => <RotateForm of={key} onDone={onCreated} onCancel={close} />}
+    </KeySecretDialog>
   );
 }
 

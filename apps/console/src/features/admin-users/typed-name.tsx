@@ -1,0 +1,24 @@
+import { useState, type ReactNode } from 'react';
+import type { User } from '../../api/users.ts';
+import { TextField } from '../../ui/field.tsx';
+import { useWords } from '../../words/words.ts';
+
+/** A field that asks for the account's name, and what holds back the act until it is typed. */
+export function useTypedName({ username }: Pick<User, 'username'>): {
+  blockedBy: string | undefined;
+  nameField: ReactNode;
+} {
+  const { users } = useWords().admin;
+  const [typed, setTyped] = useState('');
+  return {
+    blockedBy: typed === username ? undefined : users.typeName(username),
+    nameField: (
+      <TextField
+        name="confirmation"
+        label={users.typeName(username)}
+        autoComplete="off"
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+    ),
+  };
+}
