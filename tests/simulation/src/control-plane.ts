@@ -1,5 +1,5 @@
-import type { RelayedEvent } from '@tollgate/contracts';
 import { JOURNAL_HEADERS } from '@tollgate/contracts';
+import { withdrawalEvent } from '../../../apps/control-plane/src/features/usage/ingest/withdrawal-event.ts';
 import type { JournalPost } from '../../../apps/proxy-node/src/usage/journal-uplink.ts';
 import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { openServices, type Services } from './control-plane-services.ts';
@@ -42,7 +42,7 @@ export class ControlPlane {
       payOut: (id) => this.#payOut(id),
     });
     const { writer, lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
-    writer.listen({ withdrawn: (withdrawn) => this.#bookWithdrawal(withdrawn) });
+    writer.listen({ withdrawn: (withdrawn) => this.#jobs.process([withdrawalEvent(withdrawn)]) });
     lostTail.onApplicationBootstrap();
     // What a connection reports when it is made, also the first one.
     this.process.after(1, () => this.redisLink.emit('ready'), 'starts');
@@ -151,32 +151,6 @@ export class ControlPlane {
         });
       });
     again();
-  }
-
-  async #bookWithdrawal(withdrawn: {
-    userId: number;
-    modelId: number;
-    subscriptionId: number;
-    withdrawalId: string;
-    tokens: number;
-  }): Promise<void> {
-    const payload = {
-      kind: 'withdraw',
-      account_id: withdrawn.userId,
-      subscription_id: withdrawn.subscriptionId,
-      model_id: withdrawn.modelId,
-      withdrawal_id: withdrawn.withdrawalId,
-    };
-    const event: RelayedEvent = {
-      shard: '',
-      epoch: '',
-      outboxId: '',
-      rid: withdrawn.withdrawalId,
-      seq: '0',
-      delta: String(withdrawn.tokens),
-      payload: JSON.stringify(payload),
-    };
-    await this.#jobs.process([event]);
   }
 }
 

@@ -232,7 +232,8 @@ function columnsOfFamily(family: ModelFamily | null): Partial<ModelRow> {
   };
 }
 
-function toModelResponse(row: ModelRow): ModelResponse {
+/** What everyone sees of a model. */
+function toPublicFields(row: ModelRow) {
   return {
     id: row.id,
     name: row.name,
@@ -243,6 +244,12 @@ function toModelResponse(row: ModelRow): ModelResponse {
     description: row.description,
     context_window: row.contextWindow,
     max_output_tokens: row.maxOutputTokens,
+  };
+}
+
+function toModelResponse(row: ModelRow): ModelResponse {
+  return {
+    ...toPublicFields(row),
     default_output_tokens: row.defaultOutputTokens,
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
@@ -254,16 +261,5 @@ function toModelResponse(row: ModelRow): ModelResponse {
 }
 
 function toMarketResponse(row: ModelRow, price: PriceTag | null): MarketResponse {
-  return {
-    id: row.id,
-    name: row.name,
-    aliases: row.aliases,
-    display_name: row.displayName,
-    kind: row.kind,
-    owned_by: row.ownedBy,
-    description: row.description,
-    context_window: row.contextWindow,
-    max_output_tokens: row.maxOutputTokens,
-    price,
-  };
+  return { ...toPublicFields(row), price };
 }
