@@ -7,8 +7,7 @@ import { ActForm } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';
 
 export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const { admin, keys } = useWords();
-  const { nodes } = admin;
+  const { nodes } = useWords().admin;
   const [credential, setCredential] = useState<string>();
   return (
     <Dialog
@@ -22,24 +21,14 @@ export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: (
     >
       {({ close, markChanged, markSaved }) =>
         credential === undefined ? (
-          <ActForm
-            verb={nodes.add}
-            act={({ name = '' }) => createNode(name)}
-            onDone={(created) => {
+          <AddNodeForm
+            onAdded={(added) => {
               markSaved();
-              setCredential(created.credential ?? keys.secretGone);
+              setCredential(added);
             }}
             onChanged={markChanged}
             onCancel={close}
-          >
-            <TextField
-              name="name"
-              label={nodes.name}
-              help={nodes.nameHelp}
-              required
-              autoComplete="off"
-            />
-          </ActForm>
+          />
         ) : (
           <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
             <code className="foreign min-w-0 flex-1 basis-64">{credential}</code>
@@ -48,5 +37,27 @@ export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: (
         )
       }
     </Dialog>
+  );
+}
+
+interface AddNodeFormProps {
+  onAdded: (credential: string) => void;
+  onChanged: () => void;
+  onCancel: () => void;
+}
+
+function AddNodeForm({ onAdded, onChanged, onCancel }: AddNodeFormProps) {
+  const { admin, keys } = useWords();
+  const { nodes } = admin;
+  return (
+    <ActForm
+      verb={nodes.add}
+      act={({ name = '' }) => createNode(name)}
+      onDone={(created) => onAdded(created.credential ?? keys.secretGone)}
+      onChanged={onChanged}
+      onCancel={onCancel}
+    >
+      <TextField name="name" label={nodes.name} help={nodes.nameHelp} required autoComplete="off" />
+    </ActForm>
   );
 }

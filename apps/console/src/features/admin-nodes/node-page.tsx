@@ -1,32 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
-import { Ellipsis } from '../../ui/icons.tsx';
-import { useState } from 'react';
-import {
-  deleteNode,
-  nodesQuery,
-  nodeTablesQuery,
-  setNodeStopped,
-  syncNode,
-  toggleNode,
-  type ProxyNode,
-} from '../../api/fleet.ts';
+import { useParams } from '@tanstack/react-router';
+import { nodesQuery, nodeTablesQuery, type ProxyNode } from '../../api/fleet.ts';
 import type { Shape } from '../../api/client.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
-import { useAct } from '../../ui/act.ts';
-import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Count } from '../../ui/figures.tsx';
-import { formatCount, formatDuration } from '../../ui/format.ts';
-import { Menu } from '../../ui/menu.tsx';
+import { formatDuration } from '../../ui/format.ts';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago, Exact } from '../../ui/time.tsx';
-import { useSpeech, useWords } from '../../words/words.ts';
+import { useSpeech, useWords, type Words } from '../../words/words.ts';
 import { useLags, useNewest } from './lag.ts';
+import { NodeActs } from './node-acts.tsx';
 import { NodeState } from './node-state.tsx';
 import { NodeVersion } from './node-version.tsx';
 
@@ -57,27 +44,7 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
       actions={<NodeActs of={node} />}
     >
       <Panel>
-        <Facts
-          facts={[
-            { name: nodes.state, value: <NodeState of={node} /> },
-            { name: nodes.version, value: <NodeVersion version={node.version} newest={newest} /> },
-            { name: nodes.streams, value: <Count count={node.in_flight} isWhole /> },
-            { name: nodes.backlog, value: <Count count={node.unacknowledged} isWhole /> },
-            {
-              name: nodes.seen,
-              value: node.last_seen_at === null ? '–' : <Ago at={node.last_seen_at} />,
-            },
-            ...(node.url === null
-              ? []
-              : [
-                  {
-                    name: nodes.address,
-                    value: <CopyText text={node.url} label={nodes.address} />,
-                    isWide: true,
-                  },
-                ]),
-          ]}
-        />
+        <NodeFacts of={node} newest={newest} />
       </Panel>
       <NodeHealth of={node} newest={newest} />
       <Panel title={nodes.workers} isFlush>
@@ -87,6 +54,33 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
         <NodeTables of={node} />
       </Panel>
     </Frame>
+  );
+}
+
+function NodeFacts({ of: node, newest }: { of: ProxyNode; newest: number }) {
+  const { nodes } = useWords().admin;
+  return (
+    <Facts
+      facts={[
+        { name: nodes.state, value: <NodeState of={node} /> },
+        { name: nodes.version, value: <NodeVersion version={node.version} newest={newest} /> },
+        { name: nodes.streams, value: <Count count={node.in_flight} isWhole /> },
+        { name: nodes.backlog, value: <Count count={node.unacknowledged} isWhole /> },
+        {
+          name: nodes.seen,
+          value: node.last_seen_at === null ? '–' : <Ago at={node.last_seen_at} />,
+        },
+        ...(node.url === null
+          ? []
+          : [
+              {
+                name: nodes.address,
+                value: <CopyText text={node.url} label={nodes.address} />,
+                isWide: true,
+              },
+            ]),
+      ]}
+    />
   );
 }
 
@@ -104,77 +98,22 @@ function NodeHealth({ of: node, newest }: { of: ProxyNode; newest: number }) {
   );
 }
 
-function NodeActs({ of: node }: { of: ProxyNode }) {
-  const { words, locale } = useSpeech();
-  const { nodes } = words.admin;
-  const navigate = useNavigate();
-  const [open, setOpen] = useState<'stop' | 'delete'>();
-  const close = (): void => setOpen(undefined);
-  const toggle = useAct({
-    act: (isEnabled: boolean) => toggleNode(node.id, isEnabled),
-    done: ({ name, enabled }) =>
-      nodes.changed(name, enabled ? nodes.states.online : nodes.states.disabled),
-  });
-  const sync = useAct({
-    act: () => syncNode(node.id),
-    done: ({ nodes: answers }) =>
-      answers.every(({ outcome }) => outcome === 'applied')
-        ? nodes.synced(node.name)
-        : nodes.notSynced(node.name),
-  });
-  const start = useAct({
-    act: () => setNodeStopped(node.id, false),
-    done: () => nodes.changed(node.name, nodes.states.online),
-  });
-  return (
-    <>
-      {node.stopped ? (
-        <Button look="primary" isBusy={start.isBusy} onClick={() => start.run(undefined)}>
-          {nodes.start}
-        </Button>
-      ) : (
-        <Button onClick={() => setOpen('stop')}>{nodes.stop}</Button>
-      )}
-      <Menu
-        trigger={
-          <Button icon={<Ellipsis aria-hidden className="size-4" />}>{words.general.more}</Button>
-        }
-        acts={[
-          { label: nodes.syncOne, onAct: () => sync.run(undefined) },
-          {
-            label: node.enabled ? nodes.disable : nodes.enable,
-            onAct: () => toggle.run(!node.enabled),
-          },
-          { label: nodes.remove, isDanger: true, onAct: () => setOpen('delete') },
-        ]}
-      />
-      <ConfirmDialog
-        title={`${nodes.stop}: ${node.name}`}
-        text={nodes.stopText(formatCount(node.in_flight, locale))}
-        verb={nodes.stop}
-        isOpen={open === 'stop'}
-        onClose={close}
-        act={() => setNodeStopped(node.id, true)}
-        done={() => nodes.changed(node.name, nodes.states.stopped)}
-      />
-      <ConfirmDialog
-        title={`${nodes.remove}: ${node.name}`}
-        text={nodes.removeText}
-        verb={nodes.remove}
-        isOpen={open === 'delete'}
-        onClose={close}
-        act={() => deleteNode(node.id)}
-        done={() => nodes.removed(node.name)}
-        onDone={() => void navigate({ to: paths.adminNodes() })}
-      />
-    </>
-  );
-}
-
 function WorkersTable({ of: { workers } }: { of: ProxyNode }) {
   const { admin } = useWords();
   const { nodes } = admin;
-  const columns: Column<Shape<'Worker'>>[] = [
+  return (
+    <Table
+      label={nodes.workers}
+      columns={workerColumns(nodes)}
+      rows={workers}
+      rowId={({ worker }) => worker}
+      empty={<EmptyState title={nodes.states.offline} />}
+    />
+  );
+}
+
+function workerColumns(nodes: Words['admin']['nodes']): Column<Shape<'Worker'>>[] {
+  return [
     { id: 'worker', header: nodes.worker, cell: ({ worker }) => worker },
     { id: 'state', header: nodes.state, cell: (worker) => <NodeState of={worker} /> },
     {
@@ -210,15 +149,6 @@ function WorkersTable({ of: { workers } }: { of: ProxyNode }) {
       cell: ({ in_flight: count }) => <Count count={count} isWhole />,
     },
   ];
-  return (
-    <Table
-      label={nodes.workers}
-      columns={columns}
-      rows={workers}
-      rowId={({ worker }) => worker}
-      empty={<EmptyState title={nodes.states.offline} />}
-    />
-  );
 }
 
 /** A node of an earlier release does not report it. */

@@ -12,7 +12,7 @@ import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { AddNodeDialog } from './add-node.tsx';
 import { useNewest } from './lag.ts';
 import { NodeState } from './node-state.tsx';
@@ -68,7 +68,24 @@ function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
   const { admin } = useWords();
   const { nodes } = admin;
   const newest = useNewest(rows);
-  const columns: Column<ProxyNode>[] = [
+  return (
+    <Table
+      label={nodes.title}
+      columns={columnsOf(nodes, newest)}
+      rows={rows}
+      rowId={({ id }) => id}
+      rowTo={({ name }) => paths.adminNode(name)}
+      empty={
+        <EmptyState icon={<Server aria-hidden />} title={nodes.empty}>
+          {nodes.emptyText}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function columnsOf(nodes: Words['admin']['nodes'], newest: number): Column<ProxyNode>[] {
+  return [
     {
       id: 'name',
       header: nodes.name,
@@ -104,20 +121,6 @@ function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
       cell: ({ last_seen_at: at }) => (at === null ? '–' : <Ago at={at} />),
     },
   ];
-  return (
-    <Table
-      label={nodes.title}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      rowTo={({ name }) => paths.adminNode(name)}
-      empty={
-        <EmptyState icon={<Server aria-hidden />} title={nodes.empty}>
-          {nodes.emptyText}
-        </EmptyState>
-      }
-    />
-  );
 }
 
 function ConfigurationCheck() {

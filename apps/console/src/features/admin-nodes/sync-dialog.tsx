@@ -5,7 +5,7 @@ import { nodesQuery, publish, type ProxyNode } from '../../api/fleet.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { FailureState, Skeleton } from '../../ui/states.tsx';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, type Speech } from '../../words/words.ts';
 import { NodeState } from './node-state.tsx';
 
 /** Often enough to see each acknowledgement arrive by itself. */
@@ -53,21 +53,16 @@ function Acknowledgements({ version, startedAt }: { version: number; startedAt: 
   );
 }
 
-function Acknowledgement({
-  of: node,
-  version,
-  startedAt,
-}: {
+interface AcknowledgementProps {
   of: ProxyNode;
   version: number;
   startedAt: number;
-}) {
-  const { words, locale } = useSpeech();
-  const { nodes } = words.admin;
+}
+
+function Acknowledgement({ of: node, version, startedAt }: AcknowledgementProps) {
+  const speech = useSpeech();
   const [first] = useState(node.version ?? 0);
   const hasIt = (node.version ?? 0) >= version;
-  const refused = node.workers.find((worker) => worker.refused !== null)?.refused;
-  const isAway = node.state === 'offline';
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t border-line py-2 first:border-t-0">
       {hasIt ? (
@@ -78,20 +73,31 @@ function Acknowledgement({
       <span className="foreign min-w-16 font-medium">{node.name}</span>
       <NodeState of={node} />
       <span className="foreign ml-auto text-table text-text-2">
-        {hasIt
-          ? first >= version
-            ? nodes.current
-            : node.applied_at === null
-              ? nodes.current
-              : nodes.acknowledged(
-                  formatDuration(Math.max(0, Date.parse(node.applied_at) - startedAt), locale),
-                )
-          : refused !== undefined && refused !== null
-            ? `${nodes.refused}: ${refused}`
-            : isAway
-              ? nodes.notWaiting(nodes.states[node.state])
-              : nodes.waiting}
+        {answerOf(node, { version, startedAt, first }, speech)}
       </span>
     </li>
   );
+}
+
+interface Awaited {
+  version: number;
+  startedAt: number;
+  /** The version that the node had when the wait began. */
+  first: number;
+}
+
+function answerOf(
+  node: ProxyNode,
+  { version, startedAt, first }: Awaited,
+  { words, locale }: Speech,
+): string {
+  const { nodes } = words.admin;
+  if ((node.version ?? 0) >= version) {
+    if (first >= version || node.applied_at === null) return nodes.current;
+    const waitedMs = Math.max(0, Date.parse(node.applied_at) - startedAt);
+    return nodes.acknowledged(formatDuration(waitedMs, locale));
+  }
+  const refused = node.workers.find((worker) => worker.refused !== null)?.refused;
+  if (refused !== undefined && refused !== null) return `${nodes.refused}: ${refused}`;
+  return node.state === 'offline' ? nodes.notWaiting(nodes.states[node.state]) : nodes.waiting;
 }

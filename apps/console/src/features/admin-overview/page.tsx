@@ -79,20 +79,9 @@ function DashboardTiles({ of: dashboard }: { of: Dashboard }) {
   const { today, money, nodes, snapshot, hours, booking_lag_ms: lag } = dashboard;
   const { words, locale } = useSpeech();
   const { overview } = words.admin;
-  const duration = (ms: number | null): string => (ms === null ? '–' : formatDuration(ms, locale));
-  const share = today.requests === 0 ? 0 : today.errors / today.requests;
   return (
     <Tiles>
-      <Tile
-        label={overview.requests}
-        figure={<Count count={today.requests} />}
-        note={`${overview.errorShare(formatPercent(share, locale))} · ${overview.latency(
-          duration(today.duration_p95_ms),
-          duration(today.first_token_p95_ms),
-        )}`}
-      >
-        <Sparkline values={hours.map(({ requests }) => requests)} />
-      </Tile>
+      <RequestsTile of={dashboard} />
       <Tile
         label={overview.tokens}
         figure={<Count count={today.charge} />}
@@ -115,11 +104,33 @@ function DashboardTiles({ of: dashboard }: { of: Dashboard }) {
           (snapshot.version === null
             ? overview.unpublished
             : overview.version(formatCount(snapshot.version, locale))) +
-          (lag === null ? '' : ` · ${overview.lag(duration(lag))}`)
+          (lag === null ? '' : ` · ${overview.lag(durationText(lag, locale))}`)
         }
       />
     </Tiles>
   );
+}
+
+function RequestsTile({ of: { today, hours } }: { of: Dashboard }) {
+  const { words, locale } = useSpeech();
+  const { overview } = words.admin;
+  const share = today.requests === 0 ? 0 : today.errors / today.requests;
+  return (
+    <Tile
+      label={overview.requests}
+      figure={<Count count={today.requests} />}
+      note={`${overview.errorShare(formatPercent(share, locale))} · ${overview.latency(
+        durationText(today.duration_p95_ms, locale),
+        durationText(today.first_token_p95_ms, locale),
+      )}`}
+    >
+      <Sparkline values={hours.map(({ requests }) => requests)} />
+    </Tile>
+  );
+}
+
+function durationText(ms: number | null, locale: string): string {
+  return ms === null ? '–' : formatDuration(ms, locale);
 }
 
 function OpenAlerts({ of: dashboard }: { of: UseQueryResult<Dashboard> }) {

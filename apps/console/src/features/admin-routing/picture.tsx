@@ -24,69 +24,108 @@ const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 export function RoutingPicture() {
   const { admin } = useWords();
   const { data } = useQuery(routesQuery);
-  const names = useNames();
   const health = useRouteHealth();
   const [pointed, setPointed] = useState<string>();
   const routes = data?.data ?? [];
-  const models = [...new Set(routes.map(({ model_id: id }) => id))];
-  const upstreams = [...new Set(routes.map(({ upstream_id: id }) => id))];
+  const layout = layoutOf(routes);
   if (routes.length === 0) return null;
-  const height = Math.max(models.length, upstreams.length) * ROW + 8;
   const requestsOf = (route: Route): number => health.trafficOf(route)?.requests ?? 0;
   const most = Math.max(1, ...routes.map(requestsOf));
-  const yOf = (index: number, count: number): number => ((index + 0.5) * height) / count;
   const isDim = (route: Route): boolean =>
     pointed !== undefined &&
     pointed !== `m${route.model_id}` &&
     pointed !== `u${route.upstream_id}`;
-  const widthOf = (route: Route): number =>
-    EDGE.least + (requestsOf(route) / most) * (EDGE.most - EDGE.least);
   return (
     <ScrollBox label={admin.routing.picture}>
       <svg
-        viewBox={`0 0 ${WIDTH} ${height}`}
+        viewBox={`0 0 ${WIDTH} ${layout.height}`}
         role="img"
         aria-label={admin.routing.picture}
         className="block w-full min-w-[640px]"
       >
-        {routes.map((route) => {
-          const from = yOf(models.indexOf(route.model_id), models.length);
-          const to = yOf(upstreams.indexOf(route.upstream_id), upstreams.length);
-          const state = health.stateOf(
-            route,
-            names.upstreams.get(route.upstream_id)?.enabled ?? true,
-          );
-          return (
-            <path
-              key={route.id}
-              d={`M${BOX.width} ${from} C ${WIDTH / 2} ${from}, ${WIDTH / 2} ${to}, ${WIDTH - BOX.width} ${to}`}
-              fill="none"
-              strokeWidth={widthOf(route)}
-              strokeDasharray={DASHES[state]}
-              className={`${STROKES[state]} ${isDim(route) ? 'opacity-10' : TIERS[tierOf(route, routes)]}`}
-            />
-          );
-        })}
-        {models.map((id, index) => (
-          <Box
-            key={`m${id}`}
-            x={0}
-            y={yOf(index, models.length)}
-            text={names.models.get(id)?.name ?? String(id)}
-            onPoint={(isOn) => setPointed(isOn ? `m${id}` : undefined)}
-          />
+        {routes.map((route) => (
+          <Edge key={route.id} of={route} isDim={isDim(route)} layout={layout} most={most} />
         ))}
-        {upstreams.map((id, index) => (
-          <Box
-            key={`u${id}`}
-            x={WIDTH - BOX.width}
-            y={yOf(index, upstreams.length)}
-            text={names.upstreams.get(id)?.name ?? String(id)}
-            onPoint={(isOn) => setPointed(isOn ? `u${id}` : undefined)}
-          />
-        ))}
+        <Boxes layout={layout} onPoint={setPointed} />
       </svg>
     </ScrollBox>
+  );
+}
+
+interface BoxesProps {
+  layout: Layout;
+  onPoint: (pointed: string | undefined) => void;
+}
+
+function Boxes({ layout: { models, upstreams, height }, onPoint }: BoxesProps) {
+  const names = useNames();
+  return (
+    <>
+      {models.map((id) => (
+        <Box
+          key={`m${id}`}
+          x={0}
+          y={yOf(models, id, height)}
+          text={names.models.get(id)?.name ?? String(id)}
+          onPoint={(isOn) => onPoint(isOn ? `m${id}` : undefined)}
+        />
+      ))}
+      {upstreams.map((id) => (
+        <Box
+          key={`u${id}`}
+          x={WIDTH - BOX.width}
+          y={yOf(upstreams, id, height)}
+          text={names.upstreams.get(id)?.name ?? String(id)}
+          onPoint={(isOn) => onPoint(isOn ? `u${id}` : undefined)}
+        />
+      ))}
+    </>
+  );
+}
+
+/** Ids in their order from top to bottom, and how high the picture is. */
+interface Layout {
+  routes: readonly Route[];
+  models: readonly number[];
+  upstreams: readonly number[];
+  height: number;
+}
+
+function layoutOf(routes: readonly Route[]): Layout {
+  const models = [...new Set(routes.map(({ model_id: id }) => id))];
+  const upstreams = [...new Set(routes.map(({ upstream_id: id }) => id))];
+  const height = Math.max(models.length, upstreams.length) * ROW + 8;
+  return { routes, models, upstreams, height };
+}
+
+function yOf(ids: readonly number[], id: number, height: number): number {
+  return ((ids.indexOf(id) + 0.5) * height) / ids.length;
+}
+
+interface EdgeProps {
+  of: Route;
+  isDim: boolean;
+  layout: Layout;
+  /** The most requests of an edge. */
+  most: number;
+}
+
+function Edge({ of: route, isDim, layout, most }: EdgeProps) {
+  const names = useNames();
+  const health = useRouteHealth();
+  const { routes, models, upstreams, height } = layout;
+  const from = yOf(models, route.model_id, height);
+  const to = yOf(upstreams, route.upstream_id, height);
+  const state = health.stateOf(route, names.upstreams.get(route.upstream_id)?.enabled ?? true);
+  const requests = health.trafficOf(route)?.requests ?? 0;
+  return (
+    <path
+      d={`M${BOX.width} ${from} C ${WIDTH / 2} ${from}, ${WIDTH / 2} ${to}, ${WIDTH - BOX.width} ${to}`}
+      fill="none"
+      strokeWidth={EDGE.least + (requests / most) * (EDGE.most - EDGE.least)}
+      strokeDasharray={DASHES[state]}
+      className={`${STROKES[state]} ${isDim ? 'opacity-10' : TIERS[tierOf(route, routes)]}`}
+    />
   );
 }
 

@@ -4,21 +4,15 @@ import { SelectField, TextField } from '../../ui/field.tsx';
 import { useWords } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 
-export function RouteDialog({
-  of: route,
-  isOpen,
-  onClose,
-}: {
+interface RouteDialogProps {
   of?: Route;
   isOpen: boolean;
   onClose: () => void;
-}) {
+}
+
+export function RouteDialog({ of: route, isOpen, onClose }: RouteDialogProps) {
   const { admin, general } = useWords();
   const { routing } = admin;
-  const { models, upstreams } = useNames();
-  const options = (of: ReadonlyMap<number, { id: number; name: string }>) =>
-    [...of.values()].map(({ id, name }) => ({ value: String(id), label: name }));
-  const whole = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
   return (
     <FormDialog
       title={route ? routing.edit : routing.add}
@@ -37,17 +31,27 @@ export function RouteDialog({
       }}
       done={() => routing.saved}
     >
+      <RouteFields of={route} />
+    </FormDialog>
+  );
+}
+
+function RouteFields({ of: route }: { of: Route | undefined }) {
+  const { routing } = useWords().admin;
+  const { models, upstreams } = useNames();
+  return (
+    <>
       <SelectField
         name="model_id"
         label={routing.model}
         defaultValue={route?.model_id}
-        options={options(models)}
+        options={optionsOf(models)}
       />
       <SelectField
         name="upstream_id"
         label={routing.upstream}
         defaultValue={route?.upstream_id}
-        options={options(upstreams)}
+        options={optionsOf(upstreams)}
       />
       <TextField
         name="upstream_model"
@@ -56,6 +60,17 @@ export function RouteDialog({
         defaultValue={route?.upstream_model}
         autoComplete="off"
       />
+      <OrderFields of={route} />
+    </>
+  );
+}
+
+/** When the route is chosen. */
+function OrderFields({ of: route }: { of: Route | undefined }) {
+  const { routing } = useWords().admin;
+  const whole = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
+  return (
+    <>
       <TextField
         name="priority"
         label={routing.tier}
@@ -70,6 +85,10 @@ export function RouteDialog({
         defaultValue={route?.weight ?? 1}
         {...whole}
       />
-    </FormDialog>
+    </>
   );
+}
+
+function optionsOf(named: ReadonlyMap<number, { id: number; name: string }>) {
+  return [...named.values()].map(({ id, name }) => ({ value: String(id), label: name }));
 }

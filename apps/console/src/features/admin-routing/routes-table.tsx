@@ -15,16 +15,14 @@ import { RouteDialog } from './route-dialog.tsx';
 import { useRouteHealth, type RouteHealth } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
 
-/** Routes by model and tier; all of them, or those of one model or upstream. */
-export function RoutesTable({
-  modelId,
-  upstreamId,
-  empty,
-}: {
+interface RoutesTableProps {
   modelId?: number;
   upstreamId?: number;
   empty: string;
-}) {
+}
+
+/** Routes by model and tier; all of them, or those of one model or upstream. */
+export function RoutesTable({ modelId, upstreamId, empty }: RoutesTableProps) {
   const speech = useSpeech();
   const { words } = speech;
   const names = useNames();
@@ -145,10 +143,14 @@ function healthColumns(
   ];
 }
 
-/** `carried`: requests of the last 24 hours. */
-function RouteActs({ of: route, carried }: { of: Route; carried: number }) {
-  const { words, locale } = useSpeech();
-  const { routing } = words.admin;
+interface RouteActsProps {
+  of: Route;
+  /** Requests of the last 24 hours. */
+  carried: number;
+}
+
+function RouteActs({ of: route, carried }: RouteActsProps) {
+  const { routing } = useSpeech().words.admin;
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const close = (): void => setOpen(undefined);
   const toggle = useAct({
@@ -177,21 +179,27 @@ function RouteActs({ of: route, carried }: { of: Route; carried: number }) {
         {routing.remove}
       </Button>
       {open === 'edit' && <RouteDialog of={route} isOpen onClose={close} />}
-      {open === 'delete' && (
-        <ConfirmDialog
-          title={routing.remove}
-          text={
-            <>
-              {routing.removeText} {carried > 0 && routing.carried(formatCount(carried, locale))}
-            </>
-          }
-          verb={routing.remove}
-          isOpen
-          onClose={close}
-          act={() => deleteRoute(route.id)}
-          done={() => routing.removed}
-        />
-      )}
+      {open === 'delete' && <DeleteRoute of={route} carried={carried} onClose={close} />}
     </span>
+  );
+}
+
+function DeleteRoute({ of: route, carried, onClose }: RouteActsProps & { onClose: () => void }) {
+  const { words, locale } = useSpeech();
+  const { routing } = words.admin;
+  return (
+    <ConfirmDialog
+      title={routing.remove}
+      text={
+        <>
+          {routing.removeText} {carried > 0 && routing.carried(formatCount(carried, locale))}
+        </>
+      }
+      verb={routing.remove}
+      isOpen
+      onClose={onClose}
+      act={() => deleteRoute(route.id)}
+      done={() => routing.removed}
+    />
   );
 }

@@ -7,23 +7,21 @@ import { formatPercent } from '../../ui/format.ts';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, type Speech } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 
 const CALLERS = ['chat', 'messages', 'responses', 'completions', 'embeddings'] as const;
 type Found = Shape<'RoutingSimulation'>;
 type SimulatedRoute = Found['routes'][number];
 
-/** Asks the server where a request of this model and protocol would go now. */
-export function Simulation({
-  modelId,
-  protocol,
-  onChange,
-}: {
+interface SimulationProps {
   modelId: number | undefined;
   protocol: CallerProtocol;
   onChange: (patch: { model?: string; protocol?: string }) => void;
-}) {
+}
+
+/** Asks the server where a request of this model and protocol would go now. */
+export function Simulation({ modelId, protocol, onChange }: SimulationProps) {
   const { words } = useSpeech();
   const { routing } = words.admin;
   const { models } = useNames();
@@ -37,35 +35,58 @@ export function Simulation({
     <Panel
       title={routing.simulate}
       isFlush
-      actions={
-        <>
-          <SelectFilter
-            label={routing.model}
-            value={String(chosen)}
-            onChange={(value) => onChange({ model: value })}
-            options={[...models.values()].map(({ id, name }) => ({
-              value: String(id),
-              label: name,
-            }))}
-          />
-          <SelectFilter
-            label={routing.protocol}
-            value={protocol}
-            onChange={(value) => onChange({ protocol: value })}
-            options={CALLERS.map((value) => ({ value, label: routing.callers[value] }))}
-          />
-        </>
-      }
+      actions={<QuestionFilters model={chosen} protocol={protocol} onChange={onChange} />}
     >
       <Loaded of={found}>{(answer) => <SimulatedRoutes of={answer} />}</Loaded>
     </Panel>
   );
 }
 
+interface QuestionFiltersProps extends Pick<SimulationProps, 'protocol' | 'onChange'> {
+  model: number;
+}
+
+function QuestionFilters({ model, protocol, onChange }: QuestionFiltersProps) {
+  const { routing } = useSpeech().words.admin;
+  const { models } = useNames();
+  return (
+    <>
+      <SelectFilter
+        label={routing.model}
+        value={String(model)}
+        onChange={(value) => onChange({ model: value })}
+        options={[...models.values()].map(({ id, name }) => ({
+          value: String(id),
+          label: name,
+        }))}
+      />
+      <SelectFilter
+        label={routing.protocol}
+        value={protocol}
+        onChange={(value) => onChange({ protocol: value })}
+        options={CALLERS.map((value) => ({ value, label: routing.callers[value] }))}
+      />
+    </>
+  );
+}
+
 function SimulatedRoutes({ of: answer }: { of: Found }) {
-  const { words, locale } = useSpeech();
+  const speech = useSpeech();
+  const { routing } = speech.words.admin;
+  return (
+    <Table
+      label={routing.simulate}
+      columns={columnsOf(speech)}
+      rows={answer.routes}
+      rowId={({ route_id: id }) => id}
+      empty={<EmptyState title={routing.notServable}>{answer.reason ?? ''}</EmptyState>}
+    />
+  );
+}
+
+function columnsOf({ words, locale }: Speech): Column<SimulatedRoute>[] {
   const { routing } = words.admin;
-  const columns: Column<SimulatedRoute>[] = [
+  return [
     {
       id: 'order',
       header: routing.order,
@@ -102,13 +123,4 @@ function SimulatedRoutes({ of: answer }: { of: Found }) {
         ),
     },
   ];
-  return (
-    <Table
-      label={routing.simulate}
-      columns={columns}
-      rows={answer.routes}
-      rowId={({ route_id: id }) => id}
-      empty={<EmptyState title={routing.notServable}>{answer.reason ?? ''}</EmptyState>}
-    />
-  );
 }

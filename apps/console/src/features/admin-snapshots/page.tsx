@@ -17,7 +17,7 @@ import { pageNumber, useSearchState, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useSpeech, useWords } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({ page: pageNumber });
@@ -72,9 +72,22 @@ function PinnedNote() {
 }
 
 function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
-  const { words, locale } = useSpeech();
+  const speech = useSpeech();
+  const { snapshots } = speech.words.admin;
+  return (
+    <Table
+      label={snapshots.title}
+      columns={columnsOf(speech)}
+      rows={rows}
+      rowId={({ version }) => version}
+      empty={<EmptyState icon={<Layers aria-hidden />} title={snapshots.empty} />}
+    />
+  );
+}
+
+function columnsOf({ words, locale }: Speech): Column<Snapshot>[] {
   const { snapshots } = words.admin;
-  const columns: Column<Snapshot>[] = [
+  return [
     {
       id: 'version',
       header: snapshots.version,
@@ -105,28 +118,24 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
       id: 'acts',
       header: '',
       align: 'right',
-      cell: (row) => (
-        <span className="inline-flex flex-wrap justify-end gap-2">
-          <ButtonLink
-            size="small"
-            to={paths.adminSnapshot(row.version)}
-            icon={<GitCompare aria-hidden className="size-4" />}
-          >
-            {snapshots.show}
-          </ButtonLink>
-          <RollBack of={row} />
-        </span>
-      ),
+      cell: (row) => <SnapshotActs of={row} />,
     },
   ];
+}
+
+function SnapshotActs({ of: row }: { of: Snapshot }) {
+  const { snapshots } = useWords().admin;
   return (
-    <Table
-      label={snapshots.title}
-      columns={columns}
-      rows={rows}
-      rowId={({ version }) => version}
-      empty={<EmptyState icon={<Layers aria-hidden />} title={snapshots.empty} />}
-    />
+    <span className="inline-flex flex-wrap justify-end gap-2">
+      <ButtonLink
+        size="small"
+        to={paths.adminSnapshot(row.version)}
+        icon={<GitCompare aria-hidden className="size-4" />}
+      >
+        {snapshots.show}
+      </ButtonLink>
+      <RollBack of={row} />
+    </span>
   );
 }
 

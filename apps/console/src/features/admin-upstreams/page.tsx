@@ -43,15 +43,7 @@ export function Page() {
   const list = useQuery(upstreamsQuery);
   const isWanted = ({ name, base_url: url }: Upstream): boolean =>
     `${name} ${url}`.toLowerCase().includes(q.trim().toLowerCase());
-  const add = (
-    <Button
-      look="primary"
-      icon={<Plus aria-hidden className="size-4" />}
-      onClick={() => setCreating(true)}
-    >
-      {upstreams.add}
-    </Button>
-  );
+  const add = <AddButton onAdd={() => setCreating(true)} />;
   return (
     <Frame
       title={upstreams.title}
@@ -67,15 +59,7 @@ export function Page() {
           {({ data }) => (
             <UpstreamsTable
               rows={data.filter(isWanted)}
-              empty={
-                q !== '' ? (
-                  <EmptyState title={upstreams.noMatch} />
-                ) : (
-                  <EmptyState icon={<Plug aria-hidden />} title={upstreams.empty} action={add}>
-                    {upstreams.emptyText}
-                  </EmptyState>
-                )
-              }
+              empty={<NoUpstreams isFiltered={q !== ''} action={add} />}
             />
           )}
         </Loaded>
@@ -88,6 +72,26 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function NoUpstreams({ isFiltered, action }: { isFiltered: boolean; action: React.ReactNode }) {
+  const { upstreams } = useWords().admin;
+  return isFiltered ? (
+    <EmptyState title={upstreams.noMatch} />
+  ) : (
+    <EmptyState icon={<Plug aria-hidden />} title={upstreams.empty} action={action}>
+      {upstreams.emptyText}
+    </EmptyState>
+  );
+}
+
+function AddButton({ onAdd }: { onAdd: () => void }) {
+  const { upstreams } = useWords().admin;
+  return (
+    <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={onAdd}>
+      {upstreams.add}
+    </Button>
   );
 }
 
@@ -168,12 +172,7 @@ function fareColumns({ words, locale }: Speech, fares: UpstreamFares): Column<Up
       header: routing.errors24,
       align: 'right',
       from: 'sm',
-      cell: ({ id }) => {
-        const { errors, requests } = fares.of(id);
-        return errors === 0
-          ? '0'
-          : `${formatCount(errors, locale)} · ${formatPercent(errors / requests, locale)}`;
-      },
+      cell: ({ id }) => errorsText(fares.of(id), locale),
     },
     {
       id: 'latency',
@@ -183,6 +182,15 @@ function fareColumns({ words, locale }: Speech, fares: UpstreamFares): Column<Up
       cell: ({ id }) => <Duration ms={fares.of(id).p95} />,
     },
   ];
+}
+
+function errorsText(
+  { errors, requests }: { errors: number; requests: number },
+  locale: string,
+): string {
+  return errors === 0
+    ? '0'
+    : `${formatCount(errors, locale)} · ${formatPercent(errors / requests, locale)}`;
 }
 
 /** Disabled, left alone by some nodes, failing, or well. */

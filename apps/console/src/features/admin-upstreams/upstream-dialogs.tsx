@@ -80,13 +80,7 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
         required
         autoComplete="off"
       />
-      <TextField
-        name="api_key"
-        label={upstreams.key}
-        help={upstream?.has_api_key ? upstreams.keyKept : upstreams.keyHelp}
-        type="password"
-        autoComplete="new-password"
-      />
+      <UpstreamKeyField of={upstream} />
       <CheckField
         name="passes_file_ids"
         label={upstreams.passesFileIds}
@@ -94,6 +88,19 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
         defaultChecked={upstream?.passes_file_ids ?? false}
       />
     </>
+  );
+}
+
+function UpstreamKeyField({ of: upstream }: { of: Upstream | undefined }) {
+  const { upstreams } = useWords().admin;
+  return (
+    <TextField
+      name="api_key"
+      label={upstreams.key}
+      help={upstream?.has_api_key ? upstreams.keyKept : upstreams.keyHelp}
+      type="password"
+      autoComplete="new-password"
+    />
   );
 }
 
@@ -131,22 +138,18 @@ export function UpstreamKeyDialog({
   );
 }
 
-export function TestDialog({
-  of: upstream,
-  isOpen,
-  onClose,
-}: {
+interface TestDialogProps {
   of: Upstream;
   isOpen: boolean;
   onClose: () => void;
-}) {
+}
+
+export function TestDialog({ of: upstream, isOpen, onClose }: TestDialogProps) {
   const { admin } = useWords();
   const { upstreams } = admin;
-  const words = useWords();
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: (model: string) => testUpstream(upstream.id, model),
   });
-  const failure = error === null ? undefined : failureOf(error, words);
   return (
     <Dialog title={upstreams.test} purpose={upstream.name} isOpen={isOpen} onClose={onClose}>
       {() => (
@@ -164,10 +167,7 @@ export function TestDialog({
             help={upstreams.testModelHelp}
             autoComplete="off"
           />
-          <div role="status">
-            {data && <TestResult of={data} />}
-            {failure && <p className="foreign text-bad">{failure.detail ?? failure.title}</p>}
-          </div>
+          <TestOutcome data={data} error={error} />
           <div className="flex justify-end">
             <Button type="submit" look="primary" isBusy={isPending}>
               {upstreams.test}
@@ -176,6 +176,22 @@ export function TestDialog({
         </form>
       )}
     </Dialog>
+  );
+}
+
+interface TestOutcomeProps {
+  data: ConnectionTest | undefined;
+  error: Error | null;
+}
+
+function TestOutcome({ data, error }: TestOutcomeProps) {
+  const words = useWords();
+  const failure = error === null ? undefined : failureOf(error, words);
+  return (
+    <div role="status">
+      {data && <TestResult of={data} />}
+      {failure && <p className="foreign text-bad">{failure.detail ?? failure.title}</p>}
+    </div>
   );
 }
 

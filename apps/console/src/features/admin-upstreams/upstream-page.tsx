@@ -54,17 +54,9 @@ const search = z.object({ show: withDefault(z.enum(SHOWN), 'requests') });
 type Open = 'edit' | 'key' | 'test' | 'delete' | undefined;
 
 function UpstreamPage({ of: upstream }: { of: Upstream }) {
-  const { words, locale } = useSpeech();
-  const { upstreams } = words.admin;
-  const navigate = useNavigate();
+  const { admin } = useWords();
+  const { upstreams } = admin;
   const [open, setOpen] = useState<Open>();
-  const close = (): void => setOpen(undefined);
-  const { data: routes } = useQuery(routesQuery);
-  const count = routes?.data.filter(({ upstream_id: id }) => id === upstream.id).length ?? 0;
-  const toggle = useAct({
-    act: () => updateUpstream(upstream.id, { enabled: !upstream.enabled }),
-    done: () => upstreams.saved,
-  });
   return (
     <Frame
       title={upstream.name}
@@ -74,22 +66,7 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
           <Button look="primary" onClick={() => setOpen('test')}>
             {upstreams.test}
           </Button>
-          <Menu
-            trigger={
-              <Button icon={<Ellipsis aria-hidden className="size-4" />}>
-                {words.general.more}
-              </Button>
-            }
-            acts={[
-              { label: upstreams.edit, onAct: () => setOpen('edit') },
-              { label: upstreams.rotateKey, onAct: () => setOpen('key') },
-              {
-                label: upstream.enabled ? upstreams.disable : upstreams.enable,
-                onAct: () => toggle.run(undefined),
-              },
-              { label: upstreams.remove, isDanger: true, onAct: () => setOpen('delete') },
-            ]}
-          />
+          <UpstreamMenu of={upstream} open={setOpen} />
         </>
       }
       bar={<TimeRangePicker />}
@@ -97,23 +74,66 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
       <UpstreamFacts of={upstream} />
       <UpstreamHealth id={upstream.id} />
       <UpstreamUsage id={upstream.id} />
+      <LastFailures id={upstream.id} />
       <Panel title={upstreams.routes} isFlush>
-        <RoutesTable upstreamId={upstream.id} empty={words.admin.routing.empty} />
+        <RoutesTable upstreamId={upstream.id} empty={admin.routing.empty} />
       </Panel>
-      <UpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={close} />
-      <UpstreamKeyDialog of={upstream} isOpen={open === 'key'} onClose={close} />
-      <TestDialog of={upstream} isOpen={open === 'test'} onClose={close} />
+      <UpstreamDialogs of={upstream} open={open} onClose={() => setOpen(undefined)} />
+    </Frame>
+  );
+}
+
+function UpstreamMenu({ of: upstream, open }: { of: Upstream; open: (what: Open) => void }) {
+  const { admin, general } = useWords();
+  const { upstreams } = admin;
+  const toggle = useAct({
+    act: () => updateUpstream(upstream.id, { enabled: !upstream.enabled }),
+    done: () => upstreams.saved,
+  });
+  return (
+    <Menu
+      trigger={<Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>}
+      acts={[
+        { label: upstreams.edit, onAct: () => open('edit') },
+        { label: upstreams.rotateKey, onAct: () => open('key') },
+        {
+          label: upstream.enabled ? upstreams.disable : upstreams.enable,
+          onAct: () => toggle.run(undefined),
+        },
+        { label: upstreams.remove, isDanger: true, onAct: () => open('delete') },
+      ]}
+    />
+  );
+}
+
+interface UpstreamDialogsProps {
+  of: Upstream;
+  open: Open;
+  onClose: () => void;
+}
+
+function UpstreamDialogs({ of: upstream, open, onClose }: UpstreamDialogsProps) {
+  const { words, locale } = useSpeech();
+  const { upstreams } = words.admin;
+  const navigate = useNavigate();
+  const { data: routes } = useQuery(routesQuery);
+  const count = routes?.data.filter(({ upstream_id: id }) => id === upstream.id).length ?? 0;
+  return (
+    <>
+      <UpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={onClose} />
+      <UpstreamKeyDialog of={upstream} isOpen={open === 'key'} onClose={onClose} />
+      <TestDialog of={upstream} isOpen={open === 'test'} onClose={onClose} />
       <ConfirmDialog
         title={`${upstreams.remove}: ${upstream.name}`}
         text={upstreams.removeText(formatCount(count, locale))}
         verb={upstreams.remove}
         isOpen={open === 'delete'}
-        onClose={close}
+        onClose={onClose}
         act={() => deleteUpstream(upstream.id)}
         done={() => upstreams.removed(upstream.name)}
         onDone={() => void navigate({ to: paths.adminUpstreams() })}
       />
-    </Frame>
+    </>
   );
 }
 
@@ -146,7 +166,7 @@ function UpstreamFacts({ of: upstream }: { of: Upstream }) {
   );
 }
 
-/** Requests of the range by model, and the last that failed here. */
+/** Requests of the range by model. */
 function UpstreamUsage({ id }: { id: number }) {
   const { admin, usage } = useWords();
   const { upstreams } = admin;
@@ -155,9 +175,6 @@ function UpstreamUsage({ id }: { id: number }) {
   const [{ show }, change] = useSearchState(search);
   const statistics = useQuery(
     statisticsQuery({ upstream_id: id, group_by: isLatency(show) ? undefined : 'model' }, range),
-  );
-  const failed = useQuery(
-    requestsQuery({ upstream_id: id, outcome: 'upstream_failed', page_size: 10 }, range),
   );
   return (
     <>
@@ -176,25 +193,35 @@ function UpstreamUsage({ id }: { id: number }) {
           {(found) => <UsageChart of={found} measure={show} onZoom={zoom} />}
         </Loaded>
       </Panel>
-      <Panel
-        title={upstreams.lastFailures}
-        isFlush
-        actions={
-          <TextLink to={paths.adminUsage({ upstream_id: id })}>
-            {admin.overview.allRequests}
-          </TextLink>
-        }
-      >
-        <Loaded of={failed}>
-          {({ data }) => (
-            <RequestsTable
-              rows={data}
-              show={['user', 'node']}
-              empty={<EmptyState title={upstreams.noFailures} />}
-            />
-          )}
-        </Loaded>
-      </Panel>
     </>
+  );
+}
+
+/** The last requests of the range that failed here. */
+function LastFailures({ id }: { id: number }) {
+  const { admin } = useWords();
+  const { upstreams } = admin;
+  const range = useTimeRange();
+  const failed = useQuery(
+    requestsQuery({ upstream_id: id, outcome: 'upstream_failed', page_size: 10 }, range),
+  );
+  return (
+    <Panel
+      title={upstreams.lastFailures}
+      isFlush
+      actions={
+        <TextLink to={paths.adminUsage({ upstream_id: id })}>{admin.overview.allRequests}</TextLink>
+      }
+    >
+      <Loaded of={failed}>
+        {({ data }) => (
+          <RequestsTable
+            rows={data}
+            show={['user', 'node']}
+            empty={<EmptyState title={upstreams.noFailures} />}
+          />
+        )}
+      </Loaded>
+    </Panel>
   );
 }

@@ -13,27 +13,21 @@ interface OneTime {
   one_time_until: string;
 }
 
-/** A form whose answer is a one-time password, shown this once. */
-function OneTimeDialog({
-  title,
-  verb,
-  isOpen,
-  onClose,
-  act,
-  children,
-}: {
+interface OneTimeDialogProps {
   title: string;
   verb: string;
   isOpen: boolean;
   onClose: () => void;
   act: (values: FormValues) => Promise<OneTime>;
   children: ReactNode;
-}) {
+}
+
+/** A form whose answer is a one-time password, shown this once. */
+function OneTimeDialog({ title, verb, isOpen, onClose, act, children }: OneTimeDialogProps) {
   const { words, locale } = useSpeech();
   const { zone } = useZone();
   const { users } = words.admin;
   const [made, setMade] = useState<OneTime>();
-  const secret = made?.one_time_password ?? users.oneTimeGone;
   return (
     <Dialog
       title={title}
@@ -46,12 +40,7 @@ function OneTimeDialog({
     >
       {({ close, markChanged, markSaved }) =>
         made ? (
-          <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
-            <code className="foreign min-w-0 flex-1 basis-48" data-testid="secret">
-              {secret}
-            </code>
-            <CopyMainButton text={secret} label={users.copyPassword} />
-          </div>
+          <OneTimeSecret of={made.one_time_password ?? users.oneTimeGone} />
         ) : (
           <ActForm
             verb={verb}
@@ -68,6 +57,18 @@ function OneTimeDialog({
         )
       }
     </Dialog>
+  );
+}
+
+function OneTimeSecret({ of: secret }: { of: string }) {
+  const { users } = useWords().admin;
+  return (
+    <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
+      <code className="foreign min-w-0 flex-1 basis-48" data-testid="secret">
+        {secret}
+      </code>
+      <CopyMainButton text={secret} label={users.copyPassword} />
+    </div>
   );
 }
 

@@ -24,7 +24,7 @@ import {
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useSpeech, useWords } from '../../words/words.ts';
+import { useSpeech, useWords, type Words } from '../../words/words.ts';
 import { EraseButton } from './erase-user.tsx';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
@@ -50,6 +50,9 @@ const questionOf = ({ q, status, sort, page }: SearchOf<typeof search>) => ({
   ...(status !== undefined && { status }),
 });
 
+const isNarrowed = ({ q, status }: SearchOf<typeof search>): boolean =>
+  q !== '' || status !== undefined;
+
 export const prefetch: Prefetch = (ask, { search: raw }) => {
   ask(usersQuery(questionOf(search.parse(raw))));
   ask(pendingQuery);
@@ -59,54 +62,67 @@ export function Page() {
   const { admin } = useWords();
   const { users } = admin;
   const [state, change] = useSearchState(search);
-  const { q, status, sort } = state;
-  const list = useQuery(usersQuery(questionOf(state)));
+  const { q, status } = state;
   const [isCreating, setCreating] = useState(false);
   const [hasCeilings, setCeilingsOpen] = useState(false);
-  const isFiltered = q !== '' || status !== undefined;
   return (
     <Frame
       title={users.title}
       purpose={users.purpose}
       actions={
-        <>
-          <Button onClick={() => setCeilingsOpen(true)}>{users.ceilings}</Button>
-          <Button
-            look="primary"
-            icon={<UserPlus aria-hidden className="size-4" />}
-            onClick={() => setCreating(true)}
-          >
-            {users.add}
-          </Button>
-        </>
+        <UsersActs onCeilings={() => setCeilingsOpen(true)} onAdd={() => setCreating(true)} />
       }
       bar={<UsersBar q={q} status={status} onChange={change} />}
     >
-      {!isFiltered && <PendingUsers />}
-      <Panel isFlush>
-        <Loaded of={list}>
-          {({ data, total }) => (
-            <>
-              <UsersList
-                key={JSON.stringify(state)}
-                isFiltered={isFiltered}
-                rows={data}
-                sort={sort}
-                onSort={(value) => change({ sort: value, page: undefined })}
-              />
-              <Pager
-                page={state.page}
-                pageSize={ADMIN_PAGE_SIZE}
-                total={total}
-                onPage={(value) => change({ page: value })}
-              />
-            </>
-          )}
-        </Loaded>
-      </Panel>
+      {!isNarrowed(state) && <PendingUsers />}
+      <AllUsers state={state} onChange={change} />
       {hasCeilings && <InstallationCeilings onClose={() => setCeilingsOpen(false)} />}
       <CreateUserDialog isOpen={isCreating} onClose={() => setCreating(false)} />
     </Frame>
+  );
+}
+
+interface AllUsersProps {
+  state: SearchOf<typeof search>;
+  onChange: (patch: Search) => void;
+}
+
+function AllUsers({ state, onChange }: AllUsersProps) {
+  const list = useQuery(usersQuery(questionOf(state)));
+  return (
+    <Panel isFlush>
+      <Loaded of={list}>
+        {({ data, total }) => (
+          <>
+            <UsersList
+              key={JSON.stringify(state)}
+              isFiltered={isNarrowed(state)}
+              rows={data}
+              sort={state.sort}
+              onSort={(value) => onChange({ sort: value, page: undefined })}
+            />
+            <Pager
+              page={state.page}
+              pageSize={ADMIN_PAGE_SIZE}
+              total={total}
+              onPage={(value) => onChange({ page: value })}
+            />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function UsersActs({ onCeilings, onAdd }: { onCeilings: () => void; onAdd: () => void }) {
+  const { users } = useWords().admin;
+  return (
+    <>
+      <Button onClick={onCeilings}>{users.ceilings}</Button>
+      <Button look="primary" icon={<UserPlus aria-hidden className="size-4" />} onClick={onAdd}>
+        {users.add}
+      </Button>
+    </>
   );
 }
 
@@ -201,14 +217,7 @@ function UsersList({
   );
 }
 
-function UsersTable({
-  label,
-  acted,
-  rows,
-  sort,
-  onSort,
-  empty,
-}: {
+interface UsersTableProps {
   label: string;
   /** Set where those who wait are approved: each account in one place of a page. */
   acted?: Acted;
@@ -216,10 +225,29 @@ function UsersTable({
   sort?: UserOrder;
   onSort?: (sort: string) => void;
   empty?: React.ReactNode;
-}) {
+}
+
+function UsersTable({ label, acted, rows, sort, onSort, empty }: UsersTableProps) {
   const { admin } = useWords();
   const { users } = admin;
-  const acts: Column<User> = {
+  return (
+    <Table
+      label={label}
+      columns={columnsOf(users, acted)}
+      rows={rows}
+      rowId={({ id }) => id}
+      {...(rows.every(({ status }) => status !== 'deleted') && {
+        rowTo: ({ id }: User) => paths.adminUser(id),
+      })}
+      sort={sort}
+      {...(onSort && { onSort })}
+      empty={empty}
+    />
+  );
+}
+
+function actsColumn(acted: Acted): Column<User> {
+  return {
     id: 'acts',
     header: '',
     align: 'right',
@@ -227,10 +255,13 @@ function UsersTable({
       user.status === 'deleted' ? (
         <EraseButton of={user} />
       ) : (
-        acted && <PendingActs of={user} acted={acted} />
+        <PendingActs of={user} acted={acted} />
       ),
   };
-  const columns: Column<User>[] = [
+}
+
+function columnsOf(users: Words['admin']['users'], acted: Acted | undefined): Column<User>[] {
+  return [
     {
       id: 'name',
       header: users.name,
@@ -253,20 +284,6 @@ function UsersTable({
       from: 'md',
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
-    ...(acted ? [acts] : []),
+    ...(acted ? [actsColumn(acted)] : []),
   ];
-  return (
-    <Table
-      label={label}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      {...(rows.every(({ status }) => status !== 'deleted') && {
-        rowTo: ({ id }: User) => paths.adminUser(id),
-      })}
-      sort={sort}
-      {...(onSort && { onSort })}
-      empty={empty}
-    />
-  );
 }

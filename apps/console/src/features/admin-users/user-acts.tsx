@@ -17,11 +17,10 @@ export function UserActs({ of: user }: { of: User }) {
   const { admin, general } = useWords();
   const { users } = admin;
   const [open, setOpen] = useState<Open>();
-  const close = (): void => setOpen(undefined);
   const done = (changed: User): string =>
     users.done(changed.username, users.statuses[changed.status]);
   const move = useAct({
-    act: (next: 'approve' | 'reject' | 'unfreeze') => moveUser(user.id, next),
+    act: (next: Move) => moveUser(user.id, next),
     done,
   });
   const acts = [
@@ -32,21 +31,12 @@ export function UserActs({ of: user }: { of: User }) {
   ];
   return (
     <>
-      {(user.status === 'pending' || user.status === 'rejected') && (
-        <Button look="primary" isBusy={move.isBusy} onClick={() => move.run('approve')}>
-          {users.approve}
-        </Button>
-      )}
-      {user.status === 'frozen' && (
-        <Button look="primary" isBusy={move.isBusy} onClick={() => move.run('unfreeze')}>
-          {users.unfreeze}
-        </Button>
-      )}
-      {user.status === 'active' && (
-        <Button look="primary" onClick={() => setOpen('recharge')}>
-          {users.recharge}
-        </Button>
-      )}
+      <MainAct
+        of={user}
+        isBusy={move.isBusy}
+        onMove={move.run}
+        onRecharge={() => setOpen('recharge')}
+      />
       {acts.length > 0 && (
         <Menu
           trigger={
@@ -55,13 +45,60 @@ export function UserActs({ of: user }: { of: User }) {
           acts={acts}
         />
       )}
-      {(open === 'recharge' || open === 'adjust' || open === 'withdraw') && (
-        <WalletDialog of={user} act={open} onClose={close} />
+      <UserDialogs of={user} open={open} onClose={() => setOpen(undefined)} done={done} />
+    </>
+  );
+}
+
+type Move = 'approve' | 'reject' | 'unfreeze';
+
+interface MainActProps {
+  of: User;
+  isBusy: boolean;
+  onMove: (next: Move) => void;
+  onRecharge: () => void;
+}
+
+function MainAct({ of: user, isBusy, onMove, onRecharge }: MainActProps) {
+  const { users } = useWords().admin;
+  return (
+    <>
+      {(user.status === 'pending' || user.status === 'rejected') && (
+        <Button look="primary" isBusy={isBusy} onClick={() => onMove('approve')}>
+          {users.approve}
+        </Button>
       )}
-      {open === 'freeze' && <FreezeUser of={user} onClose={close} done={done} />}
-      {open === 'ceilings' && <AccountCeilings of={user} onClose={close} />}
-      {open === 'password' && <ResetPasswordDialog of={user} onClose={close} />}
-      {open === 'delete' && <DeleteUser of={user} onClose={close} />}
+      {user.status === 'frozen' && (
+        <Button look="primary" isBusy={isBusy} onClick={() => onMove('unfreeze')}>
+          {users.unfreeze}
+        </Button>
+      )}
+      {user.status === 'active' && (
+        <Button look="primary" onClick={onRecharge}>
+          {users.recharge}
+        </Button>
+      )}
+    </>
+  );
+}
+
+interface UserDialogsProps {
+  of: User;
+  open: Open | undefined;
+  onClose: () => void;
+  done: (changed: User) => string;
+}
+
+function UserDialogs({ of: user, open, onClose, done }: UserDialogsProps) {
+  return (
+    <>
+      {(open === 'recharge' || open === 'adjust' || open === 'withdraw') && (
+        <WalletDialog of={user} act={open} onClose={onClose} />
+      )}
+      {open === 'freeze' && <FreezeUser of={user} onClose={onClose} done={done} />}
+      {open === 'ceilings' && <AccountCeilings of={user} onClose={onClose} />}
+      {open === 'password' && <ResetPasswordDialog of={user} onClose={onClose} />}
+      {open === 'delete' && <DeleteUser of={user} onClose={onClose} />}
     </>
   );
 }

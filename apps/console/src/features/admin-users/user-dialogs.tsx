@@ -18,22 +18,20 @@ import { paths } from '../../paths.ts';
 import { ConfirmDialog, FormDialog } from '../../ui/confirm-dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { useTypedName } from './typed-name.tsx';
 
 export type WalletAct = 'recharge' | 'adjust' | 'withdraw';
 const SEND = { recharge: rechargeUser, adjust: adjustWallet };
 
-/** Money of an account that an administrator moves: in, corrected, or paid out. */
-export function WalletDialog({
-  of: user,
-  act,
-  onClose,
-}: {
+interface WalletDialogProps {
   of: User;
   act: WalletAct;
   onClose: () => void;
-}) {
+}
+
+/** Money of an account that an administrator moves: in, corrected, or paid out. */
+export function WalletDialog({ of: user, act, onClose }: WalletDialogProps) {
   const { words, locale } = useSpeech();
   const { users } = words.admin;
   const { data: wallet } = useQuery(walletQuery(user.id));
@@ -53,21 +51,7 @@ export function WalletDialog({
       }}
       done={({ balance, currency }) => users.recharged(formatMoney(balance, { currency, locale }))}
     >
-      {act === 'withdraw' && (
-        <SelectField
-          name="to"
-          label={users.payOutTo}
-          help={users.payOutHelp[to]}
-          value={to}
-          onChange={({ currentTarget }) =>
-            setTo(currentTarget.value === 'provider' ? 'provider' : 'hand')
-          }
-          options={[
-            { value: 'hand', label: users.payOutBy.hand },
-            { value: 'provider', label: users.payOutBy.provider },
-          ]}
-        />
-      )}
+      {act === 'withdraw' && <PayOutField to={to} onChange={setTo} />}
       <TextField
         name="amount"
         label={users.amount}
@@ -85,6 +69,25 @@ export function WalletDialog({
         autoComplete="off"
       />
     </FormDialog>
+  );
+}
+
+function PayOutField({ to, onChange }: { to: PayOutTo; onChange: (to: PayOutTo) => void }) {
+  const { users } = useWords().admin;
+  return (
+    <SelectField
+      name="to"
+      label={users.payOutTo}
+      help={users.payOutHelp[to]}
+      value={to}
+      onChange={({ currentTarget }) =>
+        onChange(currentTarget.value === 'provider' ? 'provider' : 'hand')
+      }
+      options={[
+        { value: 'hand', label: users.payOutBy.hand },
+        { value: 'provider', label: users.payOutBy.provider },
+      ]}
+    />
   );
 }
 

@@ -23,30 +23,17 @@ export function UserSubscriptions({ userId }: { userId: number }) {
   const { users } = words.admin;
   const found = useQuery({ ...subscriptionsQuery(userId), ...useLive() });
   const { data: offered } = useQuery(marketQuery({}));
-  const [buying, setBuying] = useState<BuyTarget>();
   const offers: readonly Offer[] = offered?.data ?? [];
   const mine = new Set(found.data?.map(({ model_id: id }) => id));
-  const buy = (modelId: number): void => {
-    const offer = offers.find(({ id }) => id === modelId);
-    if (!offer?.price) return;
-    const { name: model, price } = offer;
-    setBuying({ modelId, model, price, isSubscribed: mine.has(modelId) });
-  };
+  const { buying, setBuying, buy } = useBuying(offers, mine);
   return (
     <Panel
       title={users.subscriptionsTab}
       isFlush
       actions={
-        <SelectFilter
-          label={users.subscribe}
-          value=""
-          onChange={(value) => buy(Number(value))}
-          options={[
-            { value: '', label: users.subscribe },
-            ...offers
-              .filter(({ id, price }) => price !== null && !mine.has(id))
-              .map(({ id, name }) => ({ value: String(id), label: name })),
-          ]}
+        <OfferFilter
+          offers={offers.filter(({ id, price }) => price !== null && !mine.has(id))}
+          onChoose={buy}
         />
       }
     >
@@ -72,6 +59,37 @@ export function UserSubscriptions({ userId }: { userId: number }) {
   );
 }
 
+function useBuying(offers: readonly Offer[], mine: ReadonlySet<number>) {
+  const [buying, setBuying] = useState<BuyTarget>();
+  const buy = (modelId: number): void => {
+    const offer = offers.find(({ id }) => id === modelId);
+    if (!offer?.price) return;
+    const { name: model, price } = offer;
+    setBuying({ modelId, model, price, isSubscribed: mine.has(modelId) });
+  };
+  return { buying, setBuying, buy };
+}
+
+interface OfferFilterProps {
+  offers: readonly Offer[];
+  onChoose: (modelId: number) => void;
+}
+
+function OfferFilter({ offers, onChoose }: OfferFilterProps) {
+  const { users } = useWords().admin;
+  return (
+    <SelectFilter
+      label={users.subscribe}
+      value=""
+      onChange={(value) => onChoose(Number(value))}
+      options={[
+        { value: '', label: users.subscribe },
+        ...offers.map(({ id, name }) => ({ value: String(id), label: name })),
+      ]}
+    />
+  );
+}
+
 function columnsOf(
   { admin: { users }, subscription }: Words,
   acts: (row: MyModel) => React.ReactNode,
@@ -86,9 +104,7 @@ function columnsOf(
       id: 'state',
       header: subscription.status,
       from: 'sm',
-      cell: ({ status }) => (
-        <Badge tone={status === 'active' ? 'good' : 'off'}>{subscription.statuses[status]}</Badge>
-      ),
+      cell: ({ status }) => <StatusBadge of={status} />,
     },
     {
       id: 'auto',
@@ -98,6 +114,13 @@ function columnsOf(
       cell: ({ auto_recharge_amount: amount }) =>
         amount ? <Count count={amount} isWhole /> : subscription.autoOff,
     },
+    ...tokenColumns(users),
+    { id: 'acts', header: '', align: 'right', cell: acts },
+  ];
+}
+
+function tokenColumns(users: Words['admin']['users']): Column<MyModel>[] {
+  return [
     {
       id: 'held',
       header: users.held,
@@ -111,8 +134,12 @@ function columnsOf(
       align: 'right',
       cell: ({ tokens }) => <Count count={tokens} isWhole />,
     },
-    { id: 'acts', header: '', align: 'right', cell: acts },
   ];
+}
+
+function StatusBadge({ of: status }: { of: MyModel['status'] }) {
+  const { subscription } = useWords();
+  return <Badge tone={status === 'active' ? 'good' : 'off'}>{subscription.statuses[status]}</Badge>;
 }
 
 function SubscriptionActs({

@@ -10,9 +10,9 @@ import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { CreateKeyDialog } from '../keys/create-key.tsx';
-import { KeyFill, useKeyFills } from '../keys/key-fill.tsx';
+import { KeyFill, useKeyFills, type KeyFills } from '../keys/key-fill.tsx';
 import { KeyStatus } from '../keys/key-status.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
 import { EntriesTable } from '../wallet/entries-table.tsx';
@@ -24,7 +24,39 @@ export function UserKeys({ userId }: { userId: number }) {
   const found = useQuery(keysQuery({ user_id: userId }));
   const fills = useKeyFills(found.data?.data ?? []);
   const [isCreating, setCreating] = useState(false);
-  const columns: Column<Key>[] = [
+  return (
+    <Panel
+      title={keys.title}
+      isFlush
+      actions={
+        <Button
+          size="small"
+          icon={<Plus aria-hidden className="size-4" />}
+          onClick={() => setCreating(true)}
+        >
+          {keys.create}
+        </Button>
+      }
+    >
+      <Loaded of={found}>
+        {({ data }) => (
+          <Table
+            label={keys.title}
+            columns={keyColumns(keys, fills)}
+            rows={data}
+            rowId={({ id }) => id}
+            rowTo={({ id }) => paths.adminKey(id)}
+            empty={<EmptyState title={admin.users.noKeys} />}
+          />
+        )}
+      </Loaded>
+      <CreateKeyDialog userId={userId} isOpen={isCreating} onClose={() => setCreating(false)} />
+    </Panel>
+  );
+}
+
+function keyColumns(keys: Words['keys'], fills: KeyFills): Column<Key>[] {
+  return [
     {
       id: 'name',
       header: keys.name,
@@ -54,35 +86,6 @@ export function UserKeys({ userId }: { userId: number }) {
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
   ];
-  return (
-    <Panel
-      title={keys.title}
-      isFlush
-      actions={
-        <Button
-          size="small"
-          icon={<Plus aria-hidden className="size-4" />}
-          onClick={() => setCreating(true)}
-        >
-          {keys.create}
-        </Button>
-      }
-    >
-      <Loaded of={found}>
-        {({ data }) => (
-          <Table
-            label={keys.title}
-            columns={columns}
-            rows={data}
-            rowId={({ id }) => id}
-            rowTo={({ id }) => paths.adminKey(id)}
-            empty={<EmptyState title={admin.users.noKeys} />}
-          />
-        )}
-      </Loaded>
-      <CreateKeyDialog userId={userId} isOpen={isCreating} onClose={() => setCreating(false)} />
-    </Panel>
-  );
 }
 
 export function UserRequests({ userId }: { userId: number }) {
