@@ -47,10 +47,9 @@ export function Page() {
 }
 
 function KeyPage({ of: key }: { of: Key }) {
-  const { keys, general } = useWords();
+  const { keys } = useWords();
   const navigate = useNavigate();
   const [open, setOpen] = useState<KeyDialog>();
-  const toggle = useToggleKey(key);
   const parent = useKeyParent(key);
   return (
     <Frame
@@ -61,19 +60,7 @@ function KeyPage({ of: key }: { of: Key }) {
           <Button look="primary" onClick={() => setOpen('edit')}>
             {keys.edit}
           </Button>
-          <Menu
-            trigger={
-              <Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>
-            }
-            acts={[
-              {
-                label: key.status === 'enabled' ? keys.disable : keys.enable,
-                onAct: toggle,
-              },
-              { label: keys.rotate, onAct: () => setOpen('rotate') },
-              { label: keys.remove, isDanger: true, onAct: () => setOpen('delete') },
-            ]}
-          />
+          <KeyMenu of={key} open={setOpen} />
         </>
       }
     >
@@ -91,6 +78,24 @@ function KeyPage({ of: key }: { of: Key }) {
         </Suspense>
       )}
     </Frame>
+  );
+}
+
+function KeyMenu({ of: key, open }: { of: Key; open: (what: KeyDialog) => void }) {
+  const { keys, general } = useWords();
+  const toggle = useToggleKey(key);
+  return (
+    <Menu
+      trigger={<Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>}
+      acts={[
+        {
+          label: key.status === 'enabled' ? keys.disable : keys.enable,
+          onAct: toggle,
+        },
+        { label: keys.rotate, onAct: () => open('rotate') },
+        { label: keys.remove, isDanger: true, onAct: () => open('delete') },
+      ]}
+    />
   );
 }
 

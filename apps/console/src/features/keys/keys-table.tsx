@@ -73,14 +73,7 @@ function columnsOf(
       id: 'name',
       header: keys.name,
       sort: 'name',
-      cell: (key) => (
-        <>
-          <TextLink to={paths.key(key.id)} className="foreign">
-            {key.name}
-          </TextLink>
-          <code className="block text-tiny text-text-3">{key.key_prefix}…</code>
-        </>
-      ),
+      cell: (key) => <KeyName of={key} />,
     },
     { id: 'status', header: keys.status, cell: (key) => <KeyStatus of={key} /> },
     {
@@ -95,6 +88,50 @@ function columnsOf(
       from: 'lg',
       cell: (key) => <KeyFill of={key} fills={fills} />,
     },
+    ...figureColumns(keys, use),
+    ...timeColumns(keys),
+  ];
+}
+
+function timeColumns(keys: Words['keys']): Column<Key>[] {
+  return [
+    {
+      id: 'used',
+      header: keys.lastUsed,
+      align: 'right',
+      from: 'sm',
+      cell: ({ last_used_at: at }) => <LastUse at={at} />,
+    },
+    {
+      id: 'created',
+      header: keys.created,
+      sort: 'created_at',
+      align: 'right',
+      from: 'md',
+      cell: ({ created_at: at }) => <Ago at={at} />,
+    },
+  ];
+}
+
+function KeyName({ of: key }: { of: Key }) {
+  return (
+    <>
+      <TextLink to={paths.key(key.id)} className="foreign">
+        {key.name}
+      </TextLink>
+      <code className="block text-tiny text-text-3">{key.key_prefix}…</code>
+    </>
+  );
+}
+
+function LastUse({ at }: { at: string | null }) {
+  const { keys } = useWords();
+  return at === null ? <span className="text-text-3">{keys.notUsed}</span> : <Ago at={at} />;
+}
+
+/** What the key did in the last 24 hours. */
+function figureColumns(keys: Words['keys'], use: ReadonlyMap<number, KeyUse>): Column<Key>[] {
+  return [
     {
       id: 'requests',
       header: keys.usage24,
@@ -107,22 +144,6 @@ function columnsOf(
       header: keys.tokens24,
       align: 'right',
       cell: ({ id }) => <Count count={use.get(id)?.charge ?? 0} />,
-    },
-    {
-      id: 'used',
-      header: keys.lastUsed,
-      align: 'right',
-      from: 'sm',
-      cell: ({ last_used_at: at }) =>
-        at === null ? <span className="text-text-3">{keys.notUsed}</span> : <Ago at={at} />,
-    },
-    {
-      id: 'created',
-      header: keys.created,
-      sort: 'created_at',
-      align: 'right',
-      from: 'md',
-      cell: ({ created_at: at }) => <Ago at={at} />,
     },
   ];
 }

@@ -36,20 +36,32 @@ export function ModelChoice({ userId, first }: { userId: number | undefined; fir
     <fieldset className="flex flex-col gap-1.5">
       <legend className="mb-1 font-medium">{keys.models}</legend>
       <input type="hidden" name="allowed_models" value={chosen.join(',')} />
-      <div className="flex max-h-40 flex-col gap-1.5 overflow-y-auto">
-        {names.map((name) => (
-          <label key={name} className="flex items-center gap-2">
-            <input
-              type="checkbox"
-              checked={chosen.includes(name)}
-              onChange={() => toggle(name)}
-              className="size-4 accent-accent"
-            />
-            <code className="foreign">{name}</code>
-          </label>
-        ))}
-      </div>
+      <ModelTicks names={names} chosen={chosen} onToggle={toggle} />
       <p className="text-table text-text-3">{keys.modelsHelp}</p>
     </fieldset>
+  );
+}
+
+interface ModelTicksProps {
+  names: readonly string[];
+  chosen: readonly string[];
+  onToggle: (name: string) => void;
+}
+
+function ModelTicks({ names, chosen, onToggle }: ModelTicksProps) {
+  return (
+    <div className="flex max-h-40 flex-col gap-1.5 overflow-y-auto">
+      {names.map((name) => (
+        <label key={name} className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            checked={chosen.includes(name)}
+            onChange={() => onToggle(name)}
+            className="size-4 accent-accent"
+          />
+          <code className="foreign">{name}</code>
+        </label>
+      ))}
+    </div>
   );
 }

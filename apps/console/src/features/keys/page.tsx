@@ -59,32 +59,18 @@ export function Page() {
   const { q, status, sort, create } = state;
   const [isCreating, setCreating] = useState(create === '1');
   const question = questionOf(me.id, state);
-  const createButton = (
-    <Button
-      look="primary"
-      icon={<Plus aria-hidden className="size-4" />}
-      onClick={() => setCreating(true)}
-    >
-      {keys.create}
-    </Button>
-  );
+  const createButton = <CreateButton onCreate={() => setCreating(true)} />;
   return (
     <Frame
       title={keys.title}
       purpose={keys.purpose}
       actions={createButton}
       bar={
-        <>
-          <SearchBox
-            label={keys.search}
-            value={q}
-            onSearch={(text) => change({ q: text, page: undefined })}
-          />
-          <StatusFilter
-            value={status}
-            onChange={(value) => change({ status: value, page: undefined })}
-          />
-        </>
+        <KeysBar
+          q={q}
+          status={status}
+          onChange={(patch) => change({ ...patch, page: undefined })}
+        />
       }
     >
       <NextStep />
@@ -107,20 +93,38 @@ export function Page() {
   );
 }
 
-function KeysPanel({
-  question,
-  sort,
-  isFiltered,
-  createButton,
-  onChange,
-}: {
+interface KeysBarProps extends Pick<SearchOf<typeof search>, 'q' | 'status'> {
+  onChange: (patch: Search) => void;
+}
+
+function KeysBar({ q, status, onChange }: KeysBarProps) {
+  const { keys } = useWords();
+  return (
+    <>
+      <SearchBox label={keys.search} value={q} onSearch={(text) => onChange({ q: text })} />
+      <StatusFilter value={status} onChange={(value) => onChange({ status: value })} />
+    </>
+  );
+}
+
+function CreateButton({ onCreate }: { onCreate: () => void }) {
+  const { keys } = useWords();
+  return (
+    <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={onCreate}>
+      {keys.create}
+    </Button>
+  );
+}
+
+interface KeysPanelProps {
   question: KeysQuestion;
   sort: string;
   isFiltered: boolean;
   createButton: ReactNode;
   onChange: (patch: Search) => void;
-}) {
-  const { keys } = useWords();
+}
+
+function KeysPanel({ question, sort, isFiltered, createButton, onChange }: KeysPanelProps) {
   const list = useQuery(keysQuery(question));
   return (
     <Panel isFlush>
@@ -131,19 +135,7 @@ function KeysPanel({
               keys={data}
               sort={sort}
               onSort={(value) => onChange({ sort: value })}
-              empty={
-                isFiltered ? (
-                  <EmptyState title={keys.noMatch} />
-                ) : (
-                  <EmptyState
-                    icon={<KeyRound aria-hidden />}
-                    title={keys.emptyTitle}
-                    action={createButton}
-                  >
-                    {keys.emptyText}
-                  </EmptyState>
-                )
-              }
+              empty={<NoKeys isFiltered={isFiltered} action={createButton} />}
             />
             <Pager
               page={question.page ?? 1}
@@ -155,6 +147,17 @@ function KeysPanel({
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+function NoKeys({ isFiltered, action }: { isFiltered: boolean; action: ReactNode }) {
+  const { keys } = useWords();
+  return isFiltered ? (
+    <EmptyState title={keys.noMatch} />
+  ) : (
+    <EmptyState icon={<KeyRound aria-hidden />} title={keys.emptyTitle} action={action}>
+      {keys.emptyText}
+    </EmptyState>
   );
 }
 

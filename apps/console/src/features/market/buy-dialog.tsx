@@ -51,15 +51,14 @@ export function BuyDialog({
   );
 }
 
-function BuyForm({
-  target: { modelId, model, price, isSubscribed },
-  userId,
-  onDone,
-}: {
+interface BuyFormProps {
   target: BuyTarget;
   userId: number;
   onDone: () => void;
-}) {
+}
+
+function BuyForm({ target, userId, onDone }: BuyFormProps) {
+  const { modelId, model, price, isSubscribed } = target;
   const { words, locale } = useSpeech();
   const { market } = words;
   const [idempotencyKey] = useState(newIdempotencyKey);
@@ -69,18 +68,8 @@ function BuyForm({
   const order =
     unit === 'tokens' ? { tokens: wholeNumber(tokensText) } : { amount: decimal(amountText) };
   const isComplete = Boolean(order.tokens ?? order.amount);
-  const preview = useQuery({
-    ...purchasePreviewQuery({
-      model_id: modelId,
-      user_id: userId,
-      ...(order.tokens !== undefined && { tokens: order.tokens }),
-      ...(order.amount !== undefined && { amount: order.amount }),
-    }),
-    enabled: isComplete,
-  });
-  const found = isComplete ? preview.data : undefined;
-  const isShort = found !== undefined && !found.is_affordable;
-  const blockedBy = useBlock({ isComplete, isShort, error: preview.error, isReady: !!found });
+  const { found, isShort, error } = usePurchasePreview({ modelId, userId, order, isComplete });
+  const blockedBy = useBlock({ isComplete, isShort, error, isReady: !!found });
   return (
     <ActForm
       verb={isSubscribed ? market.buyMore : market.subscribe}
@@ -94,8 +83,7 @@ function BuyForm({
         })
       }
       onDone={() => {
-        const bought = found?.tokens ?? 0;
-        notify({ title: market.bought(formatCount(bought, locale), model) });
+        notify({ title: market.bought(formatCount(found?.tokens ?? 0, locale), model) });
         onDone();
       }}
       onCancel={onDone}
@@ -104,13 +92,40 @@ function BuyForm({
         {...{ price, unit, setUnit, tokensText, setTokensText, amountText, setAmountText }}
       />
       <PurchaseSummary of={found} price={price} />
-      {isShort && (
-        <p className="text-table">
-          <TextLink to={paths.wallet({ recharge: 1 })}>{market.recharge}</TextLink>
-        </p>
-      )}
+      {isShort && <RechargeLink />}
     </ActForm>
   );
+}
+
+function RechargeLink() {
+  const { market } = useWords();
+  return (
+    <p className="text-table">
+      <TextLink to={paths.wallet({ recharge: 1 })}>{market.recharge}</TextLink>
+    </p>
+  );
+}
+
+interface Ordered {
+  modelId: number;
+  userId: number;
+  order: { tokens?: number | undefined; amount?: string | undefined };
+  isComplete: boolean;
+}
+
+/** What the order costs; nothing while it is incomplete. */
+function usePurchasePreview({ modelId, userId, order, isComplete }: Ordered) {
+  const { data, error } = useQuery({
+    ...purchasePreviewQuery({
+      model_id: modelId,
+      user_id: userId,
+      ...(order.tokens !== undefined && { tokens: order.tokens }),
+      ...(order.amount !== undefined && { amount: order.amount }),
+    }),
+    enabled: isComplete,
+  });
+  const found = isComplete ? data : undefined;
+  return { found, isShort: found !== undefined && !found.is_affordable, error };
 }
 
 interface OrderFieldsProps {

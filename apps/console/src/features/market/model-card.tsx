@@ -8,16 +8,14 @@ import { useWords } from '../../words/words.ts';
 import { PriceText } from './price-text.tsx';
 import { Weights } from './weights.tsx';
 
-/** A model as one chooses it: what it is called, what it costs, and whether one has it. */
-export function ModelCard({
-  model,
-  subscription,
-  onBuy,
-}: {
+interface ModelCardProps {
   model: MarketModel;
   subscription: MyModel | undefined;
   onBuy: () => void;
-}) {
+}
+
+/** A model as one chooses it: what it is called, what it costs, and whether one has it. */
+export function ModelCard({ model, subscription, onBuy }: ModelCardProps) {
   const { market } = useWords();
   const title = model.display_name === '' ? model.name : model.display_name;
   return (
@@ -45,31 +43,38 @@ export function ModelCard({
         )}
       </div>
       <ModelFacts model={model} />
-      <footer className="mt-auto flex items-center gap-2 border-t border-line pt-3">
-        {subscription && (
-          <span className="mr-auto text-table text-text-2">
-            {market.yours}{' '}
-            <span className="font-medium text-text">
-              <Count count={subscription.tokens} />
-            </span>
-          </span>
-        )}
-        {subscription && (
-          <ButtonLink size="small" to={paths.model(model.id)}>
-            {market.open}
-          </ButtonLink>
-        )}
-        <Button
-          size="small"
-          className={subscription ? '' : 'ml-auto'}
-          look={subscription ? 'secondary' : 'primary'}
-          blockedBy={model.price === null ? market.noPrice : undefined}
-          onClick={onBuy}
-        >
-          {subscription ? market.buyMore : market.subscribe}
-        </Button>
-      </footer>
+      <CardFoot model={model} subscription={subscription} onBuy={onBuy} />
     </article>
+  );
+}
+
+function CardFoot({ model, subscription, onBuy }: ModelCardProps) {
+  const { market } = useWords();
+  return (
+    <footer className="mt-auto flex items-center gap-2 border-t border-line pt-3">
+      {subscription && (
+        <span className="mr-auto text-table text-text-2">
+          {market.yours}{' '}
+          <span className="font-medium text-text">
+            <Count count={subscription.tokens} />
+          </span>
+        </span>
+      )}
+      {subscription && (
+        <ButtonLink size="small" to={paths.model(model.id)}>
+          {market.open}
+        </ButtonLink>
+      )}
+      <Button
+        size="small"
+        className={subscription ? '' : 'ml-auto'}
+        look={subscription ? 'secondary' : 'primary'}
+        blockedBy={model.price === null ? market.noPrice : undefined}
+        onClick={onBuy}
+      >
+        {subscription ? market.buyMore : market.subscribe}
+      </Button>
+    </footer>
   );
 }
 

@@ -1,7 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Boxes } from '../../ui/icons.tsx';
 import { useState } from 'react';
-import { marketQuery, subscriptionsQuery, type MarketModel } from '../../api/models.ts';
+import {
+  marketQuery,
+  subscriptionsQuery,
+  type MarketModel,
+  type MyModel,
+} from '../../api/models.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
@@ -10,6 +15,7 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
+import type { Search } from '../../search.ts';
 import { useWords } from '../../words/words.ts';
 import { NextStep } from '../overview/next-step.tsx';
 import { BuyDialog, type BuyTarget } from './buy-dialog.tsx';
@@ -49,48 +55,76 @@ export function Page() {
     <Frame
       title={market.title}
       purpose={market.purpose}
-      bar={
-        <>
-          <SearchBox label={market.search} value={q} onSearch={(text) => change({ q: text })} />
-          <SelectFilter
-            label={market.allKinds}
-            value={kind ?? ''}
-            onChange={(value) => change({ kind: value })}
-            options={[
-              { value: '', label: market.allKinds },
-              { value: 'chat', label: market.kinds.chat },
-              { value: 'embedding', label: market.kinds.embedding },
-            ]}
-          />
-        </>
-      }
+      bar={<MarketBar q={q} kind={kind} onChange={change} />}
     >
       <NextStep />
       <Loaded of={list}>
         {({ data }) =>
           data.length === 0 ? (
-            <EmptyState
-              icon={<Boxes aria-hidden />}
-              title={q === '' && kind === undefined ? market.emptyTitle : market.noMatch}
-            >
-              {q === '' && kind === undefined ? market.emptyText : undefined}
-            </EmptyState>
+            <NoModels isFiltered={q !== '' || kind !== undefined} />
           ) : (
-            <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(340px,100%),1fr))] gap-3">
-              {data.map((model) => (
-                <li key={model.id}>
-                  <ModelCard
-                    model={model}
-                    subscription={subscriptions.get(model.id)}
-                    onBuy={() => buy(model)}
-                  />
-                </li>
-              ))}
-            </ul>
+            <ModelGrid models={data} subscriptions={subscriptions} onBuy={buy} />
           )
         }
       </Loaded>
       <BuyDialog target={target} userId={me.id} onClose={() => setTarget(undefined)} />
     </Frame>
+  );
+}
+
+interface ModelGridProps {
+  models: readonly MarketModel[];
+  subscriptions: ReadonlyMap<number, MyModel>;
+  onBuy: (model: MarketModel) => void;
+}
+
+function ModelGrid({ models, subscriptions, onBuy }: ModelGridProps) {
+  return (
+    <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(340px,100%),1fr))] gap-3">
+      {models.map((model) => (
+        <li key={model.id}>
+          <ModelCard
+            model={model}
+            subscription={subscriptions.get(model.id)}
+            onBuy={() => onBuy(model)}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function NoModels({ isFiltered }: { isFiltered: boolean }) {
+  const { market } = useWords();
+  return (
+    <EmptyState
+      icon={<Boxes aria-hidden />}
+      title={isFiltered ? market.noMatch : market.emptyTitle}
+    >
+      {isFiltered ? undefined : market.emptyText}
+    </EmptyState>
+  );
+}
+
+interface MarketBarProps extends SearchOf<typeof search> {
+  onChange: (patch: Search) => void;
+}
+
+function MarketBar({ q, kind, onChange }: MarketBarProps) {
+  const { market } = useWords();
+  return (
+    <>
+      <SearchBox label={market.search} value={q} onSearch={(text) => onChange({ q: text })} />
+      <SelectFilter
+        label={market.allKinds}
+        value={kind ?? ''}
+        onChange={(value) => onChange({ kind: value })}
+        options={[
+          { value: '', label: market.allKinds },
+          { value: 'chat', label: market.kinds.chat },
+          { value: 'embedding', label: market.kinds.embedding },
+        ]}
+      />
+    </>
   );
 }

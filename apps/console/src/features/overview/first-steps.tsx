@@ -10,7 +10,7 @@ import { paths } from '../../paths.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { Panel } from '../../ui/page.tsx';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, type Speech } from '../../words/words.ts';
 
 interface Step {
   title: string;
@@ -66,33 +66,15 @@ export const anyRequestQuery = (userId: number) =>
 
 /** Undefined until all of it is known: half a checklist would say what is not so. */
 function useSteps(): Step[] | undefined {
-  const { words, locale } = useSpeech();
+  const speech = useSpeech();
+  const { words, locale } = speech;
   const { steps } = words.overview;
   const me = useMe();
-  const live = useLive();
-  const { data: wallet } = useQuery({ ...walletQuery(me.id), ...live });
-  const { data: subscriptions } = useQuery({ ...subscriptionsQuery(me.id), ...live });
-  const { data: keys } = useQuery(keysQuery({ user_id: me.id }));
-  const { data: requests } = useQuery({
-    ...anyRequestQuery(me.id),
-    ...live,
-  });
-  if (!wallet || !subscriptions || !keys || !requests) return undefined;
-  const subscription = subscriptions[0];
-  const key = keys.data[0];
-  const call = requests.data[0];
-  const hasMoney = Number(wallet.balance) > 0;
-  const canPay = wallet.payments !== 'none';
+  const found = useFound(me.id);
+  if (!found) return undefined;
+  const { subscription, key, call } = found;
   return [
-    {
-      title: steps.fund,
-      text: canPay ? steps.fundText : words.failures.codes.payments_not_configured,
-      result:
-        hasMoney || subscription
-          ? formatMoney(wallet.balance, { currency: wallet.currency, locale })
-          : undefined,
-      act: canPay ? { label: steps.fundAct, to: paths.wallet({ recharge: 1 }) } : undefined,
-    },
+    fundStep(found, speech),
     {
       title: steps.subscribe,
       text: steps.subscribeText,
@@ -114,4 +96,32 @@ function useSteps(): Step[] | undefined {
       act: { label: steps.callAct, to: paths.playground() },
     },
   ];
+}
+
+function fundStep({ wallet, subscription }: Found, { words, locale }: Speech): Step {
+  const { steps } = words.overview;
+  const hasMoney = Number(wallet.balance) > 0;
+  const canPay = wallet.payments !== 'none';
+  return {
+    title: steps.fund,
+    text: canPay ? steps.fundText : words.failures.codes.payments_not_configured,
+    result:
+      hasMoney || subscription
+        ? formatMoney(wallet.balance, { currency: wallet.currency, locale })
+        : undefined,
+    act: canPay ? { label: steps.fundAct, to: paths.wallet({ recharge: 1 }) } : undefined,
+  };
+}
+
+type Found = NonNullable<ReturnType<typeof useFound>>;
+
+/** What the steps have led to so far. */
+function useFound(userId: number) {
+  const live = useLive();
+  const { data: wallet } = useQuery({ ...walletQuery(userId), ...live });
+  const { data: subscriptions } = useQuery({ ...subscriptionsQuery(userId), ...live });
+  const { data: keys } = useQuery(keysQuery({ user_id: userId }));
+  const { data: requests } = useQuery({ ...anyRequestQuery(userId), ...live });
+  if (!wallet || !subscriptions || !keys || !requests) return undefined;
+  return { wallet, subscription: subscriptions[0], key: keys.data[0], call: requests.data[0] };
 }

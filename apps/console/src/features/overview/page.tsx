@@ -51,23 +51,7 @@ export function Page() {
     <Frame
       title={overview.title}
       purpose={overview.purpose}
-      actions={
-        <>
-          <ButtonLink
-            to={paths.wallet({ recharge: 1 })}
-            icon={<Wallet aria-hidden className="size-4" />}
-          >
-            {overview.topUp}
-          </ButtonLink>
-          <ButtonLink
-            to={paths.keys({ create: 1 })}
-            look="primary"
-            icon={<KeyRound aria-hidden className="size-4" />}
-          >
-            {overview.createKey}
-          </ButtonLink>
-        </>
-      }
+      actions={<NextActs />}
       bar={<TimeRangePicker />}
     >
       <FirstSteps />
@@ -85,5 +69,26 @@ export function Page() {
       </Panel>
       <LastErrors range={range} />
     </Frame>
+  );
+}
+
+function NextActs() {
+  const { overview } = useWords();
+  return (
+    <>
+      <ButtonLink
+        to={paths.wallet({ recharge: 1 })}
+        icon={<Wallet aria-hidden className="size-4" />}
+      >
+        {overview.topUp}
+      </ButtonLink>
+      <ButtonLink
+        to={paths.keys({ create: 1 })}
+        look="primary"
+        icon={<KeyRound aria-hidden className="size-4" />}
+      >
+        {overview.createKey}
+      </ButtonLink>
+    </>
   );
 }

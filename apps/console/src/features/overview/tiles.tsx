@@ -10,14 +10,13 @@ import { Tile, Tiles } from '../../ui/tile.tsx';
 import { useSpeech, type Words } from '../../words/words.ts';
 import { sumOf, timesOf, totalsOf, type CountMeasure } from '../usage/course.ts';
 
-/** The range in four figures, each compared with the range before. */
-export function OverviewTiles({
-  statistics: { data },
-  range,
-}: {
+interface OverviewTilesProps {
   statistics: UseQueryResult<UsageStatistics>;
   range: TimeRange;
-}) {
+}
+
+/** The range in four figures, each compared with the range before. */
+export function OverviewTiles({ statistics: { data }, range }: OverviewTilesProps) {
   const { words, locale } = useSpeech();
   const { overview } = words;
   const me = useMe();

@@ -32,25 +32,28 @@ export function TokensLeft({ of: subscriptions }: { of: UseQueryResult<MyModel[]
           ) : (
             <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(280px,100%),1fr))] gap-x-8 gap-y-5">
               {rows.map((row) => (
-                <li key={row.id} className="min-w-0">
-                  <p className="mb-1.5 flex items-baseline gap-2">
-                    <TextLink
-                      to={paths.model(row.model_id)}
-                      className="foreign min-w-0 flex-1 truncate"
-                    >
-                      {row.model}
-                    </TextLink>
-                    <span className="font-semibold">
-                      <Count count={row.tokens} />
-                    </span>
-                  </p>
-                  <BalanceGauge of={row} usedInDay={used.get(row.model_id) ?? 0} />
-                </li>
+                <ModelBalance key={row.id} of={row} usedInDay={used.get(row.model_id) ?? 0} />
               ))}
             </ul>
           )
         }
       </Loaded>
     </Panel>
+  );
+}
+
+function ModelBalance({ of: row, usedInDay }: { of: MyModel; usedInDay: number }) {
+  return (
+    <li className="min-w-0">
+      <p className="mb-1.5 flex items-baseline gap-2">
+        <TextLink to={paths.model(row.model_id)} className="foreign min-w-0 flex-1 truncate">
+          {row.model}
+        </TextLink>
+        <span className="font-semibold">
+          <Count count={row.tokens} />
+        </span>
+      </p>
+      <BalanceGauge of={row} usedInDay={usedInDay} />
+    </li>
   );
 }

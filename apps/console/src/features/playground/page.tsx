@@ -69,38 +69,35 @@ export function Page() {
       }
     >
       <Loaded of={models}>
-        {(names) =>
-          names.length === 0 ? (
-            <Panel>
-              <EmptyState
-                icon={<Boxes aria-hidden />}
-                title={playground.noModels}
-                action={<ButtonLink to={paths.market()}>{playground.toMarket}</ButtonLink>}
-              >
-                {playground.noModelsText}
-              </EmptyState>
-            </Panel>
-          ) : (
-            <Conversation choice={choice} />
-          )
-        }
+        {(names) => (names.length === 0 ? <NoModels /> : <Conversation choice={choice} />)}
       </Loaded>
     </Frame>
   );
 }
 
-function ChoiceBar({
-  models,
-  choice: { model, protocol, keyId },
-  onChange,
-}: {
+function NoModels() {
+  const { playground } = useWords();
+  return (
+    <Panel>
+      <EmptyState
+        icon={<Boxes aria-hidden />}
+        title={playground.noModels}
+        action={<ButtonLink to={paths.market()}>{playground.toMarket}</ButtonLink>}
+      >
+        {playground.noModelsText}
+      </EmptyState>
+    </Panel>
+  );
+}
+
+interface ChoiceBarProps {
   models: readonly string[];
   choice: Choice;
   onChange: (patch: Search) => void;
-}) {
+}
+
+function ChoiceBar({ models, choice: { model, protocol, keyId }, onChange }: ChoiceBarProps) {
   const { playground } = useWords();
-  const me = useMe();
-  const { data: keys } = useQuery(keysQuery({ user_id: me.id, status: 'enabled' }));
   return (
     <>
       <SelectFilter
@@ -118,19 +115,28 @@ function ChoiceBar({
           { value: 'anthropic', label: playground.protocols.anthropic },
         ]}
       />
-      <SelectFilter
-        label={playground.key}
-        value={String(keyId ?? '')}
-        onChange={(value) => onChange({ key: value })}
-        options={[
-          { value: '', label: `${playground.key}: ${playground.allKeys}` },
-          ...(keys?.data ?? []).map(({ id, name }) => ({
-            value: String(id),
-            label: `${playground.key}: ${name}`,
-          })),
-        ]}
-      />
+      <KeyFilter keyId={keyId} onChange={onChange} />
     </>
+  );
+}
+
+function KeyFilter({ keyId, onChange }: Pick<Choice, 'keyId'> & Pick<ChoiceBarProps, 'onChange'>) {
+  const { playground } = useWords();
+  const me = useMe();
+  const { data: keys } = useQuery(keysQuery({ user_id: me.id, status: 'enabled' }));
+  return (
+    <SelectFilter
+      label={playground.key}
+      value={String(keyId ?? '')}
+      onChange={(value) => onChange({ key: value })}
+      options={[
+        { value: '', label: `${playground.key}: ${playground.allKeys}` },
+        ...(keys?.data ?? []).map(({ id, name }) => ({
+          value: String(id),
+          label: `${playground.key}: ${name}`,
+        })),
+      ]}
+    />
   );
 }
 

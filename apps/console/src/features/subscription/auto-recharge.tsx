@@ -39,29 +39,20 @@ export function AutoRechargeDialog({
   );
 }
 
-function AutoRechargeForm({
-  of: row,
-  price,
-  onDone,
-  onChanged,
-}: {
+interface AutoRechargeFormProps {
   of: MyModel;
   price: PriceTag | null;
   onDone: () => void;
   onChanged: () => void;
-}) {
+}
+
+function AutoRechargeForm({ of: row, price, onDone, onChanged }: AutoRechargeFormProps) {
   const { words, locale } = useSpeech();
   const { subscription, general } = words;
   const isOn = row.auto_recharge_threshold !== null && !!row.auto_recharge_amount;
   const [amount, setAmount] = useState(String(row.auto_recharge_amount || FIRST.amount));
   const [isStopping, setStopping] = useState(false);
-  const cost =
-    price && /^\d{1,15}$/.test(amount)
-      ? formatMoney(costOf(Number(amount), price.price_per_million), {
-          currency: price.currency,
-          locale,
-        })
-      : undefined;
+  const cost = costText(amount, price, locale);
   const target = { user_id: row.user_id, model_id: row.model_id };
   if (isStopping)
     return <StopForm target={target} onDone={onDone} onCancel={() => setStopping(false)} />;
@@ -78,6 +69,33 @@ function AutoRechargeForm({
       onCancel={onDone}
       onChanged={onChanged}
     >
+      <LimitFields row={row} amount={amount} onAmount={setAmount} cost={cost} />
+      {isOn && (
+        <Button look="quiet" className="self-start" onClick={() => setStopping(true)}>
+          {subscription.autoTurnOff}
+        </Button>
+      )}
+    </ActForm>
+  );
+}
+
+function costText(amount: string, price: PriceTag | null, locale: string): string | undefined {
+  if (!price || !/^\d{1,15}$/.test(amount)) return undefined;
+  const cost = costOf(Number(amount), price.price_per_million);
+  return formatMoney(cost, { currency: price.currency, locale });
+}
+
+interface LimitFieldsProps {
+  row: MyModel;
+  amount: string;
+  onAmount: (amount: string) => void;
+  cost: string | undefined;
+}
+
+function LimitFields({ row, amount, onAmount, cost }: LimitFieldsProps) {
+  const { subscription } = useWords();
+  return (
+    <>
       <TextField
         name="threshold"
         label={subscription.autoThreshold}
@@ -93,15 +111,10 @@ function AutoRechargeForm({
         pattern="[0-9]+"
         required
         value={amount}
-        onChange={(event) => setAmount(event.target.value)}
+        onChange={(event) => onAmount(event.target.value)}
         {...(cost !== undefined && { help: subscription.autoCost(cost) })}
       />
-      {isOn && (
-        <Button look="quiet" className="self-start" onClick={() => setStopping(true)}>
-          {subscription.autoTurnOff}
-        </Button>
-      )}
-    </ActForm>
+    </>
   );
 }
 

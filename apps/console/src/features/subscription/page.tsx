@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { marketQuery, subscriptionsQuery, type MyModel } from '../../api/models.ts';
+import { marketQuery, subscriptionsQuery, type MyModel, type PriceTag } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
@@ -50,23 +50,15 @@ export function Page() {
   );
 }
 
+type Open = 'auto' | 'unsubscribe' | undefined;
+
 function SubscriptionPage({ of: row }: { of: MyModel }) {
   const { market, subscription } = useWords();
-  const navigate = useNavigate();
   const { data: offered } = useQuery(marketQuery({}));
   const model = offered?.data.find(({ id }) => id === row.model_id);
-  const [buying, setBuying] = useState<BuyTarget>();
-  const [open, setOpen] = useState<'auto' | 'unsubscribe'>();
-  const close = (): void => setOpen(undefined);
-  const buy = (): void => {
-    if (model?.price)
-      setBuying({
-        modelId: row.model_id,
-        model: row.model,
-        price: model.price,
-        isSubscribed: true,
-      });
-  };
+  const [open, setOpen] = useState<Open>();
+  const price = model?.price ?? null;
+  const { buying, setBuying, buy } = useBuying(row, price);
   return (
     <Frame
       title={row.model}
@@ -75,23 +67,11 @@ function SubscriptionPage({ of: row }: { of: MyModel }) {
       actions={
         <>
           <Button onClick={() => setOpen('auto')}>{subscription.autoSet}</Button>
-          <Button
-            look="primary"
-            blockedBy={
-              row.is_on_shelf
-                ? model?.price
-                  ? undefined
-                  : market.noPrice
-                : subscription.offShelfShort
-            }
-            onClick={buy}
-          >
-            {market.buyMore}
-          </Button>
+          <BuyButton of={row} hasPrice={price !== null} onBuy={buy} />
         </>
       }
     >
-      <SubscriptionSummary of={row} price={model?.price ?? null} />
+      <SubscriptionSummary of={row} price={price} />
       <SubscriptionTabs of={row} />
       <div>
         <Button look="danger" onClick={() => setOpen('unsubscribe')}>
@@ -99,19 +79,58 @@ function SubscriptionPage({ of: row }: { of: MyModel }) {
         </Button>
       </div>
       <BuyDialog target={buying} userId={row.user_id} onClose={() => setBuying(undefined)} />
-      <AutoRechargeDialog
-        of={row}
-        price={model?.price ?? null}
-        isOpen={open === 'auto'}
-        onClose={close}
-      />
+      <SubscriptionDialogs of={row} price={price} open={open} onClose={() => setOpen(undefined)} />
+    </Frame>
+  );
+}
+
+function useBuying(row: MyModel, price: PriceTag | null) {
+  const [buying, setBuying] = useState<BuyTarget>();
+  const buy = (): void => {
+    if (price) setBuying({ modelId: row.model_id, model: row.model, price, isSubscribed: true });
+  };
+  return { buying, setBuying, buy };
+}
+
+interface SubscriptionDialogsProps {
+  of: MyModel;
+  price: PriceTag | null;
+  open: Open;
+  onClose: () => void;
+}
+
+function SubscriptionDialogs({ of: row, price, open, onClose }: SubscriptionDialogsProps) {
+  const navigate = useNavigate();
+  return (
+    <>
+      <AutoRechargeDialog of={row} price={price} isOpen={open === 'auto'} onClose={onClose} />
       <UnsubscribeDialog
         of={row}
         isOpen={open === 'unsubscribe'}
-        onClose={close}
+        onClose={onClose}
         onUnsubscribed={() => void navigate({ to: paths.market() })}
       />
-    </Frame>
+    </>
+  );
+}
+
+interface BuyButtonProps {
+  of: MyModel;
+  hasPrice: boolean;
+  onBuy: () => void;
+}
+
+function BuyButton({ of: row, hasPrice, onBuy }: BuyButtonProps) {
+  const { market, subscription } = useWords();
+  const unpriced = hasPrice ? undefined : market.noPrice;
+  return (
+    <Button
+      look="primary"
+      blockedBy={row.is_on_shelf ? unpriced : subscription.offShelfShort}
+      onClick={onBuy}
+    >
+      {market.buyMore}
+    </Button>
   );
 }
 

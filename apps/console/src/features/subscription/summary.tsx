@@ -13,10 +13,15 @@ import { PriceText } from '../market/price-text.tsx';
 import { Weights } from '../market/weights.tsx';
 import { BalanceGauge } from './balance-gauge.tsx';
 
+interface SubscriptionSummaryProps {
+  of: MyModel;
+  price: PriceTag | null;
+}
+
 /** What is left, what is held, and by what rules more is bought. */
-export function SubscriptionSummary({ of: row, price }: { of: MyModel; price: PriceTag | null }) {
+export function SubscriptionSummary({ of: row, price }: SubscriptionSummaryProps) {
   const { words, locale } = useSpeech();
-  const { subscription, market } = words;
+  const { subscription } = words;
   const { zone } = useZone();
   const { data } = useQuery(
     statisticsQuery(
@@ -25,13 +30,6 @@ export function SubscriptionSummary({ of: row, price }: { of: MyModel; price: Pr
     ),
   );
   const usedInDay = data?.data.reduce((sum, { charge }) => sum + charge, 0) ?? 0;
-  const auto =
-    row.auto_recharge_threshold === null || !row.auto_recharge_amount
-      ? subscription.autoOff
-      : subscription.autoOn(
-          formatCount(row.auto_recharge_threshold, locale),
-          formatCount(row.auto_recharge_amount, locale),
-        );
   return (
     <Panel>
       <div className="mb-4 flex flex-col gap-2">
@@ -48,30 +46,45 @@ export function SubscriptionSummary({ of: row, price }: { of: MyModel; price: Pr
           </p>
         )}
       </div>
-      <Facts
-        facts={[
-          {
-            name: subscription.status,
-            value: (
-              <Badge tone={row.status === 'active' ? 'good' : 'off'}>
-                {subscription.statuses[row.status]}
-              </Badge>
-            ),
-          },
-          {
-            name: subscription.held,
-            value: (
-              <Tooltip text={subscription.heldHelp}>
-                <span>{row.held === null ? '–' : <Count count={row.held} isWhole />}</span>
-              </Tooltip>
-            ),
-          },
-          { name: subscription.price, value: <PriceText price={price} /> },
-          { name: market.weights, value: price ? <Weights price={price} /> : '–' },
-          { name: subscription.auto, value: auto },
-          { name: subscription.since, value: <Exact at={row.created_at} isBrief /> },
-        ]}
-      />
+      <SubscriptionFacts of={row} price={price} />
     </Panel>
+  );
+}
+
+function SubscriptionFacts({ of: row, price }: SubscriptionSummaryProps) {
+  const { words, locale } = useSpeech();
+  const { subscription, market } = words;
+  const auto =
+    row.auto_recharge_threshold === null || !row.auto_recharge_amount
+      ? subscription.autoOff
+      : subscription.autoOn(
+          formatCount(row.auto_recharge_threshold, locale),
+          formatCount(row.auto_recharge_amount, locale),
+        );
+  return (
+    <Facts
+      facts={[
+        {
+          name: subscription.status,
+          value: (
+            <Badge tone={row.status === 'active' ? 'good' : 'off'}>
+              {subscription.statuses[row.status]}
+            </Badge>
+          ),
+        },
+        {
+          name: subscription.held,
+          value: (
+            <Tooltip text={subscription.heldHelp}>
+              <span>{row.held === null ? '–' : <Count count={row.held} isWhole />}</span>
+            </Tooltip>
+          ),
+        },
+        { name: subscription.price, value: <PriceText price={price} /> },
+        { name: market.weights, value: price ? <Weights price={price} /> : '–' },
+        { name: subscription.auto, value: auto },
+        { name: subscription.since, value: <Exact at={row.created_at} isBrief /> },
+      ]}
+    />
   );
 }

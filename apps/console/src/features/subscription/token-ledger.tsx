@@ -21,20 +21,16 @@ import { useWords, type Words } from '../../words/words.ts';
 
 export const ENTRY_KINDS = ['credit', 'usage', 'withdrawal', 'reconciliation'] as const;
 
-/** Every movement of the tokens of one subscription, with the balance after it. */
-export function TokenLedger({
-  of: row,
-  kind,
-  cursor,
-  onChange,
-}: {
+interface TokenLedgerProps {
   of: MyModel;
   kind: TokenEntryKind | undefined;
   cursor: string | undefined;
   onChange: (patch: Search) => void;
-}) {
-  const words = useWords();
-  const { subscription, wallet, general } = words;
+}
+
+/** Every movement of the tokens of one subscription, with the balance after it. */
+export function TokenLedger({ of: row, kind, cursor, onChange }: TokenLedgerProps) {
+  const { subscription } = useWords();
   const filter = kind === undefined ? {} : { kind };
   const entries = useQuery({
     ...tokenEntriesQuery(row.id, { ...filter, ...(cursor !== undefined && { cursor }) }),
@@ -46,34 +42,18 @@ export function TokenLedger({
       isFlush
       actions={
         <>
-          <SelectFilter
-            label={wallet.what}
-            value={kind ?? ''}
+          <KindFilter
+            value={kind}
             onChange={(value) => onChange({ kind: value, cursor: undefined })}
-            options={[
-              { value: '', label: wallet.all },
-              ...ENTRY_KINDS.map((value) => ({ value, label: subscription.entryKinds[value] })),
-            ]}
           />
-          <DownloadLink
-            href={exportAddress(`/admin-api/subscriptions/${row.id}/ledger`, filter)}
-            icon={<Download aria-hidden className="size-4" />}
-          >
-            {general.exportCsv}
-          </DownloadLink>
+          <LedgerExport of={row} filter={filter} />
         </>
       }
     >
       <Loaded of={entries}>
         {({ data, next_cursor: next }) => (
           <>
-            <Table
-              label={subscription.tokenLedger}
-              columns={columnsOf(words)}
-              rows={data}
-              rowId={({ id }) => id}
-              empty={<EmptyState title={subscription.tokenLedgerEmpty} />}
-            />
+            <LedgerTable rows={data} />
             <CursorPager
               cursor={cursor}
               next={next}
@@ -83,6 +63,52 @@ export function TokenLedger({
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+function LedgerTable({ rows }: { rows: readonly TokenEntry[] }) {
+  const words = useWords();
+  const { subscription } = words;
+  return (
+    <Table
+      label={subscription.tokenLedger}
+      columns={columnsOf(words)}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={<EmptyState title={subscription.tokenLedgerEmpty} />}
+    />
+  );
+}
+
+function LedgerExport({ of: row, filter }: { of: MyModel; filter: { kind?: TokenEntryKind } }) {
+  const { general } = useWords();
+  return (
+    <DownloadLink
+      href={exportAddress(`/admin-api/subscriptions/${row.id}/ledger`, filter)}
+      icon={<Download aria-hidden className="size-4" />}
+    >
+      {general.exportCsv}
+    </DownloadLink>
+  );
+}
+
+interface KindFilterProps {
+  value: TokenEntryKind | undefined;
+  onChange: (kind: string) => void;
+}
+
+function KindFilter({ value: kind, onChange }: KindFilterProps) {
+  const { subscription, wallet } = useWords();
+  return (
+    <SelectFilter
+      label={wallet.what}
+      value={kind ?? ''}
+      onChange={onChange}
+      options={[
+        { value: '', label: wallet.all },
+        ...ENTRY_KINDS.map((value) => ({ value, label: subscription.entryKinds[value] })),
+      ]}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { newIdempotencyKey } from '../../api/client.ts';
+import { newIdempotencyKey, type Shape } from '../../api/client.ts';
 import { unsubscribe, type MyModel } from '../../api/models.ts';
 import { refundPreviewQuery } from '../../api/previews.ts';
 import { notify } from '../../shell/notices.ts';
@@ -9,7 +9,7 @@ import { Count, Money } from '../../ui/figures.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
 import { Loaded } from '../../ui/states.tsx';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { Line } from '../market/purchase-summary.tsx';
 
 /** Says what comes back before it happens. */
@@ -50,7 +50,7 @@ function UnsubscribeForm({
   onDone: (isUnsubscribed: boolean) => void;
 }) {
   const { words, locale } = useSpeech();
-  const { subscription, market } = words;
+  const { subscription } = words;
   const preview = useQuery(refundPreviewQuery({ model_id: row.model_id, user_id: row.user_id }));
   const [idempotencyKey] = useState(newIdempotencyKey);
   return (
@@ -65,29 +65,32 @@ function UnsubscribeForm({
       onCancel={() => onDone(false)}
     >
       <p className="text-text-2">{subscription.unsubscribeText}</p>
-      <Loaded of={preview}>
-        {(refund) => (
-          <dl className="flex flex-col gap-1.5 rounded-md bg-sunken px-3 py-2">
-            <Line name={subscription.refundTokens}>
-              <Count count={refund.refunded_tokens} isWhole />
-            </Line>
-            <Line name={subscription.refundAmount} isStrong id="refund">
-              <Money amount={refund.refunded_amount} currency={refund.currency} />
-            </Line>
-            {refund.held_tokens > 0 && (
-              <Line name={subscription.held}>
-                <Count count={refund.held_tokens} isWhole />
-              </Line>
-            )}
-            <Line name={subscription.keysAffected}>
-              <Count count={refund.keys_affected} isWhole />
-            </Line>
-            <Line name={market.balanceAfter} id="wallet-after">
-              <Money amount={refund.wallet_after} currency={refund.currency} />
-            </Line>
-          </dl>
-        )}
-      </Loaded>
+      <Loaded of={preview}>{(refund) => <Refund of={refund} />}</Loaded>
     </ActForm>
+  );
+}
+
+function Refund({ of: refund }: { of: Shape<'RefundPreview'> }) {
+  const { subscription, market } = useWords();
+  return (
+    <dl className="flex flex-col gap-1.5 rounded-md bg-sunken px-3 py-2">
+      <Line name={subscription.refundTokens}>
+        <Count count={refund.refunded_tokens} isWhole />
+      </Line>
+      <Line name={subscription.refundAmount} isStrong id="refund">
+        <Money amount={refund.refunded_amount} currency={refund.currency} />
+      </Line>
+      {refund.held_tokens > 0 && (
+        <Line name={subscription.held}>
+          <Count count={refund.held_tokens} isWhole />
+        </Line>
+      )}
+      <Line name={subscription.keysAffected}>
+        <Count count={refund.keys_affected} isWhole />
+      </Line>
+      <Line name={market.balanceAfter} id="wallet-after">
+        <Money amount={refund.wallet_after} currency={refund.currency} />
+      </Line>
+    </dl>
   );
 }

@@ -10,28 +10,13 @@ const CELL = 'px-4 h-9 tabular';
 /** A charge that adds up before one's eyes: tokens times weight, their sum, rounded up once. */
 export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
   const { request } = useWords();
-  const { lines, sum, charge } = receipt;
+  const { lines, charge } = receipt;
   if (lines.length === 0)
     return <p className="border-t border-line px-4 py-4 text-text-2">{request.noLines}</p>;
   return (
     <>
       <table className="w-full border-t border-line text-table">
-        <thead>
-          <tr className="border-b border-line">
-            <th scope="col" className={`${HEAD} text-left`}>
-              {request.tokenClass}
-            </th>
-            <th scope="col" className={`${HEAD} text-right`}>
-              {request.count}
-            </th>
-            <th scope="col" className={`${HEAD} text-right`}>
-              {request.weight}
-            </th>
-            <th scope="col" className={`${HEAD} text-right`}>
-              {request.charged}
-            </th>
-          </tr>
-        </thead>
+        <ChargeHead />
         <tbody>
           {lines.map((line) => (
             <tr key={line.class} className={line.tokens === 0 ? 'text-text-3' : ''}>
@@ -44,25 +29,7 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
             </tr>
           ))}
         </tbody>
-        <tfoot className="border-t border-line">
-          <tr className="text-text-2">
-            <td className={CELL} colSpan={3}>
-              {request.sum}
-            </td>
-            <td className={`${CELL} text-right`}>{sum}</td>
-          </tr>
-          <tr className="font-semibold">
-            <td className={CELL} colSpan={3}>
-              {request.chargedTotal}
-              {sum !== String(charge) && (
-                <span className="font-normal text-text-3"> · {request.rounding}</span>
-              )}
-            </td>
-            <td className={`${CELL} text-right`}>
-              <Count count={charge} isWhole />
-            </td>
-          </tr>
-        </tfoot>
+        <ChargeSum of={receipt} />
       </table>
       <p className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-4 py-2.5 text-table text-text-2">
         {receipt.price && <ChargeCost charge={charge} price={receipt.price} />}
@@ -73,6 +40,53 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
       </p>
       <Bookings of={receipt} />
     </>
+  );
+}
+
+function ChargeSum({ of: { sum, charge } }: { of: UsageReceipt }) {
+  const { request } = useWords();
+  return (
+    <tfoot className="border-t border-line">
+      <tr className="text-text-2">
+        <td className={CELL} colSpan={3}>
+          {request.sum}
+        </td>
+        <td className={`${CELL} text-right`}>{sum}</td>
+      </tr>
+      <tr className="font-semibold">
+        <td className={CELL} colSpan={3}>
+          {request.chargedTotal}
+          {sum !== String(charge) && (
+            <span className="font-normal text-text-3"> · {request.rounding}</span>
+          )}
+        </td>
+        <td className={`${CELL} text-right`}>
+          <Count count={charge} isWhole />
+        </td>
+      </tr>
+    </tfoot>
+  );
+}
+
+function ChargeHead() {
+  const { request } = useWords();
+  return (
+    <thead>
+      <tr className="border-b border-line">
+        <th scope="col" className={`${HEAD} text-left`}>
+          {request.tokenClass}
+        </th>
+        <th scope="col" className={`${HEAD} text-right`}>
+          {request.count}
+        </th>
+        <th scope="col" className={`${HEAD} text-right`}>
+          {request.weight}
+        </th>
+        <th scope="col" className={`${HEAD} text-right`}>
+          {request.charged}
+        </th>
+      </tr>
+    </thead>
   );
 }
 

@@ -24,64 +24,148 @@ const NOTHING = Object.fromEntries(NARROWING.map((name) => [name, undefined]));
 
 /** What narrows usage down. */
 export function FilterBar({ search, onChange, ownerId }: FilterBarProps) {
-  const { usage, general } = useWords();
+  const { usage } = useWords();
   const accountId = ownerId ?? search.user_id;
-  const options = { models: useModels(ownerId), keys: useKeys(accountId) };
+  const models = useModels(ownerId);
   const upstreams = useUsedUpstreams(accountId);
   const narrow = (patch: Search): void => onChange({ ...patch, cursor: undefined });
   return (
     <>
-      {ownerId === undefined && (
-        <UserFilter
-          key={search.user_id === undefined ? 'all' : 'one'}
-          value={search.user_id}
-          onChange={(id) => narrow({ user_id: id, key_id: undefined })}
-        />
-      )}
-      <SelectFilter
+      {ownerId === undefined && <OwnerFilter value={search.user_id} onChange={narrow} />}
+      <NamedFilter
         label={usage.model}
-        value={String(search.model_id ?? '')}
+        all={usage.allModels}
+        value={search.model_id}
+        named={models}
         onChange={(value) => narrow({ model_id: value })}
-        options={[{ value: '', label: usage.allModels }, ...options.models]}
       />
       {accountId !== undefined && (
-        <SelectFilter
-          label={usage.key}
-          value={String(search.key_id ?? '')}
+        <KeyFilter
+          accountId={accountId}
+          value={search.key_id}
           onChange={(value) => narrow({ key_id: value })}
-          options={[{ value: '', label: usage.allKeys }, ...options.keys]}
         />
       )}
-      <SelectFilter
+      <NamedFilter
         label={usage.upstream}
-        value={String(search.upstream_id ?? '')}
+        all={usage.allUpstreams}
+        value={search.upstream_id}
+        named={upstreams}
         onChange={(value) => narrow({ upstream_id: value })}
-        options={[{ value: '', label: usage.allUpstreams }, ...upstreams]}
       />
-      <SelectFilter
-        label={usage.outcome}
-        value={search.outcome ?? ''}
-        onChange={(value) => narrow({ outcome: value })}
-        options={[
-          { value: '', label: usage.allOutcomes },
-          ...Object.entries(usage.outcomes).map(([value, label]) => ({ value, label })),
-        ]}
-      />
-      <SelectFilter
-        label={usage.groupBy}
+      <OutcomeFilter value={search.outcome} onChange={(value) => narrow({ outcome: value })} />
+      <GroupFilter
         value={search.group}
+        ownerId={ownerId}
         onChange={(group) => onChange({ group })}
-        options={groupsOf(ownerId).map((value) => ({
-          value,
-          label: `${usage.groupBy}: ${usage.groups[value]}`,
-        }))}
       />
-      {NARROWING.some((name) => search[name] !== undefined) && (
-        <Button look="quiet" onClick={() => narrow(NOTHING)}>
-          {general.clear}
-        </Button>
-      )}
+      <ClearButton search={search} onClear={() => narrow(NOTHING)} />
     </>
+  );
+}
+
+interface OwnerFilterProps {
+  value: number | undefined;
+  onChange: (patch: Search) => void;
+}
+
+/** A key belongs to one account, so another account ends the choice of a key. */
+function OwnerFilter({ value, onChange }: OwnerFilterProps) {
+  return (
+    <UserFilter
+      key={value === undefined ? 'all' : 'one'}
+      value={value}
+      onChange={(id) => onChange({ user_id: id, key_id: undefined })}
+    />
+  );
+}
+
+function ClearButton({ search, onClear }: { search: UsageSearch; onClear: () => void }) {
+  const { general } = useWords();
+  if (NARROWING.every((name) => search[name] === undefined)) return null;
+  return (
+    <Button look="quiet" onClick={onClear}>
+      {general.clear}
+    </Button>
+  );
+}
+
+interface KeyFilterProps {
+  accountId: number;
+  value: number | undefined;
+  onChange: (value: string) => void;
+}
+
+function KeyFilter({ accountId, value, onChange }: KeyFilterProps) {
+  const { usage } = useWords();
+  return (
+    <NamedFilter
+      label={usage.key}
+      all={usage.allKeys}
+      value={value}
+      named={useKeys(accountId)}
+      onChange={onChange}
+    />
+  );
+}
+
+interface GroupFilterProps {
+  value: UsageSearch['group'];
+  ownerId: number | undefined;
+  onChange: (group: string) => void;
+}
+
+function GroupFilter({ value: group, ownerId, onChange }: GroupFilterProps) {
+  const { usage } = useWords();
+  return (
+    <SelectFilter
+      label={usage.groupBy}
+      value={group}
+      onChange={onChange}
+      options={groupsOf(ownerId).map((value) => ({
+        value,
+        label: `${usage.groupBy}: ${usage.groups[value]}`,
+      }))}
+    />
+  );
+}
+
+interface OutcomeFilterProps {
+  value: UsageSearch['outcome'];
+  onChange: (value: string) => void;
+}
+
+function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
+  const { usage } = useWords();
+  const named = Object.entries(usage.outcomes).map(([id, label]) => ({ value: id, label }));
+  return (
+    <NamedFilter
+      label={usage.outcome}
+      all={usage.allOutcomes}
+      value={value}
+      named={named}
+      onChange={onChange}
+    />
+  );
+}
+
+interface NamedFilterProps {
+  label: string;
+  /** The choice that narrows nothing. */
+  all: string;
+  value: number | string | undefined;
+  named: readonly { value: string; label: string }[];
+  onChange: (value: string) => void;
+}
+
+function NamedFilter({ label, all, value, named, onChange }: NamedFilterProps) {
+  return (
+    <SelectFilter
+      label={label}
+      value={String(value ?? '')}
+      onChange={onChange}
+      options={[{ value: '', label: all }, ...named]}
+    />
   );
 }
 

@@ -50,21 +50,7 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
   return (
     <>
       <Panel>
-        <Facts
-          facts={[
-            { name: usage.outcome, value: <OutcomeBadge outcome={outcome} /> },
-            { name: usage.when, value: <Exact at={receipt.started_at} />, isWide: true },
-            { name: usage.model, value: receipt.model ?? '–' },
-            { name: usage.key, value: receipt.key_name ?? '–' },
-            { name: usage.upstream, value: receipt.upstream ?? '–' },
-            { name: usage.node, value: receipt.node ?? '–' },
-            { name: request.protocol, value: receipt.protocol ?? '–' },
-            {
-              name: request.stream,
-              value: receipt.is_stream === true ? general.yes : general.no,
-            },
-          ]}
-        />
+        <ReceiptFacts of={receipt} />
         <p className="mt-3 flex flex-wrap items-center gap-x-2 border-t border-line pt-3 text-table text-text-3">
           {general.requestId} <CopyText text={rid} label={general.requestId} />
         </p>
@@ -91,5 +77,26 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
         </details>
       </Panel>
     </>
+  );
+}
+
+function ReceiptFacts({ of: receipt }: { of: UsageReceipt }) {
+  const { request, usage, general } = useWords();
+  return (
+    <Facts
+      facts={[
+        { name: usage.outcome, value: <OutcomeBadge outcome={receipt.outcome} /> },
+        { name: usage.when, value: <Exact at={receipt.started_at} />, isWide: true },
+        { name: usage.model, value: receipt.model ?? '–' },
+        { name: usage.key, value: receipt.key_name ?? '–' },
+        { name: usage.upstream, value: receipt.upstream ?? '–' },
+        { name: usage.node, value: receipt.node ?? '–' },
+        { name: request.protocol, value: receipt.protocol ?? '–' },
+        {
+          name: request.stream,
+          value: receipt.is_stream === true ? general.yes : general.no,
+        },
+      ]}
+    />
   );
 }

@@ -25,29 +25,7 @@ export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
     <div className="flex flex-col gap-2">
       <ul className="flex flex-col gap-2">
         {spans.map((span, index) => (
-          <li
-            key={index}
-            className="grid grid-cols-[minmax(0,2fr)_minmax(0,5fr)_4.5rem] max-sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_3.5rem] items-center gap-3 text-table"
-          >
-            <span className="foreign line-clamp-2">{labelOf(span, nameOf, words)}</span>
-            <svg
-              aria-hidden
-              viewBox={`0 0 ${WIDTH} 10`}
-              preserveAspectRatio="none"
-              className="h-2.5 w-full rounded-sm bg-sunken"
-            >
-              <rect
-                x={Math.min(WIDTH - 4, (span.fromMs / totalMs) * WIDTH)}
-                width={Math.max(4, ((span.toMs - span.fromMs) / totalMs) * WIDTH)}
-                height="10"
-                rx="2"
-                className={FILLS[span.kind]}
-              />
-            </svg>
-            <span className="text-right text-text-2">
-              <Duration ms={span.toMs - span.fromMs} />
-            </span>
-          </li>
+          <SpanRow key={index} of={span} label={labelOf(span, nameOf, words)} totalMs={totalMs} />
         ))}
       </ul>
       <p className="flex flex-wrap items-center gap-x-4 gap-y-1 border-t border-line pt-2.5 text-table text-text-2">
@@ -66,6 +44,37 @@ export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
         )}
       </p>
     </div>
+  );
+}
+
+interface SpanRowProps {
+  of: Span;
+  label: string;
+  totalMs: number;
+}
+
+function SpanRow({ of: span, label, totalMs }: SpanRowProps) {
+  return (
+    <li className="grid grid-cols-[minmax(0,2fr)_minmax(0,5fr)_4.5rem] max-sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_3.5rem] items-center gap-3 text-table">
+      <span className="foreign line-clamp-2">{label}</span>
+      <svg
+        aria-hidden
+        viewBox={`0 0 ${WIDTH} 10`}
+        preserveAspectRatio="none"
+        className="h-2.5 w-full rounded-sm bg-sunken"
+      >
+        <rect
+          x={Math.min(WIDTH - 4, (span.fromMs / totalMs) * WIDTH)}
+          width={Math.max(4, ((span.toMs - span.fromMs) / totalMs) * WIDTH)}
+          height="10"
+          rx="2"
+          className={FILLS[span.kind]}
+        />
+      </svg>
+      <span className="text-right text-text-2">
+        <Duration ms={span.toMs - span.fromMs} />
+      </span>
+    </li>
   );
 }
 

@@ -11,20 +11,16 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { RequestsTable, type RequestColumn } from './requests-table.tsx';
 
-/** Requests page by page, by cursor: as quick with a million behind it as with ten. The first page is live. */
-export function RequestsPanel({
-  filter,
-  range,
-  cursor,
-  onCursor,
-  show,
-}: {
+interface RequestsPanelProps {
   filter: Omit<RequestsQuestion, 'cursor'>;
   range: TimeRange;
   cursor: string | undefined;
   onCursor: (cursor: string | undefined) => void;
   show?: readonly RequestColumn[];
-}) {
+}
+
+/** Requests page by page, by cursor: as quick with a million behind it as with ten. The first page is live. */
+export function RequestsPanel({ filter, range, cursor, onCursor, show }: RequestsPanelProps) {
   const { usage } = useWords();
   const live = useLive();
   const list = useQuery({
@@ -38,22 +34,21 @@ export function RequestsPanel({
       note={cursor === undefined ? <Freshness of={list} /> : undefined}
     >
       <Loaded of={list}>
-        {({ data }) => (
-          <RequestsTable
-            rows={data}
-            {...(show && { show })}
-            empty={
-              <EmptyState
-                title={usage.emptyTitle}
-                action={<ButtonLink to={paths.playground()}>{usage.emptyFirst}</ButtonLink>}
-              >
-                {usage.emptyText}
-              </EmptyState>
-            }
-          />
-        )}
+        {({ data }) => <RequestsTable rows={data} {...(show && { show })} empty={<NoRequests />} />}
       </Loaded>
       <CursorPager cursor={cursor} next={list.data?.next_cursor} onCursor={onCursor} />
     </Panel>
+  );
+}
+
+function NoRequests() {
+  const { usage } = useWords();
+  return (
+    <EmptyState
+      title={usage.emptyTitle}
+      action={<ButtonLink to={paths.playground()}>{usage.emptyFirst}</ButtonLink>}
+    >
+      {usage.emptyText}
+    </EmptyState>
   );
 }

@@ -2,7 +2,7 @@ import type { UsageStatistics } from '../../api/usage.ts';
 import { Count } from '../../ui/figures.tsx';
 import { colorOf, fillOf } from '../../ui/series.ts';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { totalsOf, type GroupTotals } from './course.ts';
 import { useGroupName } from './group-name.ts';
 
@@ -16,22 +16,27 @@ export function TotalsTable({
 }) {
   const { usage } = useWords();
   const nameOf = useGroupName(statistics.group_by);
-  const figure = (
-    id: Exclude<keyof GroupTotals, 'id' | 'name'>,
-    header: string,
-    from?: 'sm' | 'md',
-    also?: 'audio_input_tokens' | 'audio_output_tokens',
-  ): Column<GroupTotals> => ({
-    id,
-    header,
-    align: 'right',
-    ...(from && { from }),
-    cell: (group) => <Count count={group[id] + (also ? group[also] : 0)} isWhole />,
-  });
-  const columns: Column<GroupTotals>[] = [
+  return (
+    <Table
+      label={usage.totals}
+      columns={columnsOf(statistics.group_by, usage, nameOf)}
+      rows={totalsOf(statistics)}
+      rowId={({ id }) => id ?? 'none'}
+      {...(rowTo && { rowTo })}
+      empty={null}
+    />
+  );
+}
+
+function columnsOf(
+  groupBy: UsageStatistics['group_by'],
+  usage: Words['usage'],
+  nameOf: (group: GroupTotals) => string,
+): Column<GroupTotals>[] {
+  return [
     {
       id: 'name',
-      header: statistics.group_by === null ? usage.name : usage.groups[statistics.group_by],
+      header: groupBy === null ? usage.name : usage.groups[groupBy],
       cell: (group) => (
         <span className="flex items-center gap-2">
           <svg aria-hidden viewBox="0 0 8 8" className="size-2 shrink-0">
@@ -48,14 +53,19 @@ export function TotalsTable({
     figure('output_tokens', usage.output, 'md', 'audio_output_tokens'),
     figure('charge', usage.charge),
   ];
-  return (
-    <Table
-      label={usage.totals}
-      columns={columns}
-      rows={totalsOf(statistics)}
-      rowId={({ id }) => id ?? 'none'}
-      {...(rowTo && { rowTo })}
-      empty={null}
-    />
-  );
+}
+
+function figure(
+  id: Exclude<keyof GroupTotals, 'id' | 'name'>,
+  header: string,
+  from?: 'sm' | 'md',
+  also?: 'audio_input_tokens' | 'audio_output_tokens',
+): Column<GroupTotals> {
+  return {
+    id,
+    header,
+    align: 'right',
+    ...(from && { from }),
+    cell: (group) => <Count count={group[id] + (also ? group[also] : 0)} isWhole />,
+  };
 }

@@ -20,7 +20,7 @@ import { filterOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
 
 /** The chart, its table and the requests of one account, or of all (`ownerId` undefined). */
 export function UsageView({ ownerId }: { ownerId: number | undefined }) {
-  const { usage, general } = useWords();
+  const { usage } = useWords();
   const [search, change] = useUsageSearch();
   const range = useTimeRange();
   const list = useRef<HTMLDivElement>(null);
@@ -30,16 +30,7 @@ export function UsageView({ ownerId }: { ownerId: number | undefined }) {
       title={usage.title}
       purpose={ownerId === undefined ? usage.purposeAll : usage.purpose}
       actions={
-        <DownloadLink
-          href={exportAddress('/admin-api/usage/logs', {
-            ...filter,
-            outcome: search.outcome,
-            ...boundsOf(range),
-          })}
-          icon={<Download aria-hidden className="size-4" />}
-        >
-          {general.exportCsv}
-        </DownloadLink>
+        <RequestsExport question={{ ...filter, outcome: search.outcome, ...boundsOf(range) }} />
       }
       bar={
         <>
@@ -67,43 +58,35 @@ export function UsageView({ ownerId }: { ownerId: number | undefined }) {
   );
 }
 
-/** The chart and, below it, its figures as a table. */
-function ChartPanel({
-  search,
-  onShow,
-  filter,
-  onPick,
-}: {
+function RequestsExport({ question }: { question: Parameters<typeof exportAddress>[1] }) {
+  const { general } = useWords();
+  return (
+    <DownloadLink
+      href={exportAddress('/admin-api/usage/logs', question)}
+      icon={<Download aria-hidden className="size-4" />}
+    >
+      {general.exportCsv}
+    </DownloadLink>
+  );
+}
+
+interface ChartPanelProps {
   search: UsageSearch;
   onShow: (measure: Measure) => void;
   filter: UsageFilter;
   onPick: () => void;
-}) {
+}
+
+/** The chart and, below it, its figures as a table. */
+function ChartPanel({ search, onShow, filter, onPick }: ChartPanelProps) {
   const { usage } = useWords();
-  const range = useTimeRange();
   const zoom = useRangeChange();
-  const grouped = useQuery({
-    ...statisticsQuery(
-      { ...filter, group_by: isLatency(search.show) ? undefined : search.group },
-      range,
-    ),
-    ...useLive(),
-  });
+  const grouped = useGrouped(filter, search);
   return (
     <Panel
       title={usage.measures[search.show]}
       note={<Freshness of={grouped} />}
-      actions={
-        <Segments
-          label={usage.measure}
-          value={search.show}
-          onChange={onShow}
-          options={MEASURES.map((measure) => ({
-            value: measure,
-            label: usage.measures[measure],
-          }))}
-        />
-      }
+      actions={<MeasureChoice value={search.show} onChange={onShow} />}
     >
       <Loaded of={grouped} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
         {(statistics) => (
@@ -124,5 +107,33 @@ function ChartPanel({
         </div>
       )}
     </Panel>
+  );
+}
+
+function useGrouped(filter: UsageFilter, { show, group }: Pick<UsageSearch, 'show' | 'group'>) {
+  const range = useTimeRange();
+  return useQuery({
+    ...statisticsQuery({ ...filter, group_by: isLatency(show) ? undefined : group }, range),
+    ...useLive(),
+  });
+}
+
+interface MeasureChoiceProps {
+  value: Measure;
+  onChange: (measure: Measure) => void;
+}
+
+function MeasureChoice({ value, onChange }: MeasureChoiceProps) {
+  const { usage } = useWords();
+  return (
+    <Segments
+      label={usage.measure}
+      value={value}
+      onChange={onChange}
+      options={MEASURES.map((measure) => ({
+        value: measure,
+        label: usage.measures[measure],
+      }))}
+    />
   );
 }

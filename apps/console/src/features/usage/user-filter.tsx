@@ -3,14 +3,13 @@ import { useEffect, useId, useState } from 'react';
 import { userQuery, usersQuery } from '../../api/users.ts';
 import { useWords } from '../../words/words.ts';
 
-/** One account among however many: its name is typed, and the server's matches are offered while typing. */
-export function UserFilter({
-  value,
-  onChange,
-}: {
+interface UserFilterProps {
   value: number | undefined;
   onChange: (id: number | undefined) => void;
-}) {
+}
+
+/** One account among however many: its name is typed, and the server's matches are offered while typing. */
+export function UserFilter({ value, onChange }: UserFilterProps) {
   const { usage } = useWords();
   const list = useId();
   const [typed, setTyped] = useState<string>();

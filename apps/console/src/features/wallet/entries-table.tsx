@@ -5,7 +5,7 @@ import { Amount } from '../../ui/figures.tsx';
 import { fractionDigits } from '../../ui/format.ts';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 
 /** Movements of a wallet, newest first, with the balance after each; points stand below each other. */
 export function EntriesTable({
@@ -23,11 +23,34 @@ export function EntriesTable({
     2,
     ...rows.flatMap((row) => [fractionDigits(row.amount), fractionDigits(row.balance_after)]),
   );
+  return (
+    <Table
+      label={wallet.ledger}
+      columns={columnsOf(wallet, { currency, digits, meId: me.id })}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={empty}
+    />
+  );
+}
+
+interface EntryColumns {
+  currency: string;
+  /** Of the fraction of each amount. */
+  digits: number;
+  /** The account that looks. */
+  meId: number;
+}
+
+function columnsOf(
+  wallet: Words['wallet'],
+  { currency, digits, meId }: EntryColumns,
+): Column<WalletEntry>[] {
   const doer = ({ actor_user_id: actor }: WalletEntry): string => {
     if (actor === null) return wallet.system;
-    return actor === me.id ? wallet.you : wallet.administrator;
+    return actor === meId ? wallet.you : wallet.administrator;
   };
-  const columns: Column<WalletEntry>[] = [
+  return [
     { id: 'when', header: wallet.when, cell: ({ created_at: at }) => <Ago at={at} /> },
     { id: 'what', header: wallet.what, cell: ({ kind }) => wallet.kinds[kind] },
     {
@@ -42,6 +65,16 @@ export function EntriesTable({
       from: 'sm',
       cell: (row) => <span className="text-text-2">{doer(row)}</span>,
     },
+    ...amountColumns(wallet, currency, digits),
+  ];
+}
+
+function amountColumns(
+  wallet: Words['wallet'],
+  currency: string,
+  digits: number,
+): Column<WalletEntry>[] {
+  return [
     {
       id: 'amount',
       header: currency === '' ? wallet.amount : wallet.amountIn(currency),
@@ -60,13 +93,4 @@ export function EntriesTable({
       cell: ({ balance_after: balance }) => <Amount amount={balance} digits={digits} />,
     },
   ];
-  return (
-    <Table
-      label={wallet.ledger}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      empty={empty}
-    />
-  );
 }

@@ -66,13 +66,12 @@ export const prefetch: Prefetch = (ask, { me, search: raw }) => {
 };
 
 export function Page() {
-  const { wallet, general, failures } = useWords();
+  const { wallet } = useWords();
   const me = useMe();
   const live = useLive();
   const [{ kind, recharge }, change] = useSearchState(search);
   const [isPaying, setPaying] = useState(recharge === '1');
   const balance = useQuery({ ...walletQuery(me.id), ...live });
-  const question = { user_id: me.id, ...(kind !== undefined && { kind }) };
   const currency = balance.data?.currency ?? '';
   const payments = balance.data?.payments;
   return (
@@ -81,20 +80,8 @@ export function Page() {
       purpose={wallet.purpose}
       actions={
         <>
-          <DownloadLink
-            href={exportAddress('/admin-api/wallet/logs', question)}
-            icon={<Download aria-hidden className="size-4" />}
-          >
-            {general.exportCsv}
-          </DownloadLink>
-          <Button
-            look="primary"
-            icon={<Plus aria-hidden className="size-4" />}
-            blockedBy={payments === 'none' ? failures.codes.payments_not_configured : undefined}
-            onClick={() => setPaying(true)}
-          >
-            {wallet.recharge}
-          </Button>
+          <WalletExport kind={kind} />
+          <RechargeButton hasPayments={payments !== 'none'} onPay={() => setPaying(true)} />
         </>
       }
     >
@@ -111,6 +98,34 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function RechargeButton({ hasPayments, onPay }: { hasPayments: boolean; onPay: () => void }) {
+  const { wallet, failures } = useWords();
+  return (
+    <Button
+      look="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      blockedBy={hasPayments ? undefined : failures.codes.payments_not_configured}
+      onClick={onPay}
+    >
+      {wallet.recharge}
+    </Button>
+  );
+}
+
+function WalletExport({ kind }: Pick<SearchOf<typeof search>, 'kind'>) {
+  const { general } = useWords();
+  const me = useMe();
+  const question = { user_id: me.id, ...(kind !== undefined && { kind }) };
+  return (
+    <DownloadLink
+      href={exportAddress('/admin-api/wallet/logs', question)}
+      icon={<Download aria-hidden className="size-4" />}
+    >
+      {general.exportCsv}
+    </DownloadLink>
   );
 }
 
@@ -172,20 +187,16 @@ function BalancePanel({ of: balance }: { of: UseQueryResult<Shape<'Wallet'>> }) 
   );
 }
 
-/** Every movement, a kind at a time or all. */
-function EntriesPanel({
-  userId,
-  currency,
-  kind,
-  page,
-  onChange,
-}: {
+interface EntriesPanelProps {
   userId: number;
   currency: string;
   kind: (typeof KINDS)[number] | undefined;
   page: number;
   onChange: (patch: Search) => void;
-}) {
+}
+
+/** Every movement, a kind at a time or all. */
+function EntriesPanel({ userId, currency, kind, page, onChange }: EntriesPanelProps) {
   const { wallet } = useWords();
   const entries = useQuery(entriesQuery(questionOf(userId, { page, kind })));
   return (
@@ -193,15 +204,7 @@ function EntriesPanel({
       title={wallet.ledger}
       isFlush
       actions={
-        <SelectFilter
-          label={wallet.what}
-          value={kind ?? ''}
-          onChange={(value) => onChange({ kind: value, page: undefined })}
-          options={[
-            { value: '', label: wallet.all },
-            ...KINDS.map((value) => ({ value, label: wallet.kinds[value] })),
-          ]}
-        />
+        <KindFilter kind={kind} onChange={(value) => onChange({ kind: value, page: undefined })} />
       }
     >
       <Loaded of={entries}>
@@ -210,15 +213,7 @@ function EntriesPanel({
             <EntriesTable
               rows={data}
               currency={currency}
-              empty={
-                kind === undefined ? (
-                  <EmptyState icon={<WalletIcon aria-hidden />} title={wallet.emptyTitle}>
-                    {wallet.emptyText}
-                  </EmptyState>
-                ) : (
-                  <EmptyState title={wallet.noMatch} />
-                )
-              }
+              empty={<NoEntries isFiltered={kind !== undefined} />}
             />
             <Pager
               page={page}
@@ -230,5 +225,36 @@ function EntriesPanel({
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+interface KindFilterProps {
+  kind: (typeof KINDS)[number] | undefined;
+  onChange: (kind: string) => void;
+}
+
+function KindFilter({ kind, onChange }: KindFilterProps) {
+  const { wallet } = useWords();
+  return (
+    <SelectFilter
+      label={wallet.what}
+      value={kind ?? ''}
+      onChange={onChange}
+      options={[
+        { value: '', label: wallet.all },
+        ...KINDS.map((value) => ({ value, label: wallet.kinds[value] })),
+      ]}
+    />
+  );
+}
+
+function NoEntries({ isFiltered }: { isFiltered: boolean }) {
+  const { wallet } = useWords();
+  return isFiltered ? (
+    <EmptyState title={wallet.noMatch} />
+  ) : (
+    <EmptyState icon={<WalletIcon aria-hidden />} title={wallet.emptyTitle}>
+      {wallet.emptyText}
+    </EmptyState>
   );
 }

@@ -28,34 +28,18 @@ export function RechargeDialog({
   );
 }
 
-function RechargeForm({
-  userId,
-  currency,
-  onDone,
-}: {
+interface RechargeFormProps {
   userId: number;
   currency: string;
   onDone: () => void;
-}) {
+}
+
+function RechargeForm({ userId, currency, onDone }: RechargeFormProps) {
   const { words, locale } = useSpeech();
   const { wallet } = words;
   const [idempotencyKey] = useState(newIdempotencyKey);
   const [open, setOpen] = useState<Shape<'Payment'>>();
-  if (open?.checkout_url) {
-    const amount = formatMoney(open.amount, { currency: open.currency, locale });
-    return (
-      <div className="flex flex-col gap-4">
-        <p className="text-text-2">{wallet.openPayment(amount)}</p>
-        <a
-          href={open.checkout_url}
-          rel="noreferrer"
-          className="inline-flex h-8 items-center self-end rounded-md bg-accent px-3 font-medium text-on-accent hover:bg-accent-strong"
-        >
-          {wallet.toPayment}
-        </a>
-      </div>
-    );
-  }
+  if (open?.checkout_url) return <CheckoutLink of={open} to={open.checkout_url} />;
   return (
     <ActForm
       verb={wallet.pay}
@@ -82,5 +66,22 @@ function RechargeForm({
         defaultValue="20"
       />
     </ActForm>
+  );
+}
+
+function CheckoutLink({ of: { amount, currency }, to }: { of: Shape<'Payment'>; to: string }) {
+  const { words, locale } = useSpeech();
+  const { wallet } = words;
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-text-2">{wallet.openPayment(formatMoney(amount, { currency, locale }))}</p>
+      <a
+        href={to}
+        rel="noreferrer"
+        className="inline-flex h-8 items-center self-end rounded-md bg-accent px-3 font-medium text-on-accent hover:bg-accent-strong"
+      >
+        {wallet.toPayment}
+      </a>
+    </div>
   );
 }
