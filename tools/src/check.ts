@@ -147,26 +147,37 @@ async function lookAtPlantedImports(): Promise<Finding> {
   };
 }
 
-const PLANTED_LINT = [
-  'no-floating-promises',
-  'no-misused-promises',
-  'switch-exhaustiveness-check',
-  'max-lines-per-function',
-];
+/** Files of tools/check/planted-lint with the rules that each violates. */
+const PLANTED_LINT: Readonly<Record<string, readonly string[]>> = {
+  'any.ts': ['no-explicit-any'],
+  'apps/console/src/long-component.tsx': ['max-lines-per-function'],
+  'long-function.ts': ['max-lines-per-function'],
+  'promises.ts': ['no-floating-promises', 'no-misused-promises', 'switch-exhaustiveness-check'],
+};
 
 /** The rules that need types find nothing when types cannot be read, and a limit can be raised: each must report the violation planted for it. */
 async function lookAtPlantedLint(): Promise<Finding> {
+  const folder = 'tools/check/planted-lint';
+  const config = `${folder}/oxlintrc.json`;
   const { output } = await run('oxlint', [
     '--type-aware',
+    '--format=unix',
     '--config',
-    'tools/check/planted-lint/oxlintrc.json',
-    'tools/check/planted-lint',
+    config,
+    folder,
   ]);
-  const silent = PLANTED_LINT.filter((rule) => !output.includes(`(${rule})`));
-  return {
-    isPassed: silent.length === 0,
-    output: silent.map((rule) => `${rule} does not report its planted violation.`).join('\n'),
-  };
+  const reported = output.split('\n');
+  const silent = Object.entries(PLANTED_LINT).flatMap(([file, rules]) =>
+    rules
+      .filter(
+        (rule) =>
+          !reported.some(
+            (line) => line.startsWith(`${folder}/${file}:`) && line.includes(`(${rule})`),
+          ),
+      )
+      .map((rule) => `${rule} does not report its planted violation in ${file}.`),
+  );
+  return { isPassed: silent.length === 0, output: silent.join('\n') };
 }
 
 /** `program` in node_modules/.bin, in the root. */
