@@ -11,6 +11,7 @@ const LIBRARIES = [
   'keyspace',
   'admin-client',
   'tracing',
+  'outbound',
 ];
 /** Order money <- contracts <- snapshot <- metering <- protocols; keyspace stands beside metering. */
 const MAY_IMPORT = {
@@ -23,6 +24,7 @@ const MAY_IMPORT = {
   // It knows the API document and nothing else.
   'admin-client': [],
   tracing: ['contracts'],
+  outbound: ['contracts'],
 };
 const NODE_IO =
   '^(node:)?(fs|net|http|https|http2|dgram|tls|child_process|cluster|worker_threads|dns)(/|$)';

@@ -13,7 +13,7 @@ const config: Config = {
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
-    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace|admin-client|tracing)$':
+    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace|admin-client|tracing|outbound)$':
       '<rootDir>/libs/$1/src/index.ts',
     '^@tollgate/metering/token-counter$': '<rootDir>/libs/metering/src/token-counter.ts',
     '^@tollgate/demo-upstream$': '<rootDir>/apps/demo-upstream/src/index.ts',

@@ -19,6 +19,7 @@ const service = z.looseObject({
   environment: z.record(z.string(), z.string()).default({}),
   volumes: z.array(z.string()).default([]),
   networks: z.array(z.string()),
+  ports: z.array(z.string()).default([]),
   healthcheck: z.looseObject({ test: z.array(z.string()) }),
   depends_on: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).default([]),
 });
@@ -26,7 +27,10 @@ const compose = z
   .looseObject({
     services: z.record(z.string(), service),
     volumes: z.record(z.string(), z.unknown()),
-    networks: z.record(z.string(), z.unknown()),
+    networks: z.record(
+      z.string(),
+      z.looseObject({ ipam: z.object({ config: z.array(z.object({ subnet: z.string() })) }) }),
+    ),
   })
   .parse(parse(read('docker-compose.yml'), { merge: true }));
 const services = Object.entries(compose.services);
@@ -137,6 +141,25 @@ test('declares every volume and network it uses, and mounts only files that exis
       ).toBe(true);
     }
   }
+});
+
+test('no port and no network of the machine is hard-wired: each has a variable, its remedy is documented', () => {
+  const published = services.flatMap(([, { ports }]) => ports);
+  expect(published.length).toBeGreaterThan(0);
+  const subnets = Object.values(compose.networks).flatMap(({ ipam }) =>
+    ipam.config.map(({ subnet }) => subnet),
+  );
+  expect(subnets).toHaveLength(2);
+  const chosen = [...published, ...subnets].map(
+    (text) => /^\$\{(TOLLGATE_\w+):-[\d.]+\}[:.]/.exec(text)?.[1] ?? `hard-wired: ${text}`,
+  );
+  const remedies = /^## Install with Docker Compose$([^]*?)^## /m.exec(
+    read('docs/operations.md'),
+  )?.[1];
+  for (const name of chosen) expect(remedies).toContain(`\`${name}\``);
+  // Ports are the choice of one service alone; the ranges that proxies are believed from follow the networks.
+  expect(new Set(published.map((text) => text.split(':-')[0])).size).toBe(published.length);
+  expect(read('docker-compose.yml').match(/\d+\.\d+\.\d+\.\d+\/\d+/g)).toBeNull();
 });
 
 test('asks the operator for every value that compose needs, and for no other', () => {

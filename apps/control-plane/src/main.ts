@@ -1,14 +1,9 @@
 import 'reflect-metadata';
 import { InvalidConfig, loadConfig } from './config.ts';
 import { createApp } from './create-app.ts';
+import { limitConnections } from './platform/http/connection-limits.ts';
 import { createPino } from './platform/logging/logger.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
-
-/** Longer than reverse proxies keep an idle connection (60 s is usual): the one who reuses it must not find it closed. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** How long a client may take to send its headers, and all of a small body: slower ones only hold connections. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Beyond this a shutdown is stuck. Killing is safe at any moment, only ruder. */
 const SHUTDOWN_TIMEOUT_MS = 20_000;
@@ -19,10 +14,7 @@ async function main(): Promise<void> {
   const app = await createApp(config, pino);
   // Now, not with the first request for it, which others would wait behind.
   app.get(OpenApiDocument, { strict: false }).read();
-  const server = await app.listen(config.PORT, config.HOST);
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  limitConnections(await app.listen(config.PORT, config.HOST));
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref());
   pino.info({ url: await app.getUrl() }, 'control plane is listening');

@@ -81,6 +81,8 @@ function programArguments(
     ...['--max-examples', String(examples)],
     ...['--max-time', String(seconds)],
     ...['--workers', '1'],
+    // What it shows of a failure is complete, so that the request can be sent again; the installation and its keys end with the run.
+    ...['--output-sanitize', 'false'],
     '--continue-on-failure',
     ...LEFT_OUT.flatMap((operation) => ['--exclude-operation-id', operation]),
     ...(only === undefined ? [] : ['--include-path', only]),

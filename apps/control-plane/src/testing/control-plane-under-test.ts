@@ -7,6 +7,7 @@ import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
 import { Passwords } from '../features/auth/passwords.ts';
+import { limitConnections } from '../platform/http/connection-limits.ts';
 import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import { DocumentCheck } from './document-check.ts';
@@ -101,7 +102,7 @@ async function startOn(
   const config = loadConfig(environment);
   const app = await createApp(config, createPino(config.LOG_LEVEL));
   if (!isHashingFull) hashCheaply(app.get(Passwords, { strict: false }));
-  await app.listen(0, '127.0.0.1');
+  limitConnections(await app.listen(0, '127.0.0.1'));
   const address = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${address.port}`;
   const documented = new DocumentCheck(

@@ -26,11 +26,7 @@ async function ask(answers: string[][]): Promise<string[]> {
   const connect = guardedConnector({
     policy,
     connectTimeoutMs: 1_000,
-    resolve: (_hostname, _options, callback) =>
-      callback(
-        null,
-        (left.shift() ?? []).map((address) => ({ address, family: 4 })),
-      ),
+    resolve: () => Promise.resolve((left.shift() ?? []).map((address) => ({ address, family: 4 }))),
   });
   const results: string[] = [];
   for (let turn = 0; turn < answers.length; turn += 1) {

@@ -1,3 +1,6 @@
+import { lookupName } from '@tollgate/outbound';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Micros } from '@tollgate/money';
 import { Stripe } from 'stripe';
 import { z } from 'zod';
@@ -53,7 +56,10 @@ export class StripeProvider implements PaymentProvider {
 
   constructor(private readonly settings: StripeSettings) {
     const { protocol, hostname, port } = new URL(settings.apiUrl);
+    // Not the system's lookup: see NameLookup.
+    const agent = { keepAlive: true, lookup: lookupName };
     this.stripe = new Stripe(settings.secretKey, {
+      httpAgent: protocol === 'http:' ? new HttpAgent(agent) : new HttpsAgent(agent),
       host: hostname,
       protocol: protocol === 'http:' ? 'http' : 'https',
       port: port || (protocol === 'http:' ? '80' : '443'),

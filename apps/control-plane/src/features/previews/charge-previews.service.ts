@@ -7,7 +7,7 @@ import type { PriceTag } from '../models/models.dto.ts';
 import { ModelsService } from '../models/models.service.ts';
 import { PricingService } from '../models/pricing.service.ts';
 import { chargeLines } from '../usage/api/explain-charge.ts';
-import { boundedCost } from './bounded-cost.ts';
+import { boundedCost } from '../models/bounded-cost.ts';
 import type {
   ChargeAtPrice,
   ChargePreview,

@@ -17,7 +17,7 @@ import { PricingService } from '../models/pricing.service.ts';
 import { RefundPreviewService } from '../subscriptions/refund-preview.service.ts';
 import { MySubscriptions } from '../subscriptions/my-subscriptions.service.ts';
 import { WalletService } from '../wallet/wallet.service.ts';
-import { boundedCost } from './bounded-cost.ts';
+import { boundedCost } from '../models/bounded-cost.ts';
 import {
   SAY_TOKENS,
   type ModelRemovalPreview,

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { costOfTokens, micros, type Micros } from '@tollgate/money';
+import { micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
+import { boundedCost } from '../models/bounded-cost.ts';
 import { PricingService } from '../models/pricing.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
@@ -30,7 +31,7 @@ export class PurchasesService {
     return this.config.CURRENCY;
   }
 
-  /** Throws insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
+  /** Throws token_limit, insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
   async buy(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -39,10 +40,10 @@ export class PurchasesService {
     if (purchase.tokens === 0) return micros(0n);
     if (!Number.isSafeInteger(subscription.balance + purchase.tokens))
       throw new Refusal('token_limit');
-    const cost = costOfTokens({
-      tokens: BigInt(purchase.tokens),
-      pricePerMillion: await this.pricing.pricePerMillion(tx, subscription.modelId),
-    });
+    const cost = boundedCost(
+      BigInt(purchase.tokens),
+      await this.pricing.pricePerMillion(tx, subscription.modelId),
+    );
     if (cost === 0n) await this.refuseBeyondFree(tx, subscription.userId, purchase.tokens);
     const { seq } = await this.tokens.credit(tx, subscription, {
       tokens: purchase.tokens,

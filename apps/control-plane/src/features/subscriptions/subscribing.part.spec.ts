@@ -54,6 +54,23 @@ describe('subscribing', () => {
     expect(await ledger.wallet(account)).toBe(1_000_000n);
   });
 
+  test('for more than money is counted in is refused by name and changes nothing, a renewal likewise', async () => {
+    const [account, model] = [await ledger.account('1'), await ledger.model('9000000000000')];
+    const body = { model_id: model.id, tokens: 1_000_000_000_000 };
+    const refused = {
+      status: 409,
+      body: {
+        code: 'token_limit',
+        detail: 'So many tokens at this price cost more than money is counted in',
+      },
+    };
+    expect(await post('/models/subscribe', account.token, body)).toMatchObject(refused);
+    expect(await ledger.subscription(account, model)).toBeUndefined();
+    await post('/models/subscribe', account.token, { ...body, tokens: 0 });
+    expect(await post('/models/renew', account.token, body)).toMatchObject(refused);
+    expect(await ledger.wallet(account)).toBe(1_000_000n);
+  });
+
   test('twice is 409, off the shelf or unknown is 404', async () => {
     const [account, model] = [await ledger.account('1'), await ledger.model('0')];
     expect(

@@ -1,12 +1,10 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAddressAllowed, type OutboundPolicy } from '@tollgate/contracts';
+import { addressesOf } from '@tollgate/outbound';
 
 const LOOKUP_MS = 2_000;
 
 export type Lookup = (name: string) => Promise<readonly { address: string }[]>;
-
-const everyAddress: Lookup = (name) => systemLookup(name, { all: true });
 
 /**
  * Whether an unencrypted base URL names a host outside the private ranges: it would be refused when it is dialled. A name that cannot
@@ -15,7 +13,7 @@ const everyAddress: Lookup = (name) => systemLookup(name, { all: true });
 export async function isPlainAndPublic(
   baseUrl: string,
   policy: OutboundPolicy,
-  lookup: Lookup = everyAddress,
+  lookup: Lookup = addressesOf,
 ): Promise<boolean> {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol !== 'http:') return false;

@@ -1,8 +1,7 @@
-import { lookup as dnsLookup } from 'node:dns';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
-import { isAddressAllowed, type OutboundPolicy } from '@tollgate/contracts';
+import type { OutboundPolicy } from '@tollgate/contracts';
+import { guardedLookup, literalRefusal } from '@tollgate/outbound';
 
 export interface GuardedRequest {
   body: string;
@@ -25,9 +24,8 @@ export interface GuardedAnswer {
 export function guardedRequest(url: URL, options: GuardedRequest): Promise<GuardedAnswer> {
   const { body, headers, policy, timeoutMs, bytesMax } = options;
   const isEncrypted = url.protocol === 'https:';
-  const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(literal) !== 0 && !isAddressAllowed(literal, policy, { isEncrypted }))
-    return Promise.reject(refused(literal));
+  const refusal = literalRefusal(url.hostname, policy, { isEncrypted });
+  if (refusal) return Promise.reject(refusal);
   return new Promise((resolve, reject) => {
     const request = (isEncrypted ? requestHttps : requestHttp)(
       url,
@@ -36,7 +34,7 @@ export function guardedRequest(url: URL, options: GuardedRequest): Promise<Guard
         method: 'POST',
         agent: false,
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-        lookup: guardedLookup(policy, isEncrypted),
+        lookup: guardedLookup(policy, { isEncrypted }),
         signal: AbortSignal.timeout(timeoutMs),
       },
       (response) => {
@@ -62,24 +60,4 @@ async function readText(response: IncomingMessage, bytesMax: number): Promise<st
   }
   response.destroy();
   return Buffer.concat(pieces).toString('utf8');
-}
-
-function guardedLookup(policy: OutboundPolicy, isEncrypted: boolean): LookupFunction {
-  return (hostname, options, callback) => {
-    dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, []);
-      const allowed = addresses.filter(({ address }) =>
-        isAddressAllowed(address, policy, { isEncrypted }),
-      );
-      const [first] = allowed;
-      if (!first) return callback(refused(hostname), []);
-      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
-    });
-  };
-}
-
-function refused(host: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${host} does not resolve to an allowed address`), {
-    code: 'ADDRESS_REFUSED',
-  });
 }

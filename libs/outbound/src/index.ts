@@ -1,0 +1,2 @@
+export * from './guarded-lookup.ts';
+export { addressesOf, lookupName } from './name-lookup.ts';
