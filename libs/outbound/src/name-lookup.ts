@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { callbackify } from 'node:util';
 import { OneByOne } from './one-by-one.ts';
 
-/** The two files that the system's own resolver reads before it asks anybody. */
+/** The two files that the system's own resolver reads before it asks a server. */
 export interface ResolverFiles {
   hosts: string;
   resolv: string;
@@ -23,7 +23,7 @@ const DOTS_MAX = 15;
 
 /**
  * Every address of a name, asked without a thread. The system's `getaddrinfo` keeps a thread of the pool that Node shares until the DNS server
- * answers, and a name that somebody saved chooses that server: a few such names would keep PostgreSQL's and Redis' own lookups waiting.
+ * answers, and the owner of the name chooses that server: a few such names would keep PostgreSQL's and Redis' own lookups waiting.
  * Names in the hosts file come first, then DNS by c-ares with the search domains, as the system does. What neither knows the system is asked for
  * (mDNS, LDAP, a server that c-ares cannot read), one name at a time, so that one thread at most is kept.
  */

@@ -1,6 +1,6 @@
 const WAIT_MAX_MS = 5_000;
 
-/** Runs one task at a time; those who ask for the same one share it. Whoever waited too long is refused without it: nobody listens any more. */
+/** Runs one task at a time; callers that ask for the same one share it. A task that waited too long is refused without its turn, because its caller has given up. */
 export class OneByOne<Result> {
   private readonly asked = new Map<string, Promise<Result>>();
   private last: Promise<unknown> = Promise.resolve();
