@@ -25,4 +25,4 @@ export const read = (file: string): string => readFileSync(join(root, file), 'ut
 
 /** What is shipped or runs the house; the others test and measure it. */
 export const isProduct = (file: string): boolean =>
-  /^((apps|libs)\/[^/]+|tools)\/src\//.test(file) && !file.includes('/testing/');
+  /^((apps|libs)\/[^/]+|tools)\/src\//.test(file) && !/\/testing\/|-under-test\.ts$/.test(file);

@@ -3,6 +3,9 @@ import { startServices, type Services } from '@tollgate/harness';
 import { readFunctionSource, readLua } from '../src/function-source.ts';
 import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
+import { callerChecks } from './checks-callers.ts';
+import { creditChecks } from './checks-credits.ts';
+import { relayChecks } from './checks-relay.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
@@ -38,6 +41,7 @@ function run(checks: Checks): void {
 }
 
 describe('admission', () => run(admissionChecks));
+describe('callers', () => run(callerChecks));
 describe('fencing', () => run(fencingChecks));
 describe('restoring', () => run(restoreChecks));
 describe('at an edge', () => run(boundaryChecks));
@@ -46,7 +50,9 @@ describe('settlement while the clock jumps', () => run(clockChecks));
 describe('closing subscriptions', () => run(closingChecks));
 describe('repeating what Redis has lost', () => run(repeatingChecks));
 describe('checkpoints', () => run(checkpointChecks));
-describe('records, credits and relay', () => run(recordChecks));
+describe('records', () => run(recordChecks));
+describe('credits', () => run(creditChecks));
+describe('relay', () => run(relayChecks));
 
 describe('request windows', () => {
   run(windowChecks);

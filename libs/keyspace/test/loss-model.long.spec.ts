@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import fc from 'fast-check';
-import { lossSequences, runLosses, type LossCommand } from './loss-run.ts';
+import { lossSequences, type LossCommand } from './loss-commands.ts';
+import { runLosses } from './loss-run.ts';
 import { openWorld, type World } from './world.ts';
 
 const BATCH = 20;

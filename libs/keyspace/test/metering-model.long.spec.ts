@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import fc from 'fast-check';
 import { sequences } from './model-commands.ts';
-import { runSequence, type Seen } from './model-run.ts';
+import { runSequence } from './model-run.ts';
+import type { Seen } from './compared-stores.ts';
 import { openWorld, type World } from './world.ts';
 
 /** Sequences of a batch run at the same time, each on a shard of its own. */

@@ -1,6 +1,6 @@
 import { hashOf, MODEL_ID, OTHER_MODEL_ID, type Tenant } from './world.ts';
 import type { SubscriptionRef } from '../src/index.ts';
-import type { ModelKey } from './reference-model.ts';
+import type { ModelKey } from './model-records.ts';
 
 /** What the indexes of model-commands.ts stand for. */
 export const LIMITS = [

@@ -8,6 +8,9 @@ import fc from 'fast-check';
 import { readFunctionSource, readLua } from '../src/function-source.ts';
 import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
+import { callerChecks } from './checks-callers.ts';
+import { creditChecks } from './checks-credits.ts';
+import { relayChecks } from './checks-relay.ts';
 import { boundaryChecks } from './checks-boundaries.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
@@ -37,7 +40,10 @@ const CHECKS = {
   ...checkpointChecks,
   ...restoreChecks,
   ...recordChecks,
+  ...creditChecks,
+  ...relayChecks,
   ...admissionChecks,
+  ...callerChecks,
   ...windowChecks,
   ...fencingChecks,
   ...boundaryChecks,

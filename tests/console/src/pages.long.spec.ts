@@ -1,152 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { createCustomer, createRoutedModel, subscribeWithKey } from '@tollgate/harness';
+import { expect, test } from '@jest/globals';
+import { WITHOUT, type Visitor, type VisitorOptions } from './stage.ts';
 import {
-  browser,
-  overflowOf,
-  startStage,
-  violationsOn,
-  WITHOUT,
-  type Stage,
-  type Visitor,
-  type VisitorOptions,
-} from './stage.ts';
+  adminPaths,
+  customer,
+  describeInBrowser,
+  everyPage,
+  FAILURES,
+  interceptData,
+  offersAgain,
+  problem,
+  ROUND_MS,
+  shareStage,
+  stage,
+  START_MS,
+  unwell,
+  userPaths,
+  visit,
+} from './pages-under-test.ts';
 
-const START_MS = 120_000;
-const ROUND_MS = 240_000;
-/** Every page there is: a new one is visited without being named here. */
-const ROUTES = readFileSync(
-  path.join(import.meta.dirname, '../../../apps/console/src/routes.ts'),
-  'utf8',
-);
-const [, userPart = '', adminPart = ''] =
-  /userPages([\s\S]*)adminPages([\s\S]*)$/.exec(ROUTES) ?? [];
-const pathsIn = (part: string): string[] =>
-  [...part.matchAll(/path: '([^']+)'/g)].map(([, found = '']) => found);
-const userPaths = pathsIn(userPart);
-const adminPaths = pathsIn(adminPart);
-/** Markup, a change of direction, no space to break at: what others may put into a name. */
-const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'W'.repeat(60)}`;
+shareStage();
 
-interface Interception {
-  fulfill: (answer: { status: number; contentType: string; body: string }) => Promise<void>;
-  abort: () => Promise<void>;
-}
-
-const problem =
-  (status: number, code: string) =>
-  (route: Interception): Promise<void> =>
-    route.fulfill({
-      status,
-      contentType: 'application/problem+json',
-      body: JSON.stringify({
-        status,
-        code,
-        title: code,
-        detail: code,
-        errors: [],
-        request_id: 'r',
-      }),
-    });
-
-const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
-  ['500', problem(500, 'internal_error')],
-  ['429', problem(429, 'rate_limited')],
-  ['a broken connection', (route) => route.abort()],
-];
-
-(browser === undefined ? describe.skip : describe)(`every page${WITHOUT}`, () => {
-  let stage: Stage;
-  let customer: { username: string; password: string };
-  /** What the parameters of addresses are in this installation. */
-  const ids: Record<string, string> = {};
-
-  beforeAll(async () => {
-    stage = await startStage();
-    const { tollgate } = stage;
-    const model = await createRoutedModel(tollgate, {
-      name: 'pages-model',
-      display_name: HOSTILE,
-      price_per_million: '1.5',
-    });
-    await tollgate.admin.call('PUT', `/models/${model.id}`, { description: HOSTILE.repeat(3) });
-    const upstream = await tollgate.admin.createUpstream({
-      name: HOSTILE,
-      protocol: 'openai',
-      base_url: `${tollgate.upstreamUrl}/v1`,
-      api_key: 'k',
-    });
-    await tollgate.admin.call('POST', '/routing', {
-      model_id: model.id,
-      upstream_id: upstream,
-      upstream_model: HOSTILE,
-      priority: 9,
-      weight: 1,
-    });
-    await tollgate.admin.syncAll();
-    const made = await createCustomer(tollgate, { username: 'pages' });
-    customer = { username: made.username, password: made.password };
-    await tollgate.admin.call('POST', '/wallet/adjust', {
-      user_id: made.id,
-      amount: '1',
-      note: HOSTILE.repeat(2),
-    });
-    const secret = await subscribeWithKey(made, {
-      modelIds: [model.id],
-      key: { name: HOSTILE, rpm: 100 },
-    });
-    const answer = await fetch(`${stage.address}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: model.name, messages: [{ role: 'user', content: 'Hi' }] }),
-    });
-    await answer.text();
-    const keys = await made.client.list('/keys');
-    Object.assign(ids, {
-      rid: answer.headers.get('x-request-id'),
-      model: String(model.id),
-      key: String(keys[0]?.id),
-      user: String(made.id),
-      upstream: String(upstream),
-      name: 'node-1',
-      version: String((await tollgate.admin.list('/snapshots?page_size=1'))[0]?.version),
-    });
-  }, START_MS);
-
-  afterAll(() => stage?.close(), START_MS);
-
-  const addressOf = (pattern: string): string =>
-    pattern
-      .replace('/models/$id', `/models/${ids.model}`)
-      .replace('/keys/$id', `/keys/${ids.key}`)
-      .replace('/users/$id', `/users/${ids.user}`)
-      .replace('/upstreams/$id', `/upstreams/${ids.upstream}`)
-      .replace('$rid', ids.rid ?? '')
-      .replace('$name', ids.name ?? '')
-      .replace('$version', ids.version ?? '')
-      .replace(/\$\w+/, '1');
-
-  /** Visits each address and lists what is wrong there. */
-  const visit = async (options: VisitorOptions, paths: readonly string[]): Promise<string[]> => {
-    const visitor = await stage.open(options);
-    const wrong: string[] = [];
-    for (const pattern of paths) {
-      await visitor.go(addressOf(pattern));
-      // Nothing of it is still on its way.
-      await visitor.page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
-      const overflow = await overflowOf(visitor.page);
-      wrong.push(
-        ...(await violationsOn(visitor.page)).map((text) => `${pattern}: axe: ${text}`),
-        ...visitor.complaints.splice(0).map((text) => `${pattern}: ${text}`),
-        ...(overflow > 0 ? [`${pattern}: ${overflow} px wider than the window`] : []),
-        ...((await visitor.page.title()) === 'owned' ? [`${pattern}: a name was run`] : []),
-      );
-    }
-    await visitor.context.close();
-    return wrong;
-  };
-
+describeInBrowser(`every page${WITHOUT}`, () => {
   test.each<VisitorOptions>([
     { width: 1440, theme: 'light' },
     { width: 390, theme: 'dark' },
@@ -172,40 +46,6 @@ const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
     },
     ROUND_MS,
   );
-
-  /** Opens each page in a tab of its own, a few at a time, and lists those where `isWell` does not come true. */
-  const unwell = async (
-    visitor: Visitor,
-    patterns: readonly string[],
-    isWell: (page: Visitor['page']) => Promise<unknown>,
-    tabs = 4,
-  ): Promise<string[]> => {
-    const wrong: string[] = [];
-    const waiting = [...patterns];
-    const visitOne = async (): Promise<void> => {
-      for (let pattern = waiting.shift(); pattern !== undefined; pattern = waiting.shift()) {
-        const page = await visitor.context.newPage();
-        await page.goto(`${stage.address}${addressOf(pattern)}`);
-        const where = pattern;
-        await isWell(page).catch(() => wrong.push(where));
-        await page.close();
-      }
-    };
-    await Promise.all(Array.from({ length: tabs }, visitOne));
-    return wrong;
-  };
-  /** Every page with the account that sees it. */
-  const everyPage = () =>
-    [
-      [customer, userPaths],
-      [stage.tollgate.adminCredentials, adminPaths],
-    ] as const;
-  // However long it takes on a busy machine: the promise is what is said, not when.
-  const offersAgain = (page: Visitor['page']) =>
-    page
-      .getByRole('button', { name: 'Try again' })
-      .first()
-      .waitFor({ timeout: ROUND_MS / 2 });
 
   test.each(FAILURES)(
     'says what to do when the interface answers with %s',
@@ -294,13 +134,3 @@ const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
     START_MS,
   );
 });
-
-/** Everything but who is signed in: pages behind the shell need an account. */
-async function interceptData(
-  { context }: Visitor,
-  answer: (route: Interception) => Promise<void>,
-): Promise<void> {
-  await context.route('**/admin-api/**', (route) =>
-    route.request().url().includes('/auth/me') ? route.continue() : answer(route),
-  );
-}

@@ -1,59 +1,17 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  createRoutedModel,
-  startTollgate,
-  type RoutedModel,
-  type Tollgate,
-} from '@tollgate/harness';
+  home,
+  json,
+  model,
+  pendingId,
+  run,
+  shareTollgate,
+  tollgate,
+} from './command-line-under-test.ts';
 
-/** The `tollgate` command as an administrator has it, against a real control plane and a real node. */
-const PROGRAM = path.join(import.meta.dirname, '../../../apps/cli/bin/tollgate.mjs');
-
-let tollgate: Tollgate;
-let model: RoutedModel;
-let home: string;
-let pendingId: number;
-
-beforeAll(async () => {
-  home = mkdtempSync(path.join(tmpdir(), 'tollgate-cli-'));
-  tollgate = await startTollgate({ nodes: 1 });
-  model = await createRoutedModel(tollgate);
-  pendingId = await tollgate.admin.register('petra', 'correct horse battery');
-  await tollgate.admin.syncAll();
-}, 60_000);
-afterAll(async () => {
-  await tollgate?.stop();
-  rmSync(home, { recursive: true, force: true });
-}, 30_000);
-
-interface Ended {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-function run(
-  args: string[],
-  { env = {}, stdin = '' }: { env?: Record<string, string>; stdin?: string } = {},
-): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [PROGRAM, ...args], {
-      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: home, TOLLGATE_URL_OF_CHECKOUT: '', ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    const ended: Ended = { status: null, stdout: '', stderr: '' };
-    child.stdout.on('data', (bytes) => (ended.stdout += String(bytes)));
-    child.stderr.on('data', (bytes) => (ended.stderr += String(bytes)));
-    child.on('error', reject);
-    child.on('close', (status) => resolve({ ...ended, status }));
-    child.stdin.end(stdin);
-  });
-}
-const json = async (...args: string[]) => JSON.parse((await run([...args, '--json'])).stdout);
+shareTollgate();
 
 describe('before a login', () => {
   test('says what to do', async () => {

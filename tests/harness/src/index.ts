@@ -33,4 +33,5 @@ export { startS3Server, type S3Server } from './s3-server.ts';
 export { startServices, type RedisKind, type Services, type ServicesOptions } from './services.ts';
 export { openStream, type Heard } from './streams.ts';
 export { startTraceCollector, type CollectedSpan, type TraceCollector } from './trace-collector.ts';
-export { startTollgate, type Tollgate, type TollgateOptions } from './tollgate.ts';
+export type { TollgateOptions } from './tollgate-options.ts';
+export { startTollgate, type Tollgate } from './tollgate.ts';

@@ -1,14 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import {
   AdminClient,
   appEntry,
-  appProcess,
-  controlPlaneEnvironment,
   drawSecrets,
-  findFreePort,
-  LOOPBACK_RANGES,
-  nodeEnvironment,
   sameRedisUrl,
   type AppName,
   type Backends,
@@ -16,34 +9,9 @@ import {
   type Secrets,
 } from '@tollgate/tools';
 import { builtSchema } from './built-schema.ts';
-import { startServices, type RedisKind, type Services } from './services.ts';
-
-const ADMIN_USERNAME = 'admin';
-/** Few, so that polling costs little on a small machine; more than one, so that mistakes between shards show. */
-const SHARDS = '4';
-const DRAIN_TIMEOUT_MS = '5000';
-
-export interface TollgateOptions {
-  /** Proxy nodes, named `node-1`, `node-2`, ... */
-  nodes?: number;
-  /** Processes per node; the first is `node-1`, the next `node-1.1`, ... */
-  workers?: number;
-  /** Replicas of the control plane: `control-plane`, `control-plane-2`, ... */
-  controlPlanes?: number;
-  frontDoor?: boolean;
-  /** What TOLLGATE_TEST_REDIS names unless said here. */
-  redis?: RedisKind;
-  /** Added to the environment of each server of Redis that holds data. */
-  redisEnv?: Readonly<Record<string, string>>;
-  /** Environment of one process alone, for tests that cut its way to PostgreSQL and Redis. Asked once per control plane and node. */
-  route?: (process: string, services: Services) => Promise<Readonly<Record<string, string>>>;
-  /** Root of the checkout whose build runs, for comparisons; this one unless given. */
-  checkout?: string;
-  /** Every process has the operator's user of Redis, as before there were others. */
-  hasOneRedisUser?: boolean;
-  /** Added to the environment of every app. */
-  env?: Readonly<Record<string, string>>;
-}
+import { startServices, type Services } from './services.ts';
+import type { TollgateOptions } from './tollgate-options.ts';
+import { ADMIN_USERNAME, baseEnvironment, layOut, type Fleet } from './tollgate-layout.ts';
 
 /** A whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
 export interface Tollgate {
@@ -138,173 +106,6 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
   }
 }
 
-interface Fleet {
-  adminUrl: string;
-  adminUrls: string[];
-  nodeUrls: string[];
-  upstreamUrl: string;
-  frontDoorUrl: string | undefined;
-  processes: ManagedProcess[];
-}
-
-/** Nothing of the developer's own environment steers a test but what programs need to run at all. */
-function baseEnvironment(
-  added: Readonly<Record<string, string>> = {},
-): Record<string, string | undefined> {
-  const { PATH, HOME, TMPDIR } = process.env;
-  return {
-    PATH,
-    HOME,
-    TMPDIR,
-    SHARDS,
-    UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES,
-    TRUSTED_PROXIES: LOOPBACK_RANGES,
-    DRAIN_TIMEOUT_MS,
-    PAYMENTS: 'sandbox',
-    LOG_LEVEL: 'info',
-    REPORT_MS: '500',
-    REGISTRATIONS_PER_ADDRESS_PER_DAY: '1000000',
-    ...added,
-  };
-}
-
-async function layOut(
-  services: Services,
-  backends: Backends,
-  { frontDoor = false, ...options }: TollgateOptions,
-): Promise<Fleet> {
-  const { checkout } = options;
-  const { folders, folder } = services;
-  const { base } = backends;
-  const ports = new PortsOnce();
-  const upstreamPort = await ports.next();
-  const upstream = appProcess({
-    name: 'demo-upstream',
-    app: 'demo-upstream',
-    port: upstreamPort,
-    folders,
-    checkout,
-    env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') },
-  });
-  const setting: Setting = {
-    services,
-    backends,
-    ports,
-    options,
-    routed: async (name) => {
-      const { DATABASE_URL: databaseUrl = backends.databaseUrl, ...added } =
-        (await options.route?.(name, services)) ?? {};
-      return { ...backends, databaseUrl, base: { ...base, ...added } };
-    },
-  };
-  const controlPlanes = await layOutControlPlanes(setting);
-  const adminUrls = controlPlanes.map(({ url }) => url);
-  const adminUrl = adminUrls[0] ?? '';
-  const nodes = await layOutNodes(setting, adminUrls);
-  const nodeUrls = nodes.map(({ url }) => url);
-  const processes = [
-    ...controlPlanes.map(({ process }) => process),
-    upstream,
-    ...nodes.map(({ process }) => process),
-  ];
-  const frontDoorPort = frontDoor ? await ports.next() : undefined;
-  if (frontDoorPort !== undefined) {
-    processes.push(
-      appProcess({
-        name: 'front-door',
-        app: 'front-door',
-        port: frontDoorPort,
-        folders,
-        checkout,
-        env: { ...base, CONTROL_PLANE_URL: adminUrl, PROXY_URLS: nodeUrls.join(',') },
-      }),
-    );
-  }
-  return {
-    adminUrl,
-    adminUrls,
-    nodeUrls,
-    upstreamUrl: local(upstreamPort),
-    frontDoorUrl: frontDoorPort === undefined ? undefined : local(frontDoorPort),
-    processes,
-  };
-}
-
-interface Setting {
-  services: Services;
-  backends: Backends;
-  ports: PortsOnce;
-  options: TollgateOptions;
-  /** The backends with the environment of the named process. */
-  routed: (name: string) => Promise<Backends>;
-}
-
-interface Placed {
-  url: string;
-  process: ManagedProcess;
-}
-
-async function layOutControlPlanes({
-  services: { folders },
-  backends,
-  ports,
-  options: { controlPlanes = 1, checkout },
-  routed,
-}: Setting): Promise<Placed[]> {
-  const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
-  const placed: Placed[] = [];
-  for (let replica = 1; replica <= controlPlanes; replica += 1) {
-    const name = replica === 1 ? 'control-plane' : `control-plane-${replica}`;
-    const port = await ports.next();
-    placed.push({
-      url: local(port),
-      process: appProcess({
-        name,
-        app: 'control-plane',
-        port,
-        folders,
-        checkout,
-        env: controlPlaneEnvironment(await routed(name), admin),
-      }),
-    });
-  }
-  return placed;
-}
-
-async function layOutNodes(
-  {
-    services: { folders, folder },
-    ports,
-    options: { nodes = 2, workers = 1, checkout },
-    routed,
-  }: Setting,
-  adminUrls: readonly string[],
-): Promise<Placed[]> {
-  const placed: Placed[] = [];
-  for (let node = 1; node <= nodes; node += 1) {
-    const dataFolder = path.join(folder, 'nodes', `node-${node}`);
-    mkdirSync(dataFolder, { recursive: true });
-    // Spread over the replicas, as a load balancer would.
-    const controlPlaneUrl = adminUrls[(node - 1) % adminUrls.length] ?? '';
-    for (let worker = 0; worker < workers; worker += 1) {
-      const name = worker === 0 ? `node-${node}` : `node-${node}.${worker}`;
-      const port = await ports.next();
-      const env = nodeEnvironment(await routed(name), {
-        name: `node-${node}`,
-        worker,
-        dataFolder,
-        port,
-        controlPlaneUrl,
-      });
-      placed.push({
-        url: local(port),
-        process: appProcess({ name, app: 'proxy-node', port, folders, env, checkout }),
-      });
-    }
-  }
-  return placed;
-}
-
 async function startAll({ processes }: Fleet): Promise<void> {
   const results = await Promise.allSettled(processes.map((process) => process.start()));
   const failed = results.find((result) => result.status === 'rejected');
@@ -344,18 +145,4 @@ function runFrom({ spec }: ManagedProcess, checkout: string): void {
     return app === undefined ? arg : appEntry(app as AppName, checkout);
   });
   Object.assign(spec, { args });
-}
-
-class PortsOnce {
-  private readonly given = new Set<number>();
-
-  async next(): Promise<number> {
-    const port = await findFreePort([], this.given);
-    this.given.add(port);
-    return port;
-  }
-}
-
-function local(port: number): string {
-  return `http://127.0.0.1:${port}`;
 }

@@ -165,7 +165,6 @@ export async function send(
   { token, body, rawBody, headers }: CallOptions,
 ): Promise<Answer> {
   const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
-  // oxlint-disable-next-line no-restricted-globals -- a test that calls its own server
   const response = await fetch(url, {
     method,
     headers: {

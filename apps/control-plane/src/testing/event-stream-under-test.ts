@@ -23,7 +23,6 @@ export async function readEvents(
   { token, query = '', lastId }: { token: string; query?: string; lastId?: string },
 ): Promise<EventReader> {
   const leaving = new AbortController();
-  // oxlint-disable-next-line no-restricted-globals -- a test that calls its own server
   const response = await fetch(`${plane.url}/admin-api/events${query}`, {
     headers: {
       authorization: `Bearer ${token}`,

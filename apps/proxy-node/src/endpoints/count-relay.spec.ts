@@ -1,23 +1,22 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { localUpstreams } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
 });
 afterAll(async () => {
   await node?.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
 
 async function counting(status: number, answer: object) {
-  const upstream = await startLocalUpstream((response) =>
+  const upstream = await upstreamOf((response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer)),
   );
-  upstreams.push(upstream);
   const model = await node.addModel([
     { baseUrl: upstream.baseUrl, protocol: 'anthropic', upstreamModel: 'claude-x' },
   ]);

@@ -1,199 +1,29 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ServerResponse } from 'node:http';
-import type { UsageFinal } from '@tollgate/contracts';
+import { describe, expect, test } from '@jest/globals';
 import { countTokens } from '@tollgate/metering/token-counter';
-import type { FailoverSettings, SnapshotModel } from '@tollgate/snapshot';
+import type { FailoverSettings } from '@tollgate/snapshot';
 import fc from 'fast-check';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
+import {
+  ask,
+  cut,
+  finalOf,
+  FIRST,
+  modelWith,
+  node,
+  PATHS,
+  PROMPT,
+  REPORTED,
+  script,
+  SECOND,
+  shareNode,
+  upstreams,
+  well,
+  type Client,
+  type Dialect,
+  type Script,
+  type Seen,
+} from './continued-answer-under-test.ts';
 
-type Dialect = 'openai' | 'anthropic';
-type Client = 'chat' | 'messages';
-/** `words` of an answer, and how it ends: properly, by a reset, by an end without a finish, by an error event, or refused at once. */
-interface Script {
-  words: readonly string[];
-  end: 'well' | 'reset' | 'eof' | 'error' | '500' | 'waits';
-  before?: 'tool' | 'thinking';
-}
-
-/** What a provider reports of a prompt; of the continuation's longer one, too. */
-const PROMPT = 21;
-const REPORTED = 7;
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const;
-
-let node: NodeUnderTest;
-let upstreams: LocalUpstream[];
-const scripts: Script[] = [];
-
-beforeAll(async () => {
-  node = await startNodeUnderTest();
-  upstreams = await Promise.all(
-    [0, 1, 2].map((place) =>
-      startLocalUpstream((response, _body, { url = '' }) =>
-        perform(
-          response,
-          scripts[place] as Script,
-          url.endsWith('/messages') ? 'anthropic' : 'openai',
-        ),
-      ),
-    ),
-  );
-});
-afterAll(async () => {
-  await node?.stop();
-  await Promise.all((upstreams ?? []).map((upstream) => upstream.close()));
-});
-
-const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
-const named = (type: string, value: object): string =>
-  `event: ${type}\n${data({ type, ...value })}`;
-const chunk = (delta: object, finish: string | null = null): string =>
-  data({
-    id: 'chatcmpl-of-upstream',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'real',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  });
-
-function opening(dialect: Dialect, { words, before }: Script): string {
-  if (dialect === 'openai') {
-    const call = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{' } };
-    return [
-      chunk({ role: 'assistant', content: '' }),
-      ...(before === 'thinking' ? [chunk({ reasoning_content: 'hm' })] : []),
-      ...words.map((content) => chunk({ content })),
-      ...(before === 'tool' ? [chunk({ tool_calls: [call] })] : []),
-    ].join('');
-  }
-  const usage = { input_tokens: PROMPT, output_tokens: 1 };
-  const thinking = { type: 'thinking', thinking: 'hm', signature: '' };
-  const text = before === 'thinking' ? 1 : 0;
-  const message = {
-    id: 'msg_of_upstream',
-    type: 'message',
-    role: 'assistant',
-    model: 'real',
-    content: [],
-    usage,
-  };
-  const call = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
-  return [
-    named('message_start', { message }),
-    ...(before === 'thinking'
-      ? [
-          named('content_block_start', { index: 0, content_block: thinking }),
-          named('content_block_stop', { index: 0 }),
-        ]
-      : []),
-    named('content_block_start', { index: text, content_block: { type: 'text', text: '' } }),
-    ...words.map((word) =>
-      named('content_block_delta', { index: text, delta: { type: 'text_delta', text: word } }),
-    ),
-    ...(before === 'tool'
-      ? [
-          named('content_block_stop', { index: text }),
-          named('content_block_start', { index: text + 1, content_block: call }),
-        ]
-      : []),
-  ].join('');
-}
-
-function closing(dialect: Dialect): string {
-  if (dialect === 'anthropic')
-    return [
-      named('content_block_stop', { index: 0 }),
-      named('message_delta', {
-        delta: { stop_reason: 'end_turn' },
-        usage: { output_tokens: REPORTED },
-      }),
-      named('message_stop', {}),
-    ].join('');
-  const usage = {
-    prompt_tokens: PROMPT,
-    completion_tokens: REPORTED,
-    total_tokens: PROMPT + REPORTED,
-  };
-  const last = {
-    id: 'c',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'real',
-    choices: [],
-    usage,
-  };
-  return `${chunk({}, 'stop')}${data(last)}data: [DONE]\n\n`;
-}
-
-function perform(response: ServerResponse, script: Script, dialect: Dialect): void {
-  if (script.end === '500') return void response.writeHead(500).end('{}');
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const error = { type: 'error', error: { type: 'api_error', message: 'it fell over' } };
-  const text = opening(dialect, script);
-  switch (script.end) {
-    case 'well':
-      return void response.end(text + closing(dialect));
-    case 'eof':
-      return void response.end(text);
-    case 'error':
-      return void response.end(text + (dialect === 'openai' ? data(error) : named('error', error)));
-    case 'waits':
-      return void response.write(text);
-    case 'reset':
-      // The bytes before the reset must have left, or they would be lost with it.
-      return void response.write(text, () => setTimeout(() => response.destroy(), 30));
-  }
-}
-
-interface Seen {
-  text: string;
-  stream: string;
-  final: UsageFinal;
-}
-
-const TEXTS = {
-  chat: /"content":("(?:[^"\\]|\\.)*")/g,
-  messages: /"type":"text_delta","text":("(?:[^"\\]|\\.)*")/g,
-};
-
-async function ask(client: Client, model: SnapshotModel, more: object = {}): Promise<Seen> {
-  const response = await node.post(PATHS[client], {
-    model: model.name,
-    stream: true,
-    max_tokens: 500,
-    messages: [{ role: 'user', content: 'tell me a story' }],
-    ...more,
-  });
-  const stream = await response.text();
-  const said = [...stream.matchAll(TEXTS[client])].map(
-    ([, json = '""']) => JSON.parse(json) as string,
-  );
-  const final = (await node.journalledFinal(response.headers.get('request-id'))) as UsageFinal;
-  return { text: said.join(''), stream, final };
-}
-
-function modelWith(
-  dialects: readonly Dialect[],
-  failover: FailoverSettings = { continues: true },
-): Promise<SnapshotModel> {
-  return node.addModel(
-    dialects.map((protocol, priority) => ({
-      baseUrl: upstreams[priority]?.baseUrl ?? '',
-      protocol,
-      priority,
-    })),
-    { failover },
-  );
-}
-
-function script(first: Script, ...others: Script[]): void {
-  scripts.splice(0, scripts.length, first, ...others);
-}
-
-const FIRST = ['Once ', 'upon ', 'a '];
-const SECOND = ['time ', 'there ', 'was ', 'a gate.'];
-const cut = (end: Script['end']): Script => ({ words: FIRST, end });
-const well: Script = { words: SECOND, end: 'well' };
+shareNode();
 
 describe.each<[Client, Dialect, Dialect]>([
   ['chat', 'openai', 'openai'],
@@ -368,11 +198,3 @@ test('a client that leaves while the rest is asked for pays what it had', async 
   expect(final.outcome).toBe('client_closed');
   expect(final.output_tokens).toBe(countTokens(FIRST.join('')));
 });
-
-async function finalOf(rid: string | null): Promise<UsageFinal> {
-  for (;;) {
-    const final = await node.journalledFinal(rid).catch(() => null);
-    if (final) return final as UsageFinal;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FailoverSettings, SnapshotModel } from '@tollgate/snapshot';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { localUpstreams, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 type Fallbacks = NonNullable<FailoverSettings['fallbacks']>;
@@ -20,7 +20,7 @@ const ANSWER = {
 let node: NodeUnderTest;
 let sound: LocalUpstream;
 let other: SnapshotModel;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
@@ -29,14 +29,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await node?.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
 
 async function upstreamThat(status: number, body: string): Promise<LocalUpstream> {
-  const upstream = await startLocalUpstream((response) =>
+  const upstream = await upstreamOf((response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(body),
   );
-  upstreams.push(upstream);
   return upstream;
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
-import { event } from '../testing/chat-event.ts';
+import { chunk } from '../testing/chat-stream.ts';
 
 describe.each(['openai', 'anthropic'] as const)(
   'a prompt of documents that only the %s upstream can count',
@@ -19,10 +19,10 @@ describe.each(['openai', 'anthropic'] as const)(
     const WORDS = ' word'.repeat(40);
     const ANSWERS = {
       openai: {
-        start: event({ role: 'assistant', content: '' }),
-        text: event({ content: WORDS }),
+        start: chunk({ role: 'assistant', content: '' }),
+        text: chunk({ content: WORDS }),
         end:
-          event({}, 'stop').replace('"choices"', `"usage":${JSON.stringify(usage)},"choices"`) +
+          chunk({}, 'stop').replace('"choices"', `"usage":${JSON.stringify(usage)},"choices"`) +
           'data: [DONE]\n\n',
       },
       anthropic: {
@@ -122,10 +122,10 @@ describe('an upstream that sends megabytes a second', () => {
     upstream = await startLocalUpstream((response) => {
       response
         .writeHead(200, { 'content-type': 'text/event-stream' })
-        .write(event({ role: 'assistant', content: '' }));
+        .write(chunk({ role: 'assistant', content: '' }));
       // None begins before all are admitted: the first could use the balance up alone.
       if (waiting.push(response) === STREAMS)
-        for (const each of waiting) pump(each, event({ content: ' word' }).repeat(200));
+        for (const each of waiting) pump(each, chunk({ content: ' word' }).repeat(200));
     });
   });
   afterAll(async () => {

@@ -6,7 +6,7 @@ import { parseAsk } from '@tollgate/protocols';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 import { HoldBudget } from './hold-budget.ts';
-import { event } from '../testing/chat-event.ts';
+import { chunk } from '../testing/chat-stream.ts';
 
 /** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens`: of output, that the upstream was allowed. */
 function readThrough(
@@ -176,9 +176,9 @@ describe('a balance of exactly what a request is bounded by', () => {
     upstream = await startLocalUpstream((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const events = [
-        event({ role: 'assistant', content: '' }),
-        ...[40, 40, 20].map((words) => event({ content: ' one'.repeat(words) })),
-        event({}, 'stop'),
+        chunk({ role: 'assistant', content: '' }),
+        ...[40, 40, 20].map((words) => chunk({ content: ' one'.repeat(words) })),
+        chunk({}, 'stop'),
         'data: [DONE]\n\n',
       ];
       const send = (): void => {

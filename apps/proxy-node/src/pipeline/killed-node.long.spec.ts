@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { chunk, event, sse, usage } from '../testing/chat-stream.ts';
+import { localUpstreams } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 const PROCESS = join(import.meta.dirname, '../../test/pipeline/killed-node-process.ts');
@@ -11,7 +11,7 @@ const NODE_NAME = 'node-killed';
 const TOKENS = 1_000_000;
 const USAGE = { prompt_tokens: 500, completion_tokens: 77, total_tokens: 577 };
 let node: NodeUnderTest;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
@@ -19,14 +19,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await node.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
-
-async function upstreamOf(answer: (response: ServerResponse) => void): Promise<LocalUpstream> {
-  const upstream = await startLocalUpstream(answer);
-  upstreams.push(upstream);
-  return upstream;
-}
 
 /** Another node of the same fleet, with a journal that survives it. */
 async function startProcess(
@@ -72,19 +66,6 @@ async function servedAndKilled(
 }
 
 describe('a node killed with -9 as the last bytes leave charges exactly what its client got', () => {
-  const event = (data: unknown) =>
-    `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-  const chunk = (delta: object, finish: string | null = null) =>
-    event({
-      id: 'c1',
-      object: 'chat.completion.chunk',
-      created: 1,
-      model: 'real',
-      choices: [{ index: 0, delta, finish_reason: finish }],
-    });
-  const sse = (response: ServerResponse) =>
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-
   test('of a stream', async () => {
     const upstream = await upstreamOf((response) => {
       sse(response).write(chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one ' }));
@@ -93,14 +74,7 @@ describe('a node killed with -9 as the last bytes leave charges exactly what its
           response.end(
             chunk({ content: 'two' }) +
               chunk({}, 'stop') +
-              event({
-                id: 'c1',
-                object: 'chat.completion.chunk',
-                created: 1,
-                model: 'real',
-                choices: [],
-                usage: USAGE,
-              }) +
+              usage(USAGE.prompt_tokens, USAGE.completion_tokens) +
               event('[DONE]'),
           ),
         30,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { localUpstreams } from '../testing/local-upstream.ts';
 import {
   ACCOUNT_ID,
   startNodeUnderTest,
@@ -10,21 +10,15 @@ import {
 
 /** An upstream that ignores the limits it is given, and callers who know it. */
 let node: NodeUnderTest;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
 });
 afterAll(async () => {
   await node.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
-
-async function upstreamOf(answer: (response: ServerResponse) => void): Promise<LocalUpstream> {
-  const upstream = await startLocalUpstream(answer);
-  upstreams.push(upstream);
-  return upstream;
-}
 
 const LIMIT = 50;
 const PROMPT_TOKENS = 7;

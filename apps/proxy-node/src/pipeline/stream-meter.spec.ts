@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connect } from 'node:net';
-import type { ServerResponse } from 'node:http';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { chunk, event, sse, START, usage } from '../testing/chat-stream.ts';
+import { localUpstreams } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest({
@@ -16,42 +16,10 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await node.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
 
-async function upstreamOf(answer: (response: ServerResponse) => void): Promise<LocalUpstream> {
-  const upstream = await startLocalUpstream(answer);
-  upstreams.push(upstream);
-  return upstream;
-}
-
-const event = (data: unknown) =>
-  `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-const chunk = (delta: object, finish: string | null = null) =>
-  event({
-    id: 'c1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'real',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  });
-const START = chunk({ role: 'assistant', content: '' });
-const usage = (prompt: number, completion: number) =>
-  event({
-    id: 'c1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'real',
-    choices: [],
-    usage: {
-      prompt_tokens: prompt,
-      completion_tokens: completion,
-      total_tokens: prompt + completion,
-    },
-  });
 const END = chunk({}, 'stop') + usage(3, 2) + event('[DONE]');
-const sse = (response: ServerResponse) =>
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
 const later = (ms: number, act: () => void) => void setTimeout(act, ms);
 
 const chatAsk = (model: { name: string }) => ({

@@ -47,3 +47,21 @@ export async function startLocalUpstream(
     },
   };
 }
+
+/** The upstreams of a spec, which closes all of them at its end. */
+export function localUpstreams(): {
+  upstreamOf: typeof startLocalUpstream;
+  closeUpstreams: () => Promise<void>;
+} {
+  const started: LocalUpstream[] = [];
+  return {
+    async upstreamOf(answer) {
+      const upstream = await startLocalUpstream(answer);
+      started.push(upstream);
+      return upstream;
+    },
+    async closeUpstreams() {
+      await Promise.all(started.splice(0).map((upstream) => upstream.close()));
+    },
+  };
+}

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { ServerResponse } from 'node:http';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { chunk, event, sse, usage } from '../testing/chat-stream.ts';
+import { localUpstreams } from '../testing/local-upstream.ts';
 import {
   startNodeUnderTest,
   type NodeUnderTest,
@@ -9,14 +10,14 @@ import {
 } from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest({ ANSWER_BYTES_MAX: '2000000' });
 });
 afterAll(async () => {
   await node.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
 
 const TOKENS = 1_000_000;
@@ -31,38 +32,15 @@ const COMPLETION = JSON.stringify({
   ],
   usage: USAGE,
 });
-const event = (data: unknown) =>
-  `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-const chunk = (delta: object, finish: string | null = null) =>
-  event({
-    id: 'c',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'x',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  });
 const BEGIN = chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one two' });
 const WHOLE =
-  BEGIN +
-  chunk({}, 'stop') +
-  event({
-    id: 'c',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'x',
-    choices: [],
-    usage: USAGE,
-  }) +
-  event('[DONE]');
-const sse = (response: ServerResponse, headers: Record<string, string> = {}) =>
-  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+  BEGIN + chunk({}, 'stop') + usage(USAGE.prompt_tokens, USAGE.completion_tokens) + event('[DONE]');
 
 async function ask(
   answer: (response: ServerResponse) => void,
   { isStream, overrides = {} }: { isStream: boolean; overrides?: UpstreamSpec['overrides'] },
 ) {
-  const upstream = await startLocalUpstream(answer);
-  upstreams.push(upstream);
+  const upstream = await upstreamOf(answer);
   const model = await node.addModel([
     { baseUrl: upstream.baseUrl, ...(overrides ? { overrides } : {}) },
   ]);
@@ -261,12 +239,11 @@ describe('an upstream that refuses the gateway', () => {
   /** Statuses of two requests, the second of which the upstream would answer. */
   async function statusesAfter(refusal: number): Promise<number[]> {
     const statuses = [refusal, 200];
-    const upstream = await startLocalUpstream((response) =>
+    const upstream = await upstreamOf((response) =>
       response
         .writeHead(statuses.shift() ?? 200, { 'content-type': 'application/json' })
         .end(statuses.length === 0 ? COMPLETION : '{"error":{"message":"no"}}'),
     );
-    upstreams.push(upstream);
     const { name } = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     const body = { model: name, messages: [{ role: 'user', content: 'go' }] };
     const first = await node.post('/v1/chat/completions', body);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SnapshotModel } from '@tollgate/snapshot';
-import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { localUpstreams, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 const ANSWER = JSON.stringify({
@@ -13,21 +13,21 @@ const ANSWER = JSON.stringify({
 });
 
 let node: NodeUnderTest;
-const upstreams: LocalUpstream[] = [];
+const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
 });
 afterAll(async () => {
   await node?.stop();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await closeUpstreams();
 });
 
 /** Refuses these fields one at a time, as OpenAI's models that reason do. */
 async function modelRefusing(
   ...fields: string[]
 ): Promise<{ upstream: LocalUpstream; model: SnapshotModel }> {
-  const upstream = await startLocalUpstream((response, body) => {
+  const upstream = await upstreamOf((response, body) => {
     const refused = fields.find((field) => field in (JSON.parse(body) as object));
     const message = `Unsupported parameter: '${refused}' is not supported with this model.`;
     const error = {
@@ -40,7 +40,6 @@ async function modelRefusing(
       .writeHead(refused ? 400 : 200, { 'content-type': 'application/json' })
       .end(refused ? JSON.stringify({ error }) : ANSWER);
   });
-  upstreams.push(upstream);
   return { upstream, model: await node.addModel([{ baseUrl: upstream.baseUrl }]) };
 }
 
@@ -86,14 +85,13 @@ describe('a field that the model of a route refuses', () => {
   });
 
   test('may be the role of instructions: developer becomes system', async () => {
-    const upstream = await startLocalUpstream((response, body) => {
+    const upstream = await upstreamOf((response, body) => {
       const isRefused = body.includes('"developer"');
       const message = 'messages[0].role: unknown variant `developer`, expected one of `system`';
       response
         .writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' })
         .end(isRefused ? JSON.stringify({ error: { message } }) : ANSWER);
     });
-    upstreams.push(upstream);
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     const messages = [{ role: 'developer', content: 'be brief' }];
     expect((await ask(model, { messages })).status).toBe(200);

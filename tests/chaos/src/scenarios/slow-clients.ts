@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { demoRecordSchema, type Finding } from '@tollgate/audit';
+import { demoRecordSchema } from '@tollgate/audit';
 import {
   createCustomer,
   createRoutedModel,
@@ -13,15 +13,8 @@ import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { getOnce } from './get-once.ts';
 import { inMegabytes, readUse } from './process-use.ts';
-import {
-  inSeconds,
-  notJudged,
-  promised,
-  promisedOfTime,
-  quantile,
-  type Order,
-  type Outcome,
-} from './scenario.ts';
+import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
+import { describeLatency, measureLatency, unchanged } from './latency-beside.ts';
 
 /** `--times` and `--readers`; fewer readers, as the upstream must fill every buffer between it and each of them at full speed first. */
 const SLOW_WRITERS = 400;
@@ -43,8 +36,6 @@ const MEMORY_PER_READER_MAX = 256 * 1_024;
 /** Until the last reader stands still and is cut, on a busy machine. */
 const READERS_GONE_WITHIN_MS = 180_000;
 const LOOK_MS = 1_000;
-/** What slow clients may add to the others' 99th percentile, and what two measurements without them may differ by, if anything is to be said of it. */
-const P99_SHARE_MAX = 0.1;
 
 /** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
 export async function slowClients({
@@ -228,67 +219,6 @@ function endOf(socket: Socket): Promise<number | null> {
       resolve(performance.now() - startedAt);
     });
   });
-}
-
-interface Latency {
-  p50: number;
-  p99: number;
-  samples: number;
-  /** Of the time the node or this process, whichever waited longer, was ready to run while others had the cores. */
-  waitingShare: number;
-}
-
-/** Of `GET /v1/models` without a key, again and again: what every request pays, and no upstream in it. */
-async function measureLatency(
-  { nodeUrls: [origin], pidOf }: Tollgate,
-  durationMs: number,
-): Promise<Latency> {
-  const times: number[] = [];
-  const waited = (): number[] =>
-    [pidOf('node-1') ?? 0, process.pid].map((pid) => readUse(pid).waitedMs);
-  const waitedBefore = waited();
-  for (const until = Date.now() + durationMs; Date.now() < until; await delay(10)) {
-    const startedAt = performance.now();
-    await getOnce(`${origin}/v1/models`);
-    times.push(performance.now() - startedAt);
-  }
-  const waitingShare =
-    Math.max(...waited().map((ms, index) => ms - (waitedBefore[index] ?? 0))) / durationMs;
-  return {
-    p50: quantile(times, 0.5),
-    p99: quantile(times, 0.99),
-    samples: times.length,
-    waitingShare,
-  };
-}
-
-function describeLatency({ p50, p99, waitingShare }: Latency): string {
-  return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${Math.round(100 * waitingShare)} % of the time waiting for a core`;
-}
-
-/** Judged where the measure is fine enough: a machine with a core to spare, and two calm measurements that agree. */
-function unchanged(calm: readonly [Latency, Latency], beset: Latency): Finding {
-  const [name, promise] = [
-    'others unslowed',
-    `their p99 is at most ${100 * P99_SHARE_MAX} % above what it was`,
-  ] as const;
-  const [least = 0, most = 0] = calm.map(({ p99 }) => p99).toSorted((a, b) => a - b);
-  if (most > least * (1 + P99_SHARE_MAX))
-    return notJudged(
-      name,
-      promise,
-      `two measurements before they came gave ${least.toFixed(1)} and ${most.toFixed(1)} ms`,
-    );
-  const problems =
-    beset.p99 > most * (1 + P99_SHARE_MAX)
-      ? [`${beset.p99.toFixed(1)} ms, ${most.toFixed(1)} ms before`]
-      : [];
-  return promisedOfTime(
-    name,
-    promise,
-    Math.max(...[...calm, beset].map(({ waitingShare }) => waitingShare)),
-    { compared: beset.samples, problems },
-  );
 }
 
 /** An answer goes on to fill the last buffers after its client's has stood still: then the cut comes earlier than it seems, never later. */

@@ -3,15 +3,14 @@ import { looseJson, textEvents } from '../event-text.ts';
 import { startGateway, TOKENS, type Gateway } from '../gateway.ts';
 import { inLanes } from '../in-lanes.ts';
 import { usageRows, type UsageRow } from '../usage-rows.ts';
+import { FAULTS, SAID } from './fault-table.ts';
 import {
-  FAULTS,
   OUTPUT_LIMIT,
-  SAID,
   type Charge,
   type Ending,
   type Expected,
   type Fault,
-} from './fault-table.ts';
+} from './fault-scene.ts';
 import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
 import { answerParts, REPORTED, type Speech } from './wire.ts';
 

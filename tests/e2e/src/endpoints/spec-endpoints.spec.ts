@@ -5,6 +5,7 @@ import { until } from '../books.ts';
 import { ACCOUNT_CASES } from './account-cases.ts';
 import { UNKNOWN_ID, type Ask, type EndpointCase, type Scene } from './endpoint-case.ts';
 import { FLEET_CASES } from './fleet-cases.ts';
+import { ROUTING_CASES } from './routing-cases.ts';
 import { MODEL_CASES } from './model-cases.ts';
 import { REPORT_CASES } from './report-cases.ts';
 import { SPEC_ENDPOINTS, type SpecEndpoint } from './spec-endpoints.ts';
@@ -14,6 +15,7 @@ import { startWorld, type World } from './world.ts';
 const CASES: Record<SpecEndpoint, EndpointCase> = {
   ...ACCOUNT_CASES,
   ...MODEL_CASES,
+  ...ROUTING_CASES,
   ...FLEET_CASES,
   ...REPORT_CASES,
 };

@@ -1,4 +1,5 @@
 import { shareControlPlane } from '../../testing/shared-plane-under-test.ts';
+import './refusals.part.spec.ts';
 import './http.part.spec.ts';
 import './records.part.spec.ts';
 

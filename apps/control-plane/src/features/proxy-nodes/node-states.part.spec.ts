@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import { eventually } from '../../testing/eventually.ts';
+import {
+  admin,
+  fleet,
+  isRegistered,
+  nodeNamed,
+  plane,
+  removed,
+  startNode,
+} from './speaking-nodes-under-test.ts';
+
+describe('states', () => {
+  test('what was wanted of a node before a change is not written after it', async () => {
+    await startNode('changing');
+    const node = await isRegistered('changing');
+    const waiting = async (): Promise<number> =>
+      (
+        await plane.dataSource.query(
+          "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%proxy_nodes%FOR SHARE%'",
+        )
+      )[0].count;
+    await plane.dataSource.transaction(async (tx) => {
+      await tx.query('UPDATE proxy_nodes SET enabled = false WHERE id = $1', [node.id]);
+      await fleet.setDesired('changing', { state: 'stopped' });
+      await eventually(async () => expect(await waiting()).toBe(1));
+      expect(await fleet.getDesired('changing')).toEqual({ state: 'stopped' });
+    });
+    await eventually(async () =>
+      expect(await fleet.getDesired('changing')).toEqual({ state: 'disabled' }),
+    );
+    await removed(node);
+  });
+
+  test('toggle, stop and start reach the node through what is wanted of it and survive', async () => {
+    await startNode('worker-a');
+    const a = await isRegistered('worker-a');
+    await startNode('worker-b');
+    const b = await isRegistered('worker-b');
+    expect((await admin('POST', `/proxy-nodes/${a.id}/toggle`)).body).toMatchObject({
+      enabled: false,
+      state: 'disabled',
+    });
+    expect(await fleet.getDesired('worker-a')).toEqual({ state: 'disabled' });
+    expect(
+      (await admin('POST', `/proxy-nodes/${a.id}/toggle`, { enabled: false })).body,
+    ).toMatchObject({ enabled: false });
+    expect((await admin('POST', `/proxy-nodes/${a.id}/toggle`)).body).toMatchObject({
+      enabled: true,
+      state: 'online',
+    });
+    expect((await admin('POST', `/proxy/stop?node_id=${b.id}`)).body.nodes).toMatchObject([
+      { id: b.id, state: 'stopped' },
+    ]);
+    expect(await fleet.getDesired('worker-b')).toEqual({ state: 'stopped' });
+    expect(await fleet.getDesired('worker-a')).toEqual({ state: 'serve' });
+    await fleet.removeDesired('worker-b');
+    await eventually(async () =>
+      expect(await fleet.getDesired('worker-b')).toEqual({ state: 'stopped' }),
+    );
+    expect((await admin('POST', '/proxy/start')).body.nodes).toHaveLength(2);
+    expect(await fleet.getDesired('worker-b')).toEqual({ state: 'serve' });
+    expect((await admin('POST', '/proxy/stop?node_id=999999')).status).toBe(404);
+    expect((await admin('GET', '/proxy/status')).body).toMatchObject({
+      version: expect.any(Number),
+      nodes: [{ name: 'worker-a' }, { name: 'worker-b' }],
+    });
+    await removed(a, b);
+  });
+});
+
+describe('in-memory tables', () => {
+  test('are listed and paged per worker', async () => {
+    const rows = Array.from({ length: 5 }, (_, index) => ({
+      key: `k${index}`,
+      value: { n: index },
+    }));
+    await startNode('memory', { tables: { upstream_health: rows, keys: [] } });
+    await startNode('memory', { worker: 1, tables: { upstream_health: [] } });
+    const node = await isRegistered('memory');
+    await eventually(async () => expect((await nodeNamed('memory')).workers).toHaveLength(2));
+    expect((await admin('GET', `/proxy/stats?node_id=${node.id}`)).body).toMatchObject({
+      nodes: [
+        {
+          name: 'memory',
+          worker: 0,
+          outcome: 'answered',
+          tables: [
+            { table: 'upstream_health', entries: 5 },
+            { table: 'keys', entries: 0 },
+          ],
+        },
+        { worker: 1, outcome: 'answered' },
+      ],
+    });
+    const page = await admin(
+      'GET',
+      `/proxy/stats/dict?node_id=${node.id}&table=upstream_health&page=2&page_size=2`,
+    );
+    expect(page.body).toMatchObject({
+      table: 'upstream_health',
+      page: 2,
+      nodes: [
+        { worker: 0, total: 5, rows: [{ key: 'k2' }, { key: 'k3' }] },
+        { worker: 1, total: 0, rows: [] },
+      ],
+    });
+    expect((await admin('GET', `/proxy/stats/dict?node_id=${node.id}`)).body.table).toBe(
+      'upstream_health',
+    );
+    await removed(node);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import { eventually } from '../../testing/eventually.ts';
+import { admin, fleet, isRegistered, removed, startNode } from './speaking-nodes-under-test.ts';
+
+describe('sync', () => {
+  test('answers applied only for what every live worker proved, and says what the others do', async () => {
+    const silent = await startNode('silent');
+    const silentId = (await isRegistered('silent')).id;
+    silent.stop();
+    await startNode('good');
+    await startNode('good', { worker: 1 });
+    await startNode('deaf', { follows: false });
+    await startNode('stubborn', { refuses: 'checksum mismatch' });
+    const names = ['good', 'deaf', 'stubborn'];
+    const nodes = await Promise.all(names.map(isRegistered));
+    // The silent one must be seen as offline before the rest is asked: 10 s after its last report.
+    await eventually(
+      async () =>
+        expect((await admin('GET', `/proxy-nodes/${silentId}`)).body.state).toBe('offline'),
+      15_000,
+    );
+    await eventually(
+      async () =>
+        expect((await admin('GET', '/admin/alerts?rule=node_offline')).body.data).toMatchObject([
+          { subject: `node:${silentId}` },
+        ]),
+      5_000,
+    );
+    await admin('POST', '/models', {
+      name: 'for-sync',
+      price: { price_per_million: '1' },
+      is_on_shelf: true,
+    });
+
+    const one = await admin('POST', `/proxy-nodes/${nodes[0]?.id}/sync-config`);
+    expect(one).toMatchObject({
+      status: 200,
+      body: {
+        nodes: [
+          {
+            name: 'good',
+            outcome: 'applied',
+            version: one.body.version,
+            applied_at: expect.any(String),
+          },
+        ],
+      },
+    });
+    expect(await fleet.currentVersion()).toBe(one.body.version);
+
+    const all = await admin('POST', '/proxy-nodes/sync-all');
+    expect(all.body.version).toBe(one.body.version);
+    expect(
+      Object.fromEntries(
+        all.body.nodes.map((node: { name: string; outcome: string }) => [node.name, node.outcome]),
+      ),
+    ).toEqual({ good: 'applied', deaf: 'timeout', stubborn: 'failed', silent: 'offline' });
+    expect(all.body.nodes.find((node: { name: string }) => node.name === 'deaf')).toMatchObject({
+      version: 0,
+      applied_at: null,
+    });
+
+    expect((await admin('GET', '/proxy/health')).body).toMatchObject({ status: 'degraded' });
+    const check = await admin('GET', '/proxy/config-check');
+    const codes = check.body.problems.map((problem: { code: string }) => problem.code);
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        'model_without_route',
+        'node_offline',
+        'node_drift',
+        'node_refuses_snapshot',
+      ]),
+    );
+    expect(check.body.ok).toBe(false);
+    await removed(...nodes, { id: silentId });
+  }, 60_000);
+
+  test('warns of a key that allows what names no model, and of no other', async () => {
+    await admin('POST', '/models', { name: 'known_model', aliases: ['known-alias'] });
+    const { body: key } = await admin('POST', '/keys', {
+      name: 'mistyped',
+      allowed_models: 'known_model,known-alias,known*,knownXmodel,kown*',
+    });
+    const { body: disabled } = await admin('POST', '/keys', {
+      name: 'disabled',
+      allowed_models: 'nothing-at-all',
+    });
+    await admin('POST', `/keys/${disabled.id}/disable`);
+    const { problems } = (await admin('GET', '/proxy/config-check')).body;
+    const found = problems.filter(
+      ({ code }: { code: string }) => code === 'key_allows_unknown_model',
+    );
+    expect(found.map(({ message }: { message: string }) => message).toSorted()).toEqual([
+      'a key allows "knownXmodel", which names no model',
+      'a key allows "kown*", which names no model',
+    ]);
+    expect(found[0]).toMatchObject({ severity: 'warning', subject: { kind: 'key', id: key.id } });
+  });
+
+  test('of an unknown node is 404', async () => {
+    expect((await admin('POST', '/proxy-nodes/999999/sync-config')).status).toBe(404);
+  });
+});

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { FleetStore } from '@tollgate/keyspace';
+import { randomBytes } from 'node:crypto';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { SpeakingNode, type SpeakingNodeOptions } from '../../testing/speaking-node.ts';
+
+export const DECLARED = randomBytes(32).toString('base64url');
+export let plane: ControlPlane;
+export let fleet: FleetStore;
+const running: SpeakingNode[] = [];
+export const admin = (method: string, path: string, body?: unknown) =>
+  plane.call(method, path, { token: plane.adminToken, body });
+
+export async function startNode(
+  name: string,
+  more: Partial<SpeakingNodeOptions> = {},
+): Promise<SpeakingNode> {
+  const node = await new SpeakingNode({
+    redisUrl: plane.services.redisUrl,
+    name,
+    credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
+    ...more,
+  }).start();
+  running.push(node);
+  return node;
+}
+
+export async function nodeNamed(name: string) {
+  return (await admin('GET', `/proxy-nodes?q=${name}&page_size=100`)).body.data.find(
+    (node: { name: string }) => node.name === name,
+  );
+}
+
+export async function isRegistered(name: string): Promise<{ id: number }> {
+  await eventually(async () => expect(await nodeNamed(name)).toMatchObject({ state: 'online' }));
+  return nodeNamed(name);
+}
+
+export async function removed(...nodes: { id: number }[]): Promise<void> {
+  for (const { id } of nodes) await admin('DELETE', `/proxy-nodes/${id}`);
+}
+
+/** Called by the spec that imports the parts: one control plane serves them all, and their nodes end with it. */
+export function shareSpeakingNodes(): void {
+  beforeAll(async () => {
+    plane = await startControlPlane({ NODE_CREDENTIALS: `declared=${DECLARED},other=` });
+    fleet = plane.app.get(FleetStore);
+  }, 60_000);
+  afterAll(async () => {
+    for (const node of running) node.stop();
+    await plane?.stop();
+  });
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals';
+import { createApp } from '../../create-app.ts';
+import { loadConfig } from '../../config.ts';
+import { createPino } from '../../platform/logging/logger.ts';
+import { ADMIN, environmentFor } from '../../testing/control-plane-under-test.ts';
+import { asAdmin, plane, register } from './users-under-test.ts';
+
+describe('administrators', () => {
+  test('administrators cannot freeze, delete or demote their own account, and the last one cannot be removed', async () => {
+    const self = (await plane.call('GET', '/auth/me', { token: plane.adminToken })).body.id;
+    const attempts = () =>
+      Promise.all([
+        asAdmin('POST', `/users/${self}/freeze`),
+        asAdmin('DELETE', `/users/${self}`),
+        asAdmin('PUT', `/users/${self}`, { role: 'user' }),
+      ]);
+    for (const answer of await attempts())
+      expect(answer).toMatchObject({ status: 409, body: { code: 'last_administrator' } });
+    const { id } = await plane.createUser('deputy');
+    await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
+    for (const answer of await attempts())
+      expect(answer).toMatchObject({ status: 409, body: { code: 'cannot_change_self' } });
+    expect(await asAdmin('PUT', `/users/${id}`, { role: 'user' })).toMatchObject({
+      status: 200,
+      body: { role: 'user' },
+    });
+  });
+
+  test('two who demote each other at the same moment leave one', async () => {
+    const [one, other] = await Promise.all([
+      plane.createUser('castor'),
+      plane.createUser('pollux'),
+    ]);
+    for (const { id } of [one, other]) await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
+    const demote = (by: { token: string }, whom: { id: number }) =>
+      plane.call('PUT', `/users/${whom.id}`, { token: by.token, body: { role: 'user' } });
+    const answers = await Promise.all([demote(one, other), demote(other, one)]);
+    expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([200, 403]);
+  });
+
+  test('a demoted administrator loses the role with the next request (S17)', async () => {
+    const { id, token } = await plane.createUser('brief');
+    await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
+    expect((await plane.call('GET', '/users', { token })).status).toBe(200);
+    await asAdmin('PUT', `/users/${id}`, { role: 'user' });
+    expect((await plane.call('GET', '/users', { token })).status).toBe(403);
+  });
+
+  test.each([
+    { role: 'owner' },
+    { status: 'active' },
+    {},
+    { role: 'admin', username: 'x' },
+    { role: 'admin', id: 1 },
+  ])('an update %j is refused (S20)', async (body) => {
+    const { id } = await register();
+    expect((await asAdmin('PUT', `/users/${id}`, body)).status).toBe(400);
+    expect((await asAdmin('GET', `/users/${id}`)).body).toMatchObject({
+      role: 'user',
+      status: 'pending',
+    });
+  });
+
+  test('two replicas that start together on an empty database make one first administrator (S44)', async () => {
+    const config = loadConfig({
+      ...environmentFor({
+        databaseUrl: await plane.services.createDatabase(),
+        redisUrl: plane.services.redisUrl,
+      }),
+      DATABASE_POOL_MAX: '5',
+    });
+    const apps = await Promise.all([1, 2, 3].map(() => createApp(config, createPino('silent'))));
+    try {
+      await Promise.all(apps.map((app) => app.init()));
+      const { DataSource } = await import('typeorm');
+      expect(
+        await apps[0]?.get(DataSource).query('SELECT username, role, status FROM users'),
+      ).toEqual([{ username: ADMIN, role: 'admin', status: 'active' }]);
+    } finally {
+      await Promise.all(apps.map((app) => app.close()));
+    }
+  });
+});

@@ -1,0 +1,22 @@
+import { beforeAll } from '@jest/globals';
+import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
+
+export let plane: ControlPlane;
+let sequence = 0;
+
+export const asAdmin = (method: string, path: string, body?: unknown) =>
+  plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
+export const register = async () =>
+  (
+    await plane.call('POST', '/auth/register', {
+      body: { username: `user${(sequence += 1)}`, password: PASSWORD },
+    })
+  ).body as { id: number; username: string };
+
+/** Called by the spec that imports the parts. */
+export function shareUsers(): void {
+  beforeAll(async () => {
+    plane = await sharedControlPlane();
+  }, 60_000);
+}

@@ -1,0 +1,37 @@
+import type { Socket } from 'node:net';
+import type { AnswerParts, Speech } from './wire.ts';
+
+/** `max_tokens` of every request. */
+export const OUTPUT_LIMIT = 50;
+
+/** What the client must get: a whole answer, a status, or an error inside its stream. What must be charged: nothing, the report, our own count, a number. */
+export type Ending =
+  | 'whole'
+  | 'error event'
+  | 'bad gateway'
+  | 'timeout'
+  | 'rate limited'
+  | 'overloaded'
+  | 'bad request'
+  | 'too large';
+export type Charge = 'nothing' | 'reported' | 'counted' | number;
+export type Expected = readonly [Ending, Charge];
+
+export interface Scene {
+  socket: Socket;
+  speech: Speech;
+  isStream: boolean;
+  parts: AnswerParts;
+}
+
+export interface Fault {
+  name: string;
+  /** Undefined: nothing listens. */
+  act: ((scene: Scene) => void) | undefined;
+  json: Expected;
+  stream: Expected;
+  /** Where chat and messages differ in what they can tell. */
+  messagesStream?: Expected;
+  /** Header the client must see. */
+  retryAfter?: string;
+}
