@@ -69,10 +69,6 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'the audit compares tables of all features at one moment',
   },
-  'dashboard/dashboard.service.ts': {
-    tables: ['ledger_accounts', 'models', 'subscriptions', 'usage_events', 'usage_totals', 'users'],
-    reason: 'figures of all features at one moment',
-  },
   'first-steps/first-steps.ts': {
     tables: [
       'api_keys',
@@ -97,19 +93,10 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'the rows that live records copy',
   },
-  'live-state/live-record-writer.ts': {
-    tables: ['token_credits'],
-    reason: 'notes which credits Redis has; subscriptions depend on live state',
-    isWriter: true,
-  },
   'live-state/lost-tail.ts': {
     tables: ['request_ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
     isWriter: true,
-  },
-  'metrics/ledger-figures.ts': {
-    tables: ['alerts', 'ledger_accounts', 'live_state_outbox', 'usage_dead_letters'],
-    reason: 'gauges of all features in one statement',
   },
   'reconciliation/drift.ts': {
     tables: ['shard_epochs', 'subscriptions', 'token_credits', 'usage_events'],
@@ -136,29 +123,10 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['ledger_accounts', 'models', 'price_versions', 'users'],
     reason: 'finds all due recharges in one statement',
   },
-  'subscriptions/withdrawals.service.ts': {
-    tables: ['ledger_entries', 'ledger_transactions'],
-    reason: 'the refund of a withdrawal, beside its tokens',
-  },
-  'usage/api/select-requests.ts': {
+  'usage/api/request-names.ts': {
     tables: ['api_keys', 'models', 'upstreams', 'users'],
-    reason: 'requests with the names of what they used',
-  },
-  'usage/api/usage-receipt.service.ts': {
-    tables: ['api_keys', 'models', 'upstreams', 'users'],
-    reason: 'a receipt with the names of what it used',
-  },
-  'usage/api/usage-statistics.service.ts': {
-    tables: ['api_keys'],
-    reason: 'statistics by key, with its name',
-  },
-  'usage/ingest/known-facts.ts': {
-    tables: ['price_versions', 'subscriptions'],
-    reason: 'judges a batch in one statement',
-  },
-  'usage/ingest/known-withdrawals.ts': {
-    tables: ['subscriptions', 'token_entries'],
-    reason: 'which withdrawals of a batch are known, in one statement',
+    reason:
+      'pages of requests and groups of statistics with the names of what they used, joined by the database',
   },
   'users/erase-account.ts': {
     tables: [

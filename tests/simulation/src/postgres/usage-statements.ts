@@ -131,26 +131,42 @@ const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
     .map(({ rid, seq, delta }) => ({ rid, seq, delta }));
 };
 
-/** Which `(id, subscription)` of withdrawals were begun here: open, booked in the token ledger, or booked as usage on their day. */
-const knownWithdrawals: Statement = (db, tx, [ids, subscriptions, days]) =>
-  (ids as string[]).flatMap((given, index) => {
-    const id = given.toLowerCase();
-    const subscription = number((subscriptions as number[])[index]);
-    const day = text((days as string[])[index]);
-    const usage = db.rows.usage.get(tx, `${id}:0`);
-    const isKnown =
-      db.rows.subscriptions.get(tx, subscription)?.withdrawal_id === id ||
-      db.rows.entries
-        .all(tx)
-        .some(
-          (row) =>
-            row.subscription_id === subscription &&
-            row.kind === 'withdrawal' &&
-            row.reference === `withdrawal:${id}:0`,
-        ) ||
-      (usage?.kind === 'withdraw' && usage.subscription_id === subscription && usage.day === day);
-    return isKnown ? [{ id, subscription_id: subscription }] : [];
-  });
+type Asked = [id: string, subscription: number, day: unknown];
+
+function withdrawalsThat(
+  isKnown: (db: ModelPostgres, tx: ModelTransaction, asked: Asked) => boolean,
+): Statement {
+  return (db, tx, [ids, subscriptions, days]) =>
+    (ids as string[]).flatMap((given, index) => {
+      const id = given.toLowerCase();
+      const subscription = number((subscriptions as number[])[index]);
+      return isKnown(db, tx, [id, subscription, (days as unknown[] | undefined)?.[index]])
+        ? [{ id, subscription_id: subscription }]
+        : [];
+    });
+}
+
+/** Open, or booked in the token ledger. */
+const begunWithdrawals = withdrawalsThat(
+  (db, tx, [id, subscription]) =>
+    db.rows.subscriptions.get(tx, subscription)?.withdrawal_id === id ||
+    db.rows.entries
+      .all(tx)
+      .some(
+        (row) =>
+          row.subscription_id === subscription &&
+          row.kind === 'withdrawal' &&
+          row.reference === `withdrawal:${id}:0`,
+      ),
+);
+
+/** Booked as usage on their day. */
+const withdrawalsOfUsage = withdrawalsThat((db, tx, [id, subscription, day]) => {
+  const usage = db.rows.usage.get(tx, `${id}:0`);
+  return (
+    usage?.kind === 'withdraw' && usage.subscription_id === subscription && usage.day === text(day)
+  );
+});
 
 const sharedEpochLock: Statement = (db, tx, [indexes]) => {
   for (const index of indexes as number[])
@@ -209,7 +225,11 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
     bookedWithdrawals,
   ],
-  ['SELECT w.id, w.subscription_id FROM unnest(', knownWithdrawals],
+  ['SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[]) AS', begunWithdrawals],
+  [
+    'SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[], $3::date[]) AS',
+    withdrawalsOfUsage,
+  ],
   ['INSERT INTO usage_rollups', () => []],
   ['INSERT INTO usage_totals', () => []],
   ['SELECT pg_advisory_xact_lock_shared(7001004, i)', sharedEpochLock],

@@ -8,6 +8,7 @@ import {
   type SubscriptionRef,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
+import { noteAppliedCredits } from '../subscriptions/applied-credits.ts';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
 import type { LiveRecord } from './live-target.ts';
 import { ShardFenced } from './shard-fenced.ts';
@@ -132,11 +133,7 @@ export class LiveRecordWriter {
       if (reply.kind === 'duplicate' && reply.seq > row.creditSeq) this.noteAhead(row);
       applied.push(credit.seq);
     }
-    if (applied.length > 0)
-      await this.dataSource.query(
-        'UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL',
-        [row.id, applied],
-      );
+    if (applied.length > 0) await noteAppliedCredits(this.dataSource, row.id, applied);
     return applied.length > 0;
   }
 

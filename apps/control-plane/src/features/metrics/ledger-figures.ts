@@ -1,29 +1,17 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { Metrics } from '../../platform/metrics/metrics.ts';
+import type { WaitingRows } from '../../platform/database/waiting-rows.ts';
+import { alertCounts } from '../alerts/alert-counts.ts';
 import { ALERT_RULES } from '../alerts/alert-rules.ts';
+import { waitingWrites } from '../live-state/waiting-writes.ts';
+import { waitingDeadLetters } from '../usage/dead-letters/waiting-dead-letters.ts';
+import { balancesByKind } from '../wallet/balances-by-kind.ts';
 
 /** Sums over all wallets need not be read for every scrape. */
 const MONEY_EVERY_MS = 30_000;
 const MICROS = 1e6;
-
-const alertRow = z.object({
-  rule: z.string(),
-  open: z.coerce.number(),
-  recent: z.coerce.number(),
-});
-const waitingRow = z.object({ count: z.coerce.number(), age: z.coerce.number() });
-const moneyRow = z.object({ kind: z.string(), balance: z.coerce.number() });
-
-const ALERTS = `SELECT rule, count(*) FILTER (WHERE resolved_at IS NULL) AS open, count(*) AS recent FROM alerts
-  WHERE resolved_at IS NULL OR resolved_at > now() - interval '15 minutes' GROUP BY rule`;
-const waiting = (table: string, open: string): string =>
-  `SELECT count(*), coalesce(extract(epoch FROM now() - min(created_at)), 0) AS age FROM ${table} WHERE ${open}`;
-const DEAD_LETTERS = waiting('usage_dead_letters', 'resolved_at IS NULL');
-const LIVE_WRITES = waiting('live_state_outbox', 'true');
-const MONEY = 'SELECT kind, sum(balance)::text AS balance FROM ledger_accounts GROUP BY kind';
 
 /** What the ledger and its watchers know: alerts, dead letters, writes that Redis still waits for, money. The same from every replica. */
 @Injectable()
@@ -76,8 +64,8 @@ export class LedgerFigures implements OnModuleInit {
       gauges: [alerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge],
       collect: async () => {
         await this.readAlerts();
-        await this.readWaiting(DEAD_LETTERS, deadLetters, deadLetterAge);
-        await this.readWaiting(LIVE_WRITES, liveWrites, liveWriteAge);
+        show(await waitingDeadLetters(this.dataSource), deadLetters, deadLetterAge);
+        show(await waitingWrites(this.dataSource), liveWrites, liveWriteAge);
       },
     });
     this.metrics.collectWith({
@@ -88,7 +76,7 @@ export class LedgerFigures implements OnModuleInit {
   }
 
   private async readAlerts(): Promise<void> {
-    const rows = await this.rows(ALERTS, alertRow);
+    const rows = await alertCounts(this.dataSource);
     const countsOf = new Map(rows.map(({ rule, ...counts }) => [rule, counts]));
     // Every rule has its series from the start, so that a first alert is an increase.
     for (const [rule, severity] of Object.entries(ALERT_RULES)) {
@@ -97,27 +85,21 @@ export class LedgerFigures implements OnModuleInit {
     }
   }
 
-  private async readWaiting(
-    sql: string,
-    count: LedgerFigures['liveWrites'],
-    age: LedgerFigures['liveWriteAge'],
-  ): Promise<void> {
-    const [row] = await this.rows(sql, waitingRow);
-    count.set(row?.count ?? 0);
-    age.set(row?.age ?? 0);
-  }
-
   private async readMoney(): Promise<void> {
     const now = performance.now();
     if (now - this.moneyReadAtMs < MONEY_EVERY_MS) return;
     this.moneyReadAtMs = Number.NEGATIVE_INFINITY;
-    for (const { kind, balance } of await this.rows(MONEY, moneyRow))
-      this.money.set({ kind, currency: this.config.CURRENCY }, balance / MICROS);
+    for (const { kind, balance } of await balancesByKind(this.dataSource))
+      this.money.set({ kind, currency: this.config.CURRENCY }, Number(balance) / MICROS);
     this.moneyReadAtMs = now;
   }
+}
 
-  private async rows<T extends z.ZodType>(sql: string, schema: T): Promise<z.output<T>[]> {
-    const rows: unknown[] = await this.dataSource.query(sql);
-    return rows.map((row) => schema.parse(row));
-  }
+function show(
+  waiting: WaitingRows,
+  count: LedgerFigures['liveWrites'],
+  age: LedgerFigures['liveWriteAge'],
+): void {
+  count.set(waiting.count);
+  age.set(waiting.age);
 }

@@ -10,6 +10,7 @@ import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
+import { refundOf } from '../wallet/refund-of.ts';
 import { notSubscribed } from './not-subscribed.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
@@ -17,7 +18,6 @@ import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 const bookedRow = z.object({
   status: z.enum(['active', 'closing', 'closed']),
   tokens: z.coerce.number(),
-  refund: z.coerce.bigint(),
 });
 
 /**
@@ -133,20 +133,21 @@ export class WithdrawalsService {
     modelId: number,
     withdrawal: { id: string; subscription_id: number },
   ): Promise<UnsubscribeResponse> {
+    const reference = `withdrawal:${withdrawal.id}:0`;
     const rows: unknown[] = await this.dataSource.query(
       `SELECT CASE WHEN s.withdrawal_id = $2 THEN s.status ELSE 'closed' END AS status,
-         coalesce((SELECT -t.delta FROM token_entries t WHERE t.subscription_id = s.id AND t.kind = 'withdrawal' AND t.reference = $3), 0) AS tokens,
-         coalesce((SELECT e.amount FROM ledger_transactions l JOIN ledger_entries e ON e.transaction_id = l.id AND e.amount > 0
-                   WHERE l.kind = 'refund' AND l.reference = $3), 0) AS refund
+         coalesce((SELECT -t.delta FROM token_entries t WHERE t.subscription_id = s.id AND t.kind = 'withdrawal' AND t.reference = $3), 0) AS tokens
        FROM subscriptions s WHERE s.id = $1`,
-      [withdrawal.subscription_id, withdrawal.id, `withdrawal:${withdrawal.id}:0`],
+      [withdrawal.subscription_id, withdrawal.id, reference],
     );
     const booked = bookedRow.parse(rows[0]);
+    // Booked in one transaction with the refund: what is still closing here has none, whatever has been committed since.
+    const refund = booked.status === 'closed' ? await refundOf(this.dataSource, reference) : 0n;
     return {
       model_id: modelId,
       status: booked.status,
       refunded_tokens: booked.tokens,
-      refunded_amount: formatAmount(booked.refund),
+      refunded_amount: formatAmount(refund),
       currency: this.config.CURRENCY,
     };
   }

@@ -1,4 +1,5 @@
 import { uuidTimeMs } from '../ingest/read-event.ts';
+import { joinNames, NAME_COLUMNS, ownerOfKey } from './request-names.ts';
 import type { UsageLogs } from './usage.dto.ts';
 
 export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format' | 'user_id'> & {
@@ -29,12 +30,9 @@ export function selectRequests(
   ];
   const order = isOfOneUser ? 'e.started_at DESC, e.rid DESC' : 'e.day DESC, e.rid DESC';
   const sql = `
-    SELECT r.*, u.username, k.name AS key_name, m.name AS model, p.name AS upstream
+    SELECT r.*, ${NAME_COLUMNS}
     FROM (SELECT e.* FROM usage_events e WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ${bind(which.limit)}) r
-      LEFT JOIN users u ON u.id = r.user_id
-      LEFT JOIN api_keys k ON k.id = r.key_id
-      LEFT JOIN models m ON m.id = r.model_id
-      LEFT JOIN upstreams p ON p.id = r.upstream_id
+      ${joinNames('r')}
     ORDER BY r.rid DESC`;
   return { sql, parameters };
 }
@@ -49,7 +47,7 @@ function ownerConditions(which: RequestSelection, bind: Bind): string[] {
     // A key is found among its owner's requests: an index of its own would cost every booking.
     ...(which.userId !== undefined || which.key_id === undefined
       ? []
-      : [`e.user_id = (SELECT user_id FROM api_keys WHERE id = ${bind(which.key_id)})`]),
+      : [`e.user_id = ${ownerOfKey(bind(which.key_id))}`]),
     ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) =>
       which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`],
     ),

@@ -8,6 +8,7 @@ import type { PriceResponse } from '../../models/models.dto.ts';
 import { PricingService } from '../../models/pricing.service.ts';
 import { uuidTimeMs } from '../ingest/read-event.ts';
 import { explainCharge } from './explain-charge.ts';
+import { joinNames, NAME_COLUMNS } from './request-names.ts';
 import type { UsageReceipt } from './usage-answers.ts';
 import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
 
@@ -29,8 +30,8 @@ export class UsageReceiptService {
 
   async receipt(caller: Caller, rid: string): Promise<UsageReceipt> {
     const events: unknown[] = await this.dataSource.query(
-      `SELECT e.*, u.username, k.name AS key_name, m.name AS model, p.name AS upstream
-       FROM usage_events e LEFT JOIN users u ON u.id = e.user_id LEFT JOIN api_keys k ON k.id = e.key_id LEFT JOIN models m ON m.id = e.model_id LEFT JOIN upstreams p ON p.id = e.upstream_id
+      `SELECT e.*, ${NAME_COLUMNS}
+       FROM usage_events e ${joinNames('e')}
        WHERE e.rid = $1 AND e.day = $2 ORDER BY e.seq`,
       [rid, new Date(uuidTimeMs(rid)).toISOString().slice(0, 10)],
     );

@@ -6,6 +6,7 @@ import type { Caller } from '../../../platform/access/caller.ts';
 import { csvFile } from '../../../platform/http/csv.ts';
 import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
 import { BUCKET_COUNT, parseHistogram, percentiles } from '../histogram.ts';
+import { GROUPINGS } from './request-names.ts';
 import { STATISTICS_SUMS, statisticsCells, statisticsColumns } from './statistics-csv.ts';
 import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answers.ts';
 import { FROM_BEFORE_TO, type Group, type StatisticsQuery } from './usage.dto.ts';
@@ -34,12 +35,6 @@ const SOURCES = {
     totals: 'usage_totals_daily',
     rollups: 'usage_rollups_daily',
   },
-};
-const GROUPINGS: Record<Group, { column: string; table: string; name: string }> = {
-  model: { column: 'model_id', table: 'models', name: 'name' },
-  key: { column: 'key_id', table: 'api_keys', name: 'name' },
-  user: { column: 'user_id', table: 'users', name: 'username' },
-  upstream: { column: 'upstream_id', table: 'upstreams', name: 'name' },
 };
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const;
 

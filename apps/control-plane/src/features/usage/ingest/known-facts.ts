@@ -1,43 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import { usageOfFinal, WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
-import { chargeOf, premiumWeights, type ChargeWeights, type Multipliers } from '@tollgate/metering';
+import { usageOfFinal } from '@tollgate/contracts';
+import { chargeOf, premiumWeights } from '@tollgate/metering';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { INTEGER_MAX } from '../../../platform/database/integer-max.ts';
-import { toSafeInteger } from '../../../platform/database/columns.ts';
+import { readPriceWeights, type PriceWeights } from '../../models/price-weights.ts';
+import {
+  readSubscriptionOwners,
+  type SubscriptionOwner,
+} from '../../subscriptions/subscription-owners.ts';
 import type { ReadEvent } from './read-event.ts';
 
 /** Rows of these two kinds never change what is kept here, so they are read once. Beyond this many the oldest are read again. */
 const KEPT_MAX = 100_000;
 
-interface KnownSubscription {
-  userId: number;
-  modelId: number;
-}
-interface KnownPrice extends ChargeWeights {
-  modelId: number;
-  multipliers: Multipliers;
-}
 interface BatchFacts {
-  subscriptions: ReadonlyMap<number, KnownSubscription>;
-  prices: ReadonlyMap<number, KnownPrice>;
+  subscriptions: ReadonlyMap<number, SubscriptionOwner>;
+  prices: ReadonlyMap<number, PriceWeights>;
 }
-
-const weight = z.string().transform(toSafeInteger);
-const optionalWeight = weight.nullable().transform((value) => value ?? undefined);
-const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() });
-const priceRow = z.object({
-  id: z.number(),
-  model_id: z.number(),
-  ...weightFields(weight, optionalWeight),
-  multipliers: z.record(z.string(), z.number()),
-});
 
 /** Judges events by what PostgreSQL knows: whose subscription it is, and what the price version makes of the counts. */
 @Injectable()
 export class KnownFacts {
-  private readonly subscriptions = new Map<number, KnownSubscription>();
-  private readonly prices = new Map<number, KnownPrice>();
+  private readonly subscriptions = new Map<number, SubscriptionOwner>();
+  private readonly prices = new Map<number, PriceWeights>();
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -49,9 +34,9 @@ export class KnownFacts {
     );
     return {
       subscriptions: await gather(this.subscriptions, subscriptionIds, (ids) =>
-        this.readSubscriptions(ids),
+        readSubscriptionOwners(this.dataSource, ids),
       ),
-      prices: await gather(this.prices, priceIds, (ids) => this.readPrices(ids)),
+      prices: await gather(this.prices, priceIds, (ids) => readPriceWeights(this.dataSource, ids)),
     };
   }
 
@@ -72,26 +57,6 @@ export class KnownFacts {
         payload.premiums ? premiumWeights(price, price.multipliers, payload.premiums) : price,
       ),
     );
-  }
-
-  private async readSubscriptions(ids: number[]): Promise<[number, KnownSubscription][]> {
-    const rows: unknown[] = await this.dataSource.query(
-      'SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])',
-      [ids],
-    );
-    return rows
-      .map((raw) => subscriptionRow.parse(raw))
-      .map((row) => [row.id, { userId: row.user_id, modelId: row.model_id }]);
-  }
-
-  private async readPrices(ids: number[]): Promise<[number, KnownPrice][]> {
-    const rows: unknown[] = await this.dataSource.query(
-      `SELECT id, model_id, ${WEIGHT_FIELDS.join(', ')}, multipliers FROM price_versions WHERE id = ANY($1::int[])`,
-      [ids],
-    );
-    return rows
-      .map((raw) => priceRow.parse(raw))
-      .map(({ id, model_id, ...weights }) => [id, { modelId: model_id, ...weights }]);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { readBegunWithdrawals, type WithdrawalRef } from '../../subscriptions/begun-withdrawals.ts';
 import { dayOf } from './dropped-days.ts';
 import { isRequestId, uuidTimeMs, type ReadEvent } from './read-event.ts';
 
@@ -21,31 +22,34 @@ export class KnownWithdrawals {
       if (payload.kind !== 'withdraw') return [];
       const { withdrawal_id: id, subscription_id: subscriptionId } = payload;
       const isWhole = isRequestId(id) && (seq !== 0 || rid === id);
-      return [{ read, key: isWhole ? `${id} ${subscriptionId}` : null, id, subscriptionId }];
+      return [{ read, key: isWhole ? keyOf({ id, subscriptionId }) : null, id, subscriptionId }];
     });
     const asked = named.filter(({ key }) => key !== null);
     const known = asked.length === 0 ? new Set() : await this.read(asked);
     return new Set(named.filter(({ key }) => !known.has(key)).map(({ read }) => read));
   }
 
-  private async read(
-    asked: readonly { id: string; subscriptionId: number }[],
-  ): Promise<Set<string | null>> {
+  /** What is no longer a subscription's last withdrawal is booked, so the second question misses nothing that the first was too late for. */
+  private async read(asked: readonly WithdrawalRef[]): Promise<Set<string | null>> {
+    const begun = new Set((await readBegunWithdrawals(this.dataSource, asked)).map(keyOf));
+    const others = asked.filter((one) => !begun.has(keyOf(one)));
+    if (others.length === 0) return begun;
     const rows: unknown[] = await this.dataSource.query(
       `SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[], $3::date[]) AS w(id, subscription_id, day)
-       WHERE EXISTS (SELECT FROM subscriptions s WHERE s.id = w.subscription_id AND s.withdrawal_id = w.id)
-          OR EXISTS (SELECT FROM token_entries t WHERE t.subscription_id = w.subscription_id AND t.kind = 'withdrawal' AND t.reference = 'withdrawal:' || w.id || ':0')
-          OR EXISTS (SELECT FROM usage_events u WHERE u.day = w.day AND u.rid = w.id AND u.seq = 0 AND u.kind = 'withdraw' AND u.subscription_id = w.subscription_id)`,
+       WHERE EXISTS (SELECT FROM usage_events u WHERE u.day = w.day AND u.rid = w.id AND u.seq = 0 AND u.kind = 'withdraw' AND u.subscription_id = w.subscription_id)`,
       [
-        asked.map(({ id }) => id),
-        asked.map(({ subscriptionId }) => subscriptionId),
-        asked.map(({ id }) => dayOf(uuidTimeMs(id))),
+        others.map(({ id }) => id),
+        others.map(({ subscriptionId }) => subscriptionId),
+        others.map(({ id }) => dayOf(uuidTimeMs(id))),
       ],
     );
-    return new Set(
-      rows
-        .map((row) => knownRow.parse(row))
-        .map(({ id, subscription_id: subscriptionId }) => `${id} ${subscriptionId}`),
-    );
+    const booked = rows
+      .map((row) => knownRow.parse(row))
+      .map(({ id, subscription_id: subscriptionId }) => keyOf({ id, subscriptionId }));
+    return new Set([...begun, ...booked]);
   }
+}
+
+function keyOf({ id, subscriptionId }: WithdrawalRef): string {
+  return `${id} ${subscriptionId}`;
 }

@@ -1,0 +1,21 @@
+/** Names of what a request used: columns of a SELECT, beside `JOIN_NAMES`. What is deleted keeps its name as long as its row. */
+export const NAME_COLUMNS = 'u.username, k.name AS key_name, m.name AS model, p.name AS upstream';
+
+/** `of`: the alias of the rows of usage_events. */
+export const joinNames = (of: string): string =>
+  `LEFT JOIN users u ON u.id = ${of}.user_id
+      LEFT JOIN api_keys k ON k.id = ${of}.key_id
+      LEFT JOIN models m ON m.id = ${of}.model_id
+      LEFT JOIN upstreams p ON p.id = ${of}.upstream_id`;
+
+/** The account of a key, as an expression. */
+export const ownerOfKey = (keyId: string): string =>
+  `(SELECT user_id FROM api_keys WHERE id = ${keyId})`;
+
+/** What statistics can be grouped by, with where the name of a group is. */
+export const GROUPINGS = {
+  model: { column: 'model_id', table: 'models', name: 'name' },
+  key: { column: 'key_id', table: 'api_keys', name: 'name' },
+  user: { column: 'user_id', table: 'users', name: 'username' },
+  upstream: { column: 'upstream_id', table: 'upstreams', name: 'name' },
+} as const;

@@ -1,0 +1,22 @@
+import type { DataSource } from 'typeorm';
+import { z } from 'zod';
+
+/** How many rows wait, and for how many seconds the oldest one has. */
+export interface WaitingRows {
+  count: number;
+  age: number;
+}
+
+const waitingRow = z.object({ count: z.coerce.number(), age: z.coerce.number() });
+
+/** `selection`: the table and its condition, e.g. `outbox WHERE sent_at IS NULL`. */
+export async function waitingRows(
+  dataSource: Pick<DataSource, 'query'>,
+  selection: string,
+): Promise<WaitingRows> {
+  const rows: unknown[] = await dataSource.query(
+    `SELECT count(*), coalesce(extract(epoch FROM now() - min(created_at)), 0) AS age FROM ${selection}`,
+  );
+  const [row] = rows.map((raw) => waitingRow.parse(raw));
+  return row ?? { count: 0, age: 0 };
+}
