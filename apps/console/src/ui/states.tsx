@@ -70,7 +70,7 @@ export function Skeleton({ rows = 3, className = '' }: { rows?: number; classNam
   );
 }
 
-interface Loadable<Data> {
+export interface Loadable<Data> {
   data: Data | undefined;
   error: unknown;
   refetch: () => unknown;

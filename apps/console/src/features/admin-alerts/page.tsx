@@ -6,10 +6,10 @@ import { pathOfRecord } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
+import { Paged } from '../../ui/paged.tsx';
 import { pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { Segments } from '../../ui/segments.tsx';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
@@ -48,19 +48,14 @@ export function Page() {
       }
     >
       <Panel isFlush>
-        <Loaded of={list}>
-          {({ data, total }) => (
-            <>
-              <AlertsTable rows={data} empty={<NoAlerts isOpen={status === 'open'} />} />
-              <Pager
-                page={page}
-                pageSize={ADMIN_PAGE_SIZE}
-                total={total}
-                onPage={(value) => change({ page: value })}
-              />
-            </>
-          )}
-        </Loaded>
+        <Paged
+          of={list}
+          page={page}
+          pageSize={ADMIN_PAGE_SIZE}
+          onPage={(value) => change({ page: value })}
+        >
+          {(rows) => <AlertsTable rows={rows} empty={<NoAlerts isOpen={status === 'open'} />} />}
+        </Paged>
       </Panel>
     </Frame>
   );

@@ -12,9 +12,9 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
+import { Paged } from '../../ui/paged.tsx';
 import { pageNumber, useSearchState, z } from '../../ui/search-state.ts';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
@@ -36,19 +36,14 @@ export function Page() {
       {isPinned && <PinnedNote />}
       <NodesBehind />
       <Panel isFlush>
-        <Loaded of={list}>
-          {({ data, total }) => (
-            <>
-              <SnapshotsTable rows={data} />
-              <Pager
-                page={page}
-                pageSize={ADMIN_PAGE_SIZE}
-                total={total}
-                onPage={(value) => change({ page: value })}
-              />
-            </>
-          )}
-        </Loaded>
+        <Paged
+          of={list}
+          page={page}
+          pageSize={ADMIN_PAGE_SIZE}
+          onPage={(value) => change({ page: value })}
+        >
+          {(rows) => <SnapshotsTable rows={rows} />}
+        </Paged>
       </Panel>
     </Frame>
   );

@@ -11,7 +11,7 @@ import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
+import { Paged } from '../../ui/paged.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import {
   optional,
@@ -21,7 +21,7 @@ import {
   z,
   type SearchOf,
 } from '../../ui/search-state.ts';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useSpeech, useWords, type Words } from '../../words/words.ts';
@@ -91,25 +91,22 @@ function AllUsers({ state, onChange }: AllUsersProps) {
   const list = useQuery(usersQuery(questionOf(state)));
   return (
     <Panel isFlush>
-      <Loaded of={list}>
-        {({ data, total }) => (
-          <>
-            <UsersList
-              key={JSON.stringify(state)}
-              isFiltered={isNarrowed(state)}
-              rows={data}
-              sort={state.sort}
-              onSort={(value) => onChange({ sort: value, page: undefined })}
-            />
-            <Pager
-              page={state.page}
-              pageSize={ADMIN_PAGE_SIZE}
-              total={total}
-              onPage={(value) => onChange({ page: value })}
-            />
-          </>
+      <Paged
+        of={list}
+        page={state.page}
+        pageSize={ADMIN_PAGE_SIZE}
+        onPage={(value) => onChange({ page: value })}
+      >
+        {(rows) => (
+          <UsersList
+            key={JSON.stringify(state)}
+            isFiltered={isNarrowed(state)}
+            rows={rows}
+            sort={state.sort}
+            onSort={(value) => onChange({ sort: value, page: undefined })}
+          />
         )}
-      </Loaded>
+      </Paged>
     </Panel>
   );
 }

@@ -8,7 +8,7 @@ import type { Search } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
+import { Paged } from '../../ui/paged.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import {
   optional,
@@ -18,7 +18,7 @@ import {
   z,
   type SearchOf,
 } from '../../ui/search-state.ts';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { NextStep } from '../overview/next-step.tsx';
 import { CreateKeyDialog } from './create-key.tsx';
@@ -128,24 +128,21 @@ function KeysPanel({ question, sort, isFiltered, createButton, onChange }: KeysP
   const list = useQuery(keysQuery(question));
   return (
     <Panel isFlush>
-      <Loaded of={list}>
-        {({ data, total }) => (
-          <>
-            <KeysTable
-              keys={data}
-              sort={sort}
-              onSort={(value) => onChange({ sort: value })}
-              empty={<NoKeys isFiltered={isFiltered} action={createButton} />}
-            />
-            <Pager
-              page={question.page ?? 1}
-              pageSize={PAGE_SIZE}
-              total={total}
-              onPage={(value) => onChange({ page: value })}
-            />
-          </>
+      <Paged
+        of={list}
+        page={question.page ?? 1}
+        pageSize={PAGE_SIZE}
+        onPage={(value) => onChange({ page: value })}
+      >
+        {(rows) => (
+          <KeysTable
+            keys={rows}
+            sort={sort}
+            onSort={(value) => onChange({ sort: value })}
+            empty={<NoKeys isFiltered={isFiltered} action={createButton} />}
+          />
         )}
-      </Loaded>
+      </Paged>
     </Panel>
   );
 }

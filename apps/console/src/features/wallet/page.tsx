@@ -12,7 +12,7 @@ import { SelectFilter } from '../../ui/field.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
+import { Paged } from '../../ui/paged.tsx';
 import {
   optional,
   pageNumber,
@@ -207,23 +207,20 @@ function EntriesPanel({ userId, currency, kind, page, onChange }: EntriesPanelPr
         <KindFilter kind={kind} onChange={(value) => onChange({ kind: value, page: undefined })} />
       }
     >
-      <Loaded of={entries}>
-        {({ data, total }) => (
-          <>
-            <EntriesTable
-              rows={data}
-              currency={currency}
-              empty={<NoEntries isFiltered={kind !== undefined} />}
-            />
-            <Pager
-              page={page}
-              pageSize={ENTRIES_PAGE_SIZE}
-              total={total}
-              onPage={(value) => onChange({ page: value })}
-            />
-          </>
+      <Paged
+        of={entries}
+        page={page}
+        pageSize={ENTRIES_PAGE_SIZE}
+        onPage={(value) => onChange({ page: value })}
+      >
+        {(rows) => (
+          <EntriesTable
+            rows={rows}
+            currency={currency}
+            empty={<NoEntries isFiltered={kind !== undefined} />}
+          />
         )}
-      </Loaded>
+      </Paged>
     </Panel>
   );
 }

@@ -3,8 +3,8 @@ import { CreditCard } from '../../ui/icons.tsx';
 import { ENTRIES_PAGE_SIZE, paymentsQuery, type Payment } from '../../api/wallet.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Paged } from '../../ui/paged.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { PayoutsPanel } from './payouts-panel.tsx';
@@ -32,24 +32,21 @@ export function PaymentsPanel({
   return (
     <div className="flex flex-col gap-4">
       <Panel isFlush>
-        <Loaded of={payments}>
-          {({ data, total }) => (
-            <>
-              <Table
-                label={wallet.payments}
-                columns={columnsOf(words)}
-                rows={data}
-                rowId={({ id }) => id}
-                empty={
-                  <EmptyState icon={<CreditCard aria-hidden />} title={wallet.paymentsEmpty}>
-                    {wallet.paymentsEmptyText}
-                  </EmptyState>
-                }
-              />
-              <Pager page={page} pageSize={ENTRIES_PAGE_SIZE} total={total} onPage={onPage} />
-            </>
+        <Paged of={payments} page={page} pageSize={ENTRIES_PAGE_SIZE} onPage={onPage}>
+          {(rows) => (
+            <Table
+              label={wallet.payments}
+              columns={columnsOf(words)}
+              rows={rows}
+              rowId={({ id }) => id}
+              empty={
+                <EmptyState icon={<CreditCard aria-hidden />} title={wallet.paymentsEmpty}>
+                  {wallet.paymentsEmptyText}
+                </EmptyState>
+              }
+            />
           )}
-        </Loaded>
+        </Paged>
       </Panel>
       <PayoutsPanel userId={userId} />
     </div>
