@@ -1,5 +1,5 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
-import { secretFault } from '@tollgate/contracts';
+import { parseEnvironment, secretFault } from '@tollgate/contracts';
 import { TRACES_SETTINGS } from '@tollgate/tracing';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -225,15 +225,8 @@ export class InvalidConfig extends Error {}
 
 /** Throws InvalidConfig with one line per wrong variable; values are never repeated, they may be secrets. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  // An empty variable is how compose files and charts say "not set".
-  const present = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
-  const parsed = configSchema.safeParse(present);
-  if (!parsed.success)
-    throw new InvalidConfig(
-      parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'),
-    );
+  const parsed = parseEnvironment(configSchema, environment);
+  if ('problems' in parsed) throw new InvalidConfig(parsed.problems.join('\n'));
   refuseSharedSecrets(parsed.data);
   if (
     (parsed.data.BOOTSTRAP_ADMIN_USERNAME === undefined) !==

@@ -1,4 +1,4 @@
-import { parseRanges } from '@tollgate/contracts';
+import { parseEnvironment, parseRanges } from '@tollgate/contracts';
 import { z } from 'zod';
 
 const urlList = z
@@ -60,13 +60,9 @@ function isRangeList(text: string): boolean {
 
 /** Throws an Error with one line per wrong variable. */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== ''),
+  const read = parseEnvironment(configSchema, environment);
+  if ('data' in read) return read.data;
+  throw new Error(
+    `The front door cannot start:\n${read.problems.map((line) => `  ${line}`).join('\n')}`,
   );
-  const parsed = configSchema.safeParse(present);
-  if (!parsed.success)
-    throw new Error(
-      `The front door cannot start:\n${parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`).join('\n')}`,
-    );
-  return parsed.data;
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { secretFault } from '@tollgate/contracts';
+import { parseEnvironment, secretFault } from '@tollgate/contracts';
 import { TRACES_SETTINGS } from '@tollgate/tracing';
 import { z } from 'zod';
 
@@ -238,13 +238,9 @@ export function workerCount({ WORKERS }: Pick<Config, 'WORKERS'>): number {
 
 /** Throws an Error whose message names each bad variable, never its value. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== ''),
+  const read = parseEnvironment(configSchema, environment);
+  if ('data' in read) return read.data;
+  throw new Error(
+    `configuration is invalid\n${read.problems.map((line) => `  ${line}`).join('\n')}`,
   );
-  const result = configSchema.safeParse(present);
-  if (!result.success)
-    throw new Error(
-      `configuration is invalid\n${result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`).join('\n')}`,
-    );
-  return result.data;
 }

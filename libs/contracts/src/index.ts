@@ -1,6 +1,7 @@
 export * from './api-key.ts';
 export * from './bounded-label.ts';
 export * from './control-plane-mac.ts';
+export * from './environment.ts';
 export * from './exposition.ts';
 export * from './final-mac.ts';
 export * from './hold-mac.ts';
