@@ -98,14 +98,14 @@ function needsTests([command = '', ...options]) {
 function interrupt(preparing, signal) {
   process.exitCode = 128 + os.constants.signals[signal];
   if (preparing.signal.aborted) process.exit();
-  console.error('\nInterrupted. The next command goes on with the installation.');
+  console.error('\nInterrupted. The next command continues with the installation.');
   preparing.abort();
   setTimeout(() => process.exit(), INTERRUPT_MS).unref();
 }
 
 /**
- * Whether a start may have to fetch Redis, which then goes on beside the install. Without a result: the start looks itself, waits
- * for a download that is under way, and says what failed.
+ * Whether a start may have to fetch Redis, which then continues beside the install. Without a result: the start looks itself, waits
+ * for a download that is in progress, and says what failed.
  * @param {string | undefined} command
  */
 function needsRedis(command) {
@@ -190,7 +190,7 @@ async function install(wanted, signal) {
 }
 
 /**
- * Says what is under way and how long it took; in a terminal also how long so far, in place.
+ * Says what is in progress and how long it took; in a terminal also how long so far, in place.
  * @param {string} name
  * @param {() => Promise<{ code: number | null, output: string }>} work
  */
@@ -247,7 +247,7 @@ function installEnvironment() {
   return env;
 }
 
-/** A platform package that does not exist is dropped by pnpm without a message, so the result is looked at. */
+/** A platform package that does not exist is dropped by pnpm without a message, so the result is checked. */
 function checkNode() {
   const result = spawnSync(node, ['-v'], { encoding: 'utf8' });
   if (result.status === 0 && result.stdout.trim() === `v${NODE_VERSION}`) return;

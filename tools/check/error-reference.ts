@@ -15,7 +15,7 @@ Written by \`npm run generate\` from the tables the code refuses with; a test ke
 ## Administration interface
 
 Every failure is \`application/problem+json\` (RFC 9457): \`type\`, \`title\`, \`status\`, \`detail\`, \`code\`, \`errors\` (\`field\` and \`message\` for each wrong field) and \`request_id\`, which is also in \`x-request-id\`. Programs go by \`code\`.
-A 429 or 503 that knows when to come back says so in \`Retry-After\`.
+A 429 or 503 has \`Retry-After\` where the moment is known.
 
 | Code | Status | Meaning |
 | --- | --- | --- |

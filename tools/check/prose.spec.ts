@@ -107,3 +107,34 @@ test('documents, comments, texts and names are in plain technical English', () =
     'anew',
   ]);
 });
+
+/** Phrases with a plainer word: returns, continues, permanently, at least, despite, again, in progress, for lack of, checked. */
+const WORDY =
+  /\b((?:comes?|came|coming) back|(?<!in one )(?<!one )(?:goes|go|went|gone|going) on\b(?! a\b)|for good\b(?! reason)|at the least|in spite of|once more|under way|for want of|looked at|as good as|for ever|is a promise of|as the books have it|what is left is)\b/giu;
+
+/** Names of tests and what only tests read may keep such a phrase. */
+const isShipped = (file: string): boolean =>
+  !/\.spec\.ts$|^tests\/|\/test\/|(^|\/)migrations\/|^pnpm-lock\.yaml$/.test(file);
+
+test('documents, comments and messages of the product use the plain word for a phrase', () => {
+  const prose = tracked.filter(
+    (file) => /\.(md|ts|tsx|mjs|cjs|js|css|lua|sh|ya?ml|html)$/.test(file) && isShipped(file),
+  );
+  const found = prose.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) =>
+        (line.match(WORDY) ?? []).map((phrase) => `${file}:${index + 1} ${phrase}`),
+      ),
+  );
+  expect(found).toEqual([]);
+  const planted = 'It comes back and goes on for good, in spite of what was looked at once more.';
+  expect(planted.match(WORDY)).toEqual([
+    'comes back',
+    'goes on',
+    'for good',
+    'in spite of',
+    'looked at',
+    'once more',
+  ]);
+});

@@ -69,7 +69,7 @@ function usage(): string {
 
 ${lines.join('')}
 Each may be interrupted and repeated. --dry-run says what a command would do and changes nothing. Results go to standard output, progress to
-standard error. Exit status 0: done. 1: what was looked at is not sound. 2: it could not be done; the message says why.
+standard error. Exit status 0: done. 1: what was checked is not sound. 2: it could not be done; the message says why.
 `;
 }
 

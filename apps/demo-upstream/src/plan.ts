@@ -55,7 +55,7 @@ export interface Plan {
   mode: Mode;
   /** Output tokens to generate. */
   tokens: number;
-  /** Words of the answer that the request has already: they stand in an assistant message behind the directive, and the answer goes on after them. */
+  /** Words of the answer that the request has already: they stand in an assistant message behind the directive, and the answer continues after them. */
   from: number;
   /** Pause before each output token. */
   delayMs: number;

@@ -43,7 +43,7 @@ export class ResponseStore {
     return this.#conversations.delete(id);
   }
 
-  /** What a request goes on from; null where it names what is not stored. */
+  /** What a request continues from; null where it names what is not stored. */
   contextOf(request: DemoRequest): readonly Item[] | null {
     const conversation = conversationId(request);
     if (conversation !== null) return this.#conversations.get(conversation) ?? null;

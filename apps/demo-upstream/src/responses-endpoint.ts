@@ -113,7 +113,7 @@ function failed(
 /** What a compaction is said to generate. */
 const COMPACTED_TOKENS = 12;
 
-/** `POST /responses/compact`; false where the request goes on from what is not stored. */
+/** `POST /responses/compact`; false where the request continues from what is not stored. */
 export function compact(
   asked: DemoRequest,
   { response, record, store, rid }: Pick<ResponsesCall, 'response' | 'record' | 'store' | 'rid'>,

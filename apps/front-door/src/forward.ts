@@ -69,7 +69,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 
 /**
  * undici destroys a body whose answer is there before it was sent whole, and nothing reads the client's connection any more: a client that still sends
- * would wait for good, and so would the next request on its connection. Therefore undici gets a stream of its own, and what is left of the request is read and
+ * would wait without end, and so would the next request on its connection. Therefore undici gets a stream of its own, and what remains of the request is read and
  * dropped, as a node does. Not before there is a connection: until then another target may get the whole body.
  */
 function begin(request: IncomingMessage, body: PassThrough | null): void {

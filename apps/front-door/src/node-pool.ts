@@ -32,7 +32,7 @@ export class NodePool {
     this.log = log;
   }
 
-  /** Resolves after the first look at every node; goes on looking until stopped. */
+  /** Resolves after the first look at every node; continues looking until stopped. */
   async start(): Promise<void> {
     await Promise.all(this.nodes.map((node) => this.check(node)));
     for (const node of this.nodes) void this.watch(node);

@@ -4,7 +4,7 @@ export interface Sample {
   tokens: number;
 }
 
-/** What a coefficient is taken to be before any recording was looked at, and how far it may be off. */
+/** What a coefficient is taken to be before any recording was checked, and how far it may be off. */
 export interface Prior {
   mean: number;
   deviation: number;

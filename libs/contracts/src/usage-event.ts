@@ -155,7 +155,7 @@ export interface RelayedEvent {
   delta: string;
   payload: string;
 }
-/** A subscription whose tokens did not do for a request. `neededTokens`: what the request needs at the least, in charged tokens. */
+/** A subscription whose tokens did not do for a request. `neededTokens`: what the request needs at least, in charged tokens. */
 export interface FundsHint {
   accountId: number;
   modelId: number;
@@ -163,7 +163,7 @@ export interface FundsHint {
 }
 export interface UsageJob {
   events: RelayedEvent[];
-  /** Whose requests were refused for want of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
+  /** Whose requests were refused for lack of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
   refusedForFunds?: FundsHint[];
 }
 export const USAGE_QUEUE = 'usage';

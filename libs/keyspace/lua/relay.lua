@@ -5,7 +5,7 @@
 --      7 now (tests only)  8... outbox ids relayed
 -- Returns LEASED, outbox length, epoch or '', {rid, account id, model id, ...} of expired holds, {outbox id, rid, seq, delta, payload, ...} of entries
 --      or HELD_ELSEWHERE, ms left | RELEASED
--- An entry that another program wrote may lack fields: it goes on with empty ones, and booking sets it aside. It must not stop its shard.
+-- An entry that another program wrote may lack fields: it leaves with empty ones, and booking sets it aside. It must not stop its shard.
 local function next_entries(outbox, entries_max, bytes_max)
   local flat, bytes = {}, 0
   for i, entry in ipairs(redis.call('XRANGE', outbox, '-', '+', 'COUNT', entries_max)) do

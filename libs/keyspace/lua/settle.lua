@@ -11,7 +11,7 @@ local function emit_again(outbox, rid, key, hold, payload)
 end
 
 -- Without a hold, the marker of a settlement may simply have expired. The rid says how old the request is (UUIDv7);
--- a minute is left for clocks that differ. Such a final goes to PostgreSQL first, whose key (rid, seq) knows for good.
+-- a minute is left for clocks that differ. Such a final goes to PostgreSQL first, whose key (rid, seq) knows permanently.
 local function may_have_been_settled(rid, now)
   local started = tonumber(string.sub(rid, 1, 8) .. string.sub(rid, 10, 13), 16)
   return now - started >= DONE_TTL_MS - 60000

@@ -138,7 +138,7 @@ export interface RestoreRequest extends Required<HoldRef> {
   generation: number;
   /** Node address, as in `AdmitRequest`. */
   node: string;
-  /** What it held. Less is held when others have taken it meanwhile; 0 at the least. */
+  /** What it held. Less is held when others have taken it meanwhile; 0 at least. */
   wantTokens: number;
   usedTokens: number;
   leaseMs: number;

@@ -111,7 +111,7 @@ export class EpochCache {
     return reading;
   }
 
-  /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, once more with the new one. */
+  /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, again with the new one. */
   async refreshingOnce<R extends { kind: string }>(
     shard: string,
     call: (epoch: string) => Promise<R>,

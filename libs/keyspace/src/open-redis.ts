@@ -156,7 +156,7 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         sentinelRetryStrategy: reconnectDelayMs,
         // A sentinel that accepts and never answers must not be waited for: there are others.
         sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
-        // No `failoverDetector`: when the notice of a failover meets a connection that is being made, ioredis 6.0.0 ends the client for good. Sentinels break
+        // No `failoverDetector`: when the notice of a failover meets a connection that is being made, ioredis 6.0.0 ends the client permanently. Sentinels break
         // all connections of a primary they demote, within ten seconds of its return; what it took meanwhile is sent again like a lost tail.
         ...(target.tls && {
           tls: target.tls,
@@ -205,7 +205,7 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     enableAutoPipelining,
     enableReadyCheck: true,
     clusterRetryStrategy: reconnectDelayMs,
-    // A primary that comes back is connected to at once, not with the next command: the listener for its return has writes to replay.
+    // A primary that returns is connected to at once, not with the next command: the listener for its return has writes to replay.
     clusterNodeRetryStrategy: reconnectDelayMs,
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.

@@ -2,7 +2,7 @@ import { primariesOf, type RedisConnection } from './function-library.ts';
 import { keys } from './keys.ts';
 import type { SubscriptionRef } from './subscription-balance.ts';
 
-/** Keys looked at in one step of SCAN. */
+/** Keys checked in one step of SCAN. */
 const SCAN_COUNT = 1_000;
 const SUBSCRIPTION = /^\{s\d{2,5}\}:sub:(\d+):(\d+)$/;
 

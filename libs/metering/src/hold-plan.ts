@@ -16,7 +16,7 @@ export const SLICE_OUTPUT_TOKENS = 4_096;
 /** What sizes a hold; an `Ask` of libs/protocols fits. */
 export interface HoldFacts {
   isStream: boolean;
-  /** The answer goes on without its caller: nothing can end it when a hold is used up. */
+  /** The answer continues without its caller: nothing can end it when a hold is used up. */
   isBackground?: boolean;
   /** The upstream is given no limit: the answer may be as long as the model can make it. */
   isCompaction?: boolean;
@@ -37,7 +37,7 @@ export interface PromptSize {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input. */
   serverToolUses: number;
-  /** How often the provider may shorten the conversation first: each reads all of it once more. */
+  /** How often the provider may shorten the conversation first: each reads all of it again. */
   compactions?: number;
   /** Bytes beside the text, each at most a token. */
   otherBytes: number;
@@ -133,7 +133,7 @@ function isLimitKept({ ask, overrun = null }: HoldRequest): boolean {
   return ask.isCompaction !== true && (overrun === null || !isHeldWhole(ask));
 }
 
-/** A stream grows its hold as it goes on; any other answer is held for to its end before it is asked for. */
+/** A stream grows its hold as it continues; any other answer is held for to its end before it is asked for. */
 export function isHeldWhole({
   isStream,
   isBackground = false,

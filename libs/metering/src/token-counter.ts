@@ -86,7 +86,7 @@ export function countTokens(text: string): number {
 }
 
 /**
- * As `countTokens`, for long texts: `pause` is awaited between batches, so that other requests go on meanwhile. Above `tokensMax` the rest is of no
+ * As `countTokens`, for long texts: `pause` is awaited between batches, so that other requests continue meanwhile. Above `tokensMax` the rest is of no
  * interest: the answer is then some number above it.
  */
 export async function countTokensGently(

@@ -149,7 +149,7 @@ export type JsonReading =
       outputText: string;
       /** Calls of tools in the output. */
       calls: number;
-      /** Native id of an answer that its upstream goes on making; absent for one that is over. */
+      /** Native id of an answer that its upstream continues making; absent for one that is over. */
       unfinished?: string | null;
     }
   /** 200 that carries an error, HTML, or nothing readable: nothing was delivered. */
@@ -185,7 +185,7 @@ export interface StreamReader {
   readonly usage: TokenUsage | null;
   /** True once `usage` is final (not only message_start's). */
   readonly isUsageFinal: boolean;
-  /** Native id of an answer that its upstream goes on making when this stream ends before it; null or absent for any other. */
+  /** Native id of an answer that its upstream continues making when this stream ends before it; null or absent for any other. */
   readonly backgroundId?: string | null;
 }
 
@@ -196,7 +196,7 @@ export interface UpstreamError {
     | 'context_overflow'
     | 'too_large'
     | 'not_found'
-    /** What the request goes on from is stored no more. */
+    /** What the request continues from is stored no more. */
     | 'gone'
     | 'rate_limited'
     | 'overloaded'

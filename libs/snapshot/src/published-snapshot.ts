@@ -33,7 +33,7 @@ export type SnapshotVerdict =
 const formatOnly = z.object({ document: z.object({ format: z.unknown() }) });
 
 /**
- * Judges what came from Redis or a disk before anything of it is used. The format is looked at first: a document of a
+ * Judges what came from Redis or a disk before anything of it is used. The format is checked first: a document of a
  * later release would fail the schema too, and "unknown format" is what its operator must read. The schema is strict and
  * changes nothing, so the checksum of what it returns is the checksum of what arrived.
  */

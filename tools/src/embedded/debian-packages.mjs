@@ -165,7 +165,7 @@ function debFiles(work, { wanted }) {
 }
 
 /**
- * Asynchronous, so that what installs, builds and starts goes on meanwhile.
+ * Asynchronous, so that what installs, builds and starts continues meanwhile.
  * @param {AbortSignal | undefined} signal
  * @returns {(command: string, args: readonly string[], cwd: string) => Promise<void>}
  */

@@ -21,7 +21,7 @@ const readiness = z.object({ ready: z.boolean(), state: z.string() });
 
 /**
  * Waits for a decision about a node rather than for traffic: a node that an administrator stopped, disabled or deleted
- * answers 503 for good and must not hold up the start.
+ * answers 503 permanently and must not hold up the start.
  */
 export class NodeStanding {
   readonly #url: string;

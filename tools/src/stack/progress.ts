@@ -8,7 +8,7 @@ export interface ProgressOutput {
 }
 
 /**
- * The steps of a start as they happen. A terminal shows one line with what is under way, redrawn in place; elsewhere each step
+ * The steps of a start as they happen. A terminal shows one line with what is in progress, redrawn in place; elsewhere each step
  * is one plain line when it begins and one when it is done.
  */
 export class Progress {

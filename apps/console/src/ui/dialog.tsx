@@ -27,7 +27,7 @@ export interface DialogProps {
   children: (controls: DialogControls) => ReactNode;
 }
 
-/** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost unasked. */
+/** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost without a question. */
 export function Dialog({
   title,
   purpose,

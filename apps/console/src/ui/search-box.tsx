@@ -15,7 +15,7 @@ export function SearchBox({ label, value, onSearch }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const asked = useRef(value);
   useEffect(() => {
-    // The box's own search comes back by the address, perhaps after more was typed.
+    // The box's own search returns by the address, perhaps after more was typed.
     if (value === asked.current) return;
     asked.current = value;
     setText(value);

@@ -6,7 +6,7 @@ import { withDatabase } from './connections.ts';
 
 export const exportCommand: Command = {
   synopsis: 'FOLDER',
-  says: 'writes each finished day of single requests as a gzipped CSV file with a manifest and checksums, into a folder or s3://BUCKET/FOLDER; goes on where an interrupted one was',
+  says: 'writes each finished day of single requests as a gzipped CSV file with a manifest and checksums, into a folder or s3://BUCKET/FOLDER; continues where an interrupted one was',
   run: (call) => {
     const store = storeOf(onlyArgument(call, 'the folder of the archive'));
     return withDatabase(async (dataSource) => {

@@ -51,7 +51,7 @@ export class DocumentCheck {
       .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
   }
 
-  /** Throws when the answer is not as documented. What the document leaves out is not looked at. */
+  /** Throws when the answer is not as documented. What the document leaves out is not checked. */
   check(sent: Sent): void {
     const path = this.routes.find(({ pattern }) => pattern.test(sent.path))?.path;
     const found =

@@ -112,7 +112,7 @@ export class BackgroundRuns {
     this.#options.marks.remove(placeOf(hold)).catch(() => undefined);
   }
 
-  /** Its client did something to it: it is looked at now, if it is this process's. */
+  /** Its client did something to it: it is checked now, if it is this process's. */
   wake(place: BackgroundPlace): void {
     const run = this.#runs.get(nameOf(place));
     if (run) this.#look(run);
@@ -189,7 +189,7 @@ export class BackgroundRuns {
     if (run.failures === 1)
       this.#options.log.warn(
         { err: error, rid: run.hold.rid, upstream_id: run.background.upstreamId },
-        'a response in the background could not be looked at; trying again',
+        'a response in the background could not be checked; trying again',
       );
     if (this.#isOverdue(run)) return this.#settle(run, null);
     const isStated = error instanceof UpstreamFailure;

@@ -12,7 +12,7 @@ export function clientAddressHex(
   return rememberedHex(callerAddress(peer, String(forwardedFor ?? ''), trusted));
 }
 
-/** Callers come back: reading an address costs more than remembering it. Emptied when full, so that it cannot grow. */
+/** Callers return: reading an address costs more than remembering it. Emptied when full, so that it cannot grow. */
 const REMEMBERED_MAX = 4_096;
 const remembered = new Map<string, string>();
 

@@ -73,7 +73,7 @@ function readRaw(
         take(chunk.length);
         chunks.push(chunk);
       } catch (error) {
-        // What is left is discarded as it comes.
+        // What remains is discarded as it comes.
         incoming.off('data', onData);
         incoming.resume();
         reject(error);

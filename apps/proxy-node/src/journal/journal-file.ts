@@ -74,7 +74,7 @@ export class JournalFile {
     this.#isDirty = false;
   }
 
-  /** In the background, unless nothing was written or a sync is under way. `done` is called when one has ended. */
+  /** In the background, unless nothing was written or a sync is in progress. `done` is called when one has ended. */
   syncSoon(done: (error: Error | null) => void): void {
     if (!this.#isDirty || this.#isSyncing) return;
     this.#isSyncing = true;

@@ -261,7 +261,7 @@ export class Journal {
       this.onCarry(oldest.place);
   }
 
-  /** False when the disk has no room for one: the old one goes on. */
+  /** False when the disk has no room for one: the old one continues. */
   #startNextFile(): boolean {
     const finished = this.#file;
     let next: JournalFile | undefined;

@@ -23,7 +23,7 @@ export class WaitingLines {
     this.#lines.push(line);
   }
 
-  /** Gives `write` all of them. They go on waiting when it throws. */
+  /** Gives `write` all of them. They continue waiting when it throws. */
   writeAll(write: (bytes: Buffer) => void): void {
     write(toBytes(this.#lines));
     this.#lines = [];

@@ -22,7 +22,7 @@ export interface StopParts {
   /** Between the end of readiness and the end of service. */
   noticeMs: number;
   drainTimeoutMs: number;
-  /** Time for usage to reach PostgreSQL before the process ends; what is left stays in the journal, which the next process settles. */
+  /** Time for usage to reach PostgreSQL before the process ends; what remains stays in the journal, which the next process settles. */
   handOverMs?: number | undefined;
   log: Logger;
 }

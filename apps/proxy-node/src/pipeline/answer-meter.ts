@@ -60,9 +60,9 @@ export interface AnswerMeter {
   left(error: unknown): Promise<Metered>;
   /** Access was withdrawn, or the balance is used up: no further upstream is to be asked. */
   readonly isStopped: boolean;
-  /** What the attempt under way may have cost the installation, by our own count. */
+  /** What the attempt in progress may have cost the installation, by our own count. */
   costSoFar(): AttemptCost;
-  /** The request failed for good after its stream had begun: reports the error in the stream. */
+  /** The request failed permanently after its stream had begun: reports the error in the stream. */
   fail(error: unknown): void;
   /** The node stops and waits no longer: ends the answer now, in its protocol's words. */
   cut(): void;

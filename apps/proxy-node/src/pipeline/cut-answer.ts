@@ -37,7 +37,7 @@ export class CutAnswer extends UpstreamFailure {
     counted.catch(() => undefined);
   }
 
-  /** The request by which this candidate continues the answer, within what is left of the limit (tokens); null where nothing is. */
+  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is. */
   async askOf(
     ask: Ask,
     { candidate: { route, upstream }, outputLimit }: { candidate: Candidate; outputLimit: number },

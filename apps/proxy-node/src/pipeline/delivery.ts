@@ -87,7 +87,7 @@ export function windowOf(
 }
 
 /**
- * Whether the same route is asked once more when no other is left. By default only where nothing was sent: what an upstream has stated goes to
+ * Whether the same route is asked again when no other is left. By default only where nothing was sent: what an upstream has stated goes to
  * the client, whose SDK waits before it repeats. A model with `replay: always` repeats an answer that broke, too.
  */
 export function isWorthRepeating(

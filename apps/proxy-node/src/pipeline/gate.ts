@@ -41,7 +41,7 @@ export class Gate {
     return this.#inFlight;
   }
 
-  /** What the fleet wants; null = serve. Requests under way go on. */
+  /** What the fleet wants; null = serve. Requests in progress continue. */
   want(closure: Exclude<Closure, 'draining'> | null): void {
     this.#closure = closure;
   }

@@ -5,7 +5,7 @@ import type { HoldHandle } from '../usage/usage-recorder.ts';
 /** How many bytes of an upstream are read at a time once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
 const STEP_DECAY = 0.9;
-/** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can go on. */
+/** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can continue. */
 const PIECE_IN_BOUND_BYTES = 16 * 1024;
 
 export interface BudgetParts {

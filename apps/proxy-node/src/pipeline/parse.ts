@@ -25,7 +25,7 @@ export interface Asked extends Terms {
   readonly ask: Ask;
   readonly model: SnapshotModel;
   readonly candidates: CandidateGroups;
-  /** The account whose stored answers the request goes on from; null for any other. */
+  /** The account whose stored answers the request continues from; null for any other. */
   readonly storedBy: number | null;
 }
 
@@ -54,7 +54,7 @@ export async function parse({
   return routesFor(ask, { index, receivedAtMs, open });
 }
 
-/** Other requests go on between the passes over a large body. */
+/** Other requests continue between the passes over a large body. */
 function askOf(protocol: ClientProtocol, raw: Buffer, isCompaction: boolean): Ask | Promise<Ask> {
   return raw.length > LARGE_BODY_BYTES
     ? parseAskInTurns(protocol, raw, { pause: setImmediate, isCompaction })

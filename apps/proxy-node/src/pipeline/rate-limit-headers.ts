@@ -27,7 +27,7 @@ export function rateLimitHeaders(
   };
 }
 
-/** Fewer left is tighter; among equals the one that takes longer to come back. */
+/** Fewer left is tighter; among equals the one that takes longer to return. */
 function isTighter(one: WindowState, other: WindowState): boolean {
   return one.remaining === other.remaining
     ? one.resetMs > other.resetMs

@@ -15,7 +15,7 @@ export interface Skipped {
   readonly reason: SkipReason;
 }
 
-/** Full upstreams are looked at again soon: a place may free any moment. */
+/** Full upstreams are checked again soon: a place may free any moment. */
 const FULL_WAIT_MS = 1_000;
 
 export interface Routing {

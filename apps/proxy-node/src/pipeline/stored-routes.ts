@@ -18,7 +18,7 @@ export interface StoredRoutes {
 }
 
 /**
- * A request that goes on from what an upstream has stored can be served by that upstream alone. Throws Refusal where nothing is stored for its caller.
+ * A request that continues from what an upstream has stored can be served by that upstream alone. Throws Refusal where nothing is stored for its caller.
  * An item that no upstream stores may be one of a translated answer: the routes that translate say what becomes of it.
  */
 export function routesToStored(
@@ -60,7 +60,7 @@ export function routesToFiles(
   return left;
 }
 
-/** What goes on from an account's stored answers is that account's request alone. */
+/** What continues from an account's stored answers is that account's request alone. */
 export function keysOf(
   { storedBy }: Pick<StoredRoutes, 'storedBy'>,
   presented: Credentials,

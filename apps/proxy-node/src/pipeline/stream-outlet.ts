@@ -75,7 +75,7 @@ export class StreamOutlet {
     return true;
   }
 
-  /** Cuts a client that takes nothing, and keeps the connection of one that waits alive; `reader`: of a stream that goes on. */
+  /** Cuts a client that takes nothing, and keeps the connection of one that waits alive; `reader`: of a stream that continues. */
   tick(now: number, reader: Pick<StreamReader, 'keepAlive'> | null): void {
     if (this.#reply.isGone) return;
     if (this.#reply.isStalled(now)) return this.#reply.cut();

@@ -11,7 +11,7 @@ export type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped'
  * a chunk allocates nothing.
  */
 export interface StreamState {
-  /** Its upstream may go on making the answer when this stream ends. */
+  /** Its upstream may continue making the answer when this stream ends. */
   readonly isBackground: boolean;
   /** Its end is decided: whatever comes later changes nothing. */
   readonly isOver: boolean;
@@ -80,7 +80,7 @@ export type Closing =
   | 'finished_early'
   /** With an error of the gateway's: it was stopped. */
   | 'stopped'
-  /** The connection is cut: the answer itself goes on. */
+  /** The connection is cut: the answer itself continues. */
   | 'severed'
   /** There is no client. */
   | 'left';

@@ -103,7 +103,7 @@ function read(state: Fields, reader: Reader, facts: StreamFacts): Actions {
 function pass(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   if (!state.isBackground || reader.backgroundId == null || state.hasBegun || !state.hasAnswer)
     return passed(state, reader, facts);
-  // Its answer goes on without this stream, and without this client: no other upstream is asked for it.
+  // Its answer continues without this stream, and without this client: no other upstream is asked for it.
   state.hasBegun = true;
   return [{ kind: 'note_background' }, ...passed(state, reader, facts)];
 }
@@ -136,7 +136,7 @@ function broke(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   return cut(state, reader, 'break');
 }
 
-/** The client has something of an answer, or its upstream goes on making it: no other upstream is asked. */
+/** The client has something of an answer, or its upstream continues making it: no other upstream is asked. */
 function isSpokenFor(
   { hasBegun }: StreamState,
   { hasContent }: Reader,

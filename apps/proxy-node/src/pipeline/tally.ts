@@ -56,7 +56,7 @@ export const NOTHING_COUNTED: Counted = {
   overrun: null,
 };
 
-/** Of an answer that goes on without its request. */
+/** Of an answer that continues without its request. */
 export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
 
 /**

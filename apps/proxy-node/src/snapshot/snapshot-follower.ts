@@ -101,7 +101,7 @@ export class SnapshotFollower {
     if (this.#timer) clearInterval(this.#timer);
   }
 
-  /** Looks for a newer snapshot. Calls while one is under way become one more look after it, so that no message is missed. */
+  /** Looks for a newer snapshot. Calls while one is in progress become one more look after it, so that no message is missed. */
   pull(): Promise<void> {
     if (this.#pulling) {
       this.#isPullWanted = true;

@@ -193,7 +193,7 @@ export class NodeUnderTest {
     });
   }
 
-  /** Publishes the configuration as it is now once more. */
+  /** Publishes the configuration as it is now, again. */
   publish(): Promise<void> {
     return this.#models.publish();
   }

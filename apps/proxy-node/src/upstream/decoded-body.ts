@@ -8,7 +8,7 @@ import {
 } from 'node:zlib';
 
 /**
- * Undoes an upstream's content-encoding. We ask for identity, but some upstreams compress in spite of that. The client is promised plain bytes.
+ * Undoes an upstream's content-encoding. We ask for identity, but some upstreams compress anyway. The client is promised plain bytes.
  * Flushes on every chunk, so that a compressed event stream does not wait for its end. Undefined for identity; throws for an unknown encoding.
  */
 export function createDecoder(encoding: string | undefined): Transform | undefined {

@@ -78,7 +78,7 @@ export class RouteRest {
   failed({ why, isForAll = false, retryAfterMs, now }: FailureSeen): Rest | null {
     this.#why = why;
     const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), now);
-    // A provider that says when to come back is not broken.
+    // A provider that says when to return is not broken.
     if (why === 'rate_limited') return cooldown;
     // A probe that fails has asked for all, too.
     const isCertain = isForAll || this.#restUntil > 0;
@@ -115,7 +115,7 @@ export class RouteRest {
   }
 
   #rest(now: number): Rest | null {
-    // What was under way when the rest began is no news.
+    // What was in progress when the rest began is no news.
     if (this.#restUntil > now) return null;
     const restMs = this.#restMs;
     this.#restUntil = now + restMs;

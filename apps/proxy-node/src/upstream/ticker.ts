@@ -8,7 +8,7 @@ export interface Ticking {
 const TICK_MS = 250;
 
 /**
- * One timer for all running requests: deadlines, keep-alives and stalls are looked at four times a second instead of re-arming several
+ * One timer for all running requests: deadlines, keep-alives and stalls are checked four times a second instead of re-arming several
  * timers on every chunk. Ten thousand streams cost under a millisecond a tick.
  */
 export class Ticker {

@@ -70,7 +70,7 @@ export function mayBeBilled({ error, evidence }: UpstreamFailure): boolean {
   }
 }
 
-/** 504 and Cloudflare's 524: a proxy before the provider stopped waiting, while the model may have gone on. A 408 says that the request never arrived whole. */
+/** 504 and Cloudflare's 524: a proxy before the provider stopped waiting, while the model may have continued. A 408 says that the request never arrived whole. */
 function isFromAnImpatientProxy({ upstreamStatus }: UpstreamError): boolean {
   return upstreamStatus === 504 || upstreamStatus === 524;
 }

@@ -26,7 +26,7 @@ export interface RestBegun extends RouteRef, Rest {
 }
 
 type Listeners = {
-  /** Called once for each rest, not for every failure that was under way. */
+  /** Called once for each rest, not for every failure that was in progress. */
   onRested: (begun: RestBegun) => void;
   onRecovered: (route: RouteRef) => void;
 };

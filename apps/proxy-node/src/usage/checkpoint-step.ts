@@ -34,7 +34,7 @@ export interface HoldState {
   readonly renewedAtMs: number;
   /** Its upstream makes the answer in the background: only its key, account or subscription end it. */
   readonly isDetached: boolean;
-  /** Nothing is held for it any more, and it goes on. */
+  /** Nothing is held for it any more, and it continues. */
   readonly isReaped: boolean;
   readonly stopped: StopReason | null;
 }
@@ -250,7 +250,7 @@ function restored(state: HoldState, reply: RestoreReply | null, now: number): St
   return idle(state);
 }
 
-/** A stream that waits goes on with what it got, however little. It ends when that is nothing, unless a purchase is due: that it is given time for. */
+/** A stream that waits continues with what it got, however little. It ends when that is nothing, unless a purchase is due: that it is given time for. */
 function extended(
   before: HoldState,
   {

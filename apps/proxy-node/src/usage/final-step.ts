@@ -30,7 +30,7 @@ export interface FinalState {
   readonly failures: number;
   readonly reEmits: number;
   readonly acknowledgedAtMs: number | null;
-  /** Why Redis last refused it for good; null while it has not. */
+  /** Why Redis last refused it permanently; null while it has not. */
   readonly fencedBy: FencedBy | null;
 }
 
@@ -137,7 +137,7 @@ function settled(
   return [next, [...actions, { kind: 'settled' }]];
 }
 
-/** The call may have reached Redis in spite of the error. From now on the node asks for the event again. */
+/** The call may have reached Redis despite the error. From now on the node asks for the event again. */
 function failed(state: FinalState, spread: number, now: number): FinalState {
   const delayMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(state.failures, 10));
   return {

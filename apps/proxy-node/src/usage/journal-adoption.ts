@@ -18,7 +18,7 @@ export interface AdoptedFinal {
 
 export interface AdoptedRequests {
   finals: AdoptedFinal[];
-  /** Answers that their upstreams go on making in the background. */
+  /** Answers that their upstreams continue making in the background. */
   runs: LostHold[];
   /** Deletes what was adopted; to be called once it is in the own journal and on disk. */
   retire: () => void;
@@ -129,7 +129,7 @@ function isRun({ hold }: LostHold): boolean {
   return hold.background !== undefined;
 }
 
-/** Of journals that could not be retired, one may know more than another: what has ended there goes on nowhere. */
+/** Of journals that could not be retired, one may know more than another: what has ended there continues nowhere. */
 function withoutFinals(runs: readonly LostHold[], finals: readonly AdoptedFinal[]): LostHold[] {
   const ended = new Set(finals.map(({ rid }) => rid));
   const byRid = new Map(runs.map((run) => [run.hold.rid, run]));

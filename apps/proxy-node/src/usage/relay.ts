@@ -5,11 +5,11 @@ import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LEASE_MS = 10_000;
 /**
- * All shards are looked at on one beat, so that what many shards have becomes one job, and one transaction: at a hundred requests a second,
- * jobs of one event cost all processes ten times as much CPU. An outbox that holds more than one look may read is looked at again at once.
+ * All shards are checked on one beat, so that what many shards have becomes one job, and one transaction: at a hundred requests a second,
+ * jobs of one event cost all processes ten times as much CPU. An outbox that holds more than one look may read is checked again at once.
  */
 const BEAT_MS = 200;
-/** A leased shard without events is looked at this seldom: another node may settle in it. */
+/** A leased shard without events is checked this seldom: another node may settle in it. */
 const POLL_MAX_MS = 600;
 /** The same while there is no other node: this one wakes the shard itself. Expired holds are looked for as well. */
 const POLL_MAX_ALONE_MS = 2_000;
@@ -51,7 +51,7 @@ export class Relay {
   readonly #byName: Map<string, Shard>;
   #batch: { shard: Shard; entries: RelayedEvent[] }[] = [];
   #batchEvents = 0;
-  /** Looks under way. */
+  /** Looks in progress. */
   #looking = 0;
   #cancelBatch: (() => void) | undefined;
   #cancelTurn: (() => void) | undefined;
@@ -93,7 +93,7 @@ export class Relay {
     this.#schedule();
   }
 
-  /** Puts what was read into the queue and gives the leases up, so that another node goes on at once. */
+  /** Puts what was read into the queue and gives the leases up, so that another node continues at once. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#stopLearning?.();

@@ -203,7 +203,7 @@ export class RequestRecorder implements UsageRecorder {
   }
 
   /**
-   * Waits until PostgreSQL has everything, at most `timeoutMs`, then gives leases and locks back. What is left stays in the journal and outbox.
+   * Waits until PostgreSQL has everything, at most `timeoutMs`, then gives leases and locks back. What remains stays in the journal and outbox.
    * Call it when no request is running any more.
    */
   async close(timeoutMs: number): Promise<void> {

@@ -12,7 +12,7 @@ export interface UsageRecorder {
   readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'knows' | 'admit'>;
   /** Requests of the subscription that have ended and whose settlement was not sent yet: to Redis they still run. */
   endedUnsent(subscription: { accountId: number; modelId: number }): number;
-  /** A request is refused, or waits, for want of tokens: auto-recharge may look at once. Returns at once. */
+  /** A request is refused, or waits, for lack of tokens: auto-recharge may look at once. Returns at once. */
   refusedForFunds(hint: FundsHint): void;
 }
 
@@ -33,7 +33,7 @@ export interface HoldHandle {
   /** What is counted by now. */
   counted(): TokenUsage;
   /**
-   * The answer is made in the background from here on: the journal knows when this returns, so that the next process goes on with it. Answers the hold as it
+   * The answer is made in the background from here on: the journal knows when this returns, so that the next process continues with it. Answers the hold as it
    * is kept.
    */
   detach(run: BackgroundRun): OpenHold;

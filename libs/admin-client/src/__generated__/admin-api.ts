@@ -319,7 +319,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a new account has done and what is left */
+        /** What a new account has done and what remains */
         get: operations["FirstSteps_ofAccount"];
         put?: never;
         post?: never;
@@ -3245,21 +3245,21 @@ export interface components {
             outcome: ("completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost") | null;
             /** @description What the client saw */
             status: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             input_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             cache_read_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             cache_write_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             output_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             reasoning_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             cache_write_1h_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             audio_input_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             audio_output_tokens: number | null;
             /** @description Charged tokens */
             charge: number;
@@ -3267,7 +3267,7 @@ export interface components {
             basis: "reported" | "estimated";
             /** @description Dearer services it was charged for, by the multipliers of its price version */
             premiums: string[];
-            /** @description A first charge was corrected when the node came back */
+            /** @description A first charge was corrected when the node returned */
             is_corrected: boolean;
             price_version_id: number | null;
             first_token_ms: number | null;
@@ -3315,21 +3315,21 @@ export interface components {
             outcome: ("completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost") | null;
             /** @description What the client saw */
             status: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             input_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             cache_read_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             cache_write_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             output_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             reasoning_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             cache_write_1h_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             audio_input_tokens: number | null;
-            /** @description As counted; null while the node has not come back */
+            /** @description As counted; null while the node has not returned */
             audio_output_tokens: number | null;
             /** @description Charged tokens */
             charge: number;
@@ -3337,7 +3337,7 @@ export interface components {
             basis: "reported" | "estimated";
             /** @description Dearer services it was charged for, by the multipliers of its price version */
             premiums: string[];
-            /** @description A first charge was corrected when the node came back */
+            /** @description A first charge was corrected when the node returned */
             is_corrected: boolean;
             price_version_id: number | null;
             first_token_ms: number | null;

@@ -39,7 +39,7 @@ export function hasMedia(type: string, part: unknown): boolean {
 }
 
 const URL_START = /^\s*(?:https?|gs|s3|data|file):/i;
-/** Values of a part looked at for a reference; real parts have a handful. */
+/** Values of a part checked for a reference; real parts have a handful. */
 const REFERENCE_DEPTH_MAX = 4;
 
 /** Whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */

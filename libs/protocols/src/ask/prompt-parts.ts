@@ -62,7 +62,7 @@ function addMessage(parts: PromptParts, message: JsonRecord): void {
   if (message['type'] === 'function_call') addCall(parts, message['name'], message['arguments']);
 }
 
-/** Templates keep the thinking of the turn that goes on, after the user's last message, and leave out any earlier one. */
+/** Templates keep the thinking of the turn that continues, after the user's last message, and leave out any earlier one. */
 function addTurns(parts: PromptParts, turns: readonly JsonRecord[]): void {
   const asked = turns.findLastIndex(({ role }) => role === 'user');
   turns.forEach((turn, at) => {

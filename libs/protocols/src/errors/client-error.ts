@@ -44,7 +44,7 @@ export const CLIENT_ERRORS = {
   model_not_found: entry([404, INVALID, 'model_not_found'], [404, 'not_found_error']),
   not_found: entry([404, INVALID, 'not_found'], [404, 'not_found_error']),
   method_not_allowed: entry([405, INVALID, 'method_not_allowed'], [405, INVALID]),
-  // The one answer after which Codex goes on with plain requests at once; after any other it tries the socket again and again.
+  // The one answer after which Codex continues with plain requests at once; after any other it tries the socket again and again.
   websocket_not_served: entry([426, INVALID, 'websocket_not_supported'], [426, INVALID]),
   background_running: entry([409, INVALID, 'background_running'], [409, INVALID], true),
   request_too_large: entry([413, INVALID, 'request_too_large'], [413, 'request_too_large']),

@@ -1,6 +1,6 @@
 const REDACTED = '[redacted]';
 
-/** Longest upstream text that is looked at or shown. */
+/** Longest upstream text that is checked or shown. */
 const MESSAGE_MAX = 2_000;
 
 /** Shapes of credentials and of the operator's identity at the vendor. Each is a plain class repeated once: linear on any input (S35). */

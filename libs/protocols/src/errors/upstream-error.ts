@@ -12,7 +12,7 @@ export const NEUTRAL_MESSAGES: Record<Kind, string> = {
   context_overflow: 'prompt is too long',
   too_large: 'The request is too large for the upstream.',
   not_found: 'The upstream does not serve this model.',
-  gone: 'What the request goes on from is not stored any more.',
+  gone: 'What the request continues from is not stored any more.',
   rate_limited: 'The upstream is limiting requests. Please retry later.',
   overloaded: 'The upstream is overloaded. Please retry later.',
   auth: 'The upstream refused the gateway.',

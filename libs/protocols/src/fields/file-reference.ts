@@ -13,7 +13,7 @@ const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);
 /** Type and id. */
 const VENDORS_SKILL = /^(?:anthropic:|[^:]*:openai-)/;
-/** What code of the provider made is named in its result, which comes back with the conversation. No provider reads a file that is named so. */
+/** What code of the provider made is named in its result, which returns with the conversation. No provider reads a file that is named so. */
 const MADE_BY_CODE = /^(?:bash_)?code_execution_output$/;
 /** Of a part; real ones have two levels. */
 const DEPTH_MAX = 4;

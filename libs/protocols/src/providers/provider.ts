@@ -63,6 +63,6 @@ export interface WholeAnswer {
   readonly outputText: string;
   /** Calls of tools in the output. */
   readonly calls: number;
-  /** Native id of an answer that its upstream goes on making. */
+  /** Native id of an answer that its upstream continues making. */
   readonly unfinished?: string | null;
 }

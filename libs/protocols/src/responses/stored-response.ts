@@ -12,7 +12,7 @@ export interface StoredResponse extends WholeAnswer {
   readonly isOver: boolean;
 }
 
-/** A compaction has none. Any other, also one that is not known yet, is of a response that goes on. */
+/** A compaction has none. Any other, also one that is not known yet, is of a response that continues. */
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
 
 /** Null for what is no response. */

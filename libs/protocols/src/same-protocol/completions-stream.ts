@@ -27,7 +27,7 @@ export class CompletionsStream extends StreamHandler {
   private readonly options: CompletionsStreamOptions;
   /** Of the last chunk, for those of the gateway. */
   private head: JsonRecord = {};
-  /** Choices that go on. */
+  /** Choices that continue. */
   private readonly open = new Set<unknown>();
 
   constructor(options: CompletionsStreamOptions) {

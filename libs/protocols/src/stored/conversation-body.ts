@@ -25,7 +25,7 @@ export function conversationBody(
   return { bytes: applyPatches(raw, editPaths(raw, layout, edits)), strange };
 }
 
-/** A request that goes on from the conversation would use it without its price. */
+/** A request that continues from the conversation would use it without its price. */
 function toolRefused(param: string): InvalidRequest {
   return unsupportedHere(param, param, "name a tool of the provider in the request's own tools");
 }

@@ -78,7 +78,7 @@ const REFERRING: Readonly<Record<string, string>> = {
   mcp_approval_response: 'approval_request_id',
 };
 
-/** An upstream's error as it concerns this request: that what it goes on from is gone is the request's end, and says nothing of the route. */
+/** An upstream's error as it concerns this request: that what it continues from is gone is the request's end, and says nothing of the route. */
 export function errorOfStored(
   ask: Pick<Ask, 'protocol' | 'body'>,
   error: UpstreamError,

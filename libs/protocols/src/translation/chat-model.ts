@@ -2,7 +2,7 @@
 
 /** Answer 400 to `reasoning_effort`: "Unrecognized request argument". */
 const WITHOUT_EFFORT = /(?:^|\/)(?:gpt-3|gpt-4|chatgpt-|llama|gemma|command)/i;
-/** Think aloud, and answer 400 or worse when a tool turn comes back without its thoughts (https://api-docs.deepseek.com/guides/thinking_mode). */
+/** Think aloud, and answer 400 or worse when a tool turn returns without its thoughts (https://api-docs.deepseek.com/guides/thinking_mode). */
 const WANTS_REASONING = /deepseek|kimi|moonshot|glm|minimax|mimo/i;
 
 /** Think before they speak, hidden from the caller, for minutes. */

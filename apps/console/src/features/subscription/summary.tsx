@@ -18,7 +18,7 @@ interface SubscriptionSummaryProps {
   price: PriceTag | null;
 }
 
-/** What is left, what is held, and by what rules more is bought. */
+/** What remains, what is held, and by what rules more is bought. */
 export function SubscriptionSummary({ of: row, price }: SubscriptionSummaryProps) {
   const { words, locale } = useSpeech();
   const { subscription } = words;

@@ -12,7 +12,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { Line } from '../market/purchase-summary.tsx';
 
-/** Says what comes back before it happens. */
+/** Shows the refund before it happens. */
 export function UnsubscribeDialog({
   of: row,
   isOpen,
@@ -22,7 +22,7 @@ export function UnsubscribeDialog({
   of: MyModel;
   isOpen: boolean;
   onClose: () => void;
-  /** Where to go on from there. */
+  /** Where to continue from there. */
   onUnsubscribed?: () => void;
 }) {
   const { words } = useSpeech();

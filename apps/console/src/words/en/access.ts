@@ -15,7 +15,7 @@ export const access = {
   registeredDetail: (name: string) =>
     `An administrator has to approve ${name}. This page notices when that happens and signs you in.`,
   registeredLive: 'Waiting for approval',
-  approvedSoon: 'Keep this page open, or come back later and sign in.',
+  approvedSoon: 'Keep this page open, or return later and sign in.',
   ended: 'Your session has ended. Sign in to continue where you were.',
   show: 'Show password',
   hide: 'Hide password',

@@ -41,7 +41,7 @@ export const adminFleet = {
     start: 'Start serving',
     remove: 'Delete',
     removeText:
-      'The node cannot come back with the fleet credential; an administrator must add it again.',
+      'The node cannot return with the fleet credential; an administrator must add it again.',
     stopText: (count: string) =>
       `It answers 503 from now on and finishes its ${count} running requests.`,
     removed: (name: string) => `${name} is deleted`,

@@ -63,8 +63,8 @@ export const adminUsers = {
   freezeText: (keys: string) =>
     `${countOf(keys, 'key')} stop${keys === '1' ? 's' : ''} with the next request, and sessions end at once. Running streams end within seconds. Balances stay.`,
   removeText: (balance: string, subscriptions: string) =>
-    `The account is closed for good. Its wallet holds ${balance}; it has ${countOf(subscriptions, 'subscription')}.`,
-  forfeit: 'Forfeit what is left',
+    `The account is closed permanently. Its wallet holds ${balance}; it has ${countOf(subscriptions, 'subscription')}.`,
+  forfeit: 'Forfeit what remains',
   forfeitHelp:
     'Without it, an account with money or tokens cannot be deleted. The ledger records what was forfeited.',
   typeName: (name: string) => `Type ${name} to confirm`,

@@ -58,7 +58,7 @@ export const subscription = {
   title: (model: string) => model,
   left: 'Tokens left',
   held: 'Held by running requests',
-  heldHelp: 'Set aside until they end; what they do not use comes back.',
+  heldHelp: 'Set aside until they end; what they do not use is released.',
   asOf: (time: string) => `As booked at ${time}: the live store does not answer`,
   daysLeft: (days: string) => `About ${countOf(days, 'day')} at the pace of the last 24 hours`,
   lessThanDay: 'Less than a day at the pace of the last 24 hours',

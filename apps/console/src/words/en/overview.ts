@@ -2,7 +2,7 @@ import { countOf } from '../plural.ts';
 
 export const overview = {
   title: 'Overview',
-  purpose: 'What is left, what was used, and what needs attention.',
+  purpose: 'What remains, what was used, and what needs attention.',
   createKey: 'Create key',
   topUp: 'Recharge wallet',
   wallet: 'Wallet',

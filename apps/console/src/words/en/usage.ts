@@ -66,7 +66,7 @@ export const usage = {
     access_revoked: 'The key, the account or the subscription was disabled while the answer ran.',
     node_stopped: 'The node was shut down while the answer ran; what was delivered is charged.',
     node_lost:
-      'The node has not come back; its last checkpoint is charged, a correction may follow.',
+      'The node has not returned; its last checkpoint is charged, a correction may follow.',
   },
 };
 
@@ -104,11 +104,11 @@ export const request = {
   basis: 'Counted by',
   bases: { reported: 'the upstream', estimated: 'the gateway' },
   noLines:
-    'The node that served this request has not come back. Its last checkpoint was charged; a correction follows if it does.',
+    'The node that served this request has not returned. Its last checkpoint was charged; a correction follows if it does.',
   events: 'Bookings',
   eventKinds: { usage: 'Usage', reap: 'Last checkpoint' },
   raw: 'Raw fields',
-  corrected: 'Corrected after the node came back',
+  corrected: 'Corrected after the node returned',
   protocol: 'Protocol',
   stream: 'Stream',
   status: 'Status',

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 
 /** One hash takes a core for some 30 ms. On larger machines half the cores are left to everything else. */
 const THREADS = Math.max(2, Math.min(4, Math.floor(availableParallelism() / 2)));
-/** At 30 ms each, the last in line waits about two seconds; later ones are refused with a time to come back. */
+/** At 30 ms each, the last in line waits about two seconds; later ones are refused with `Retry-After`. */
 const WAITING_MAX = 64 * THREADS;
 
 export interface Argon2Job {

@@ -9,7 +9,7 @@ import { REFUSALS } from '../../platform/http/refusals.ts';
 const MINUTE_S = 60;
 const DAY_S = 24 * 60 * MINUTE_S;
 
-/** Counted before the password is looked at, so that parallel guesses count too; a right password takes its own count back. */
+/** Counted before the password is checked, so that parallel guesses count too; a right password takes its own count back. */
 const LIMITS = {
   /** One address guessing at one name. Strict: it hits the guesser only. */
   pair: { attemptsMax: 10, seconds: 15 * MINUTE_S },

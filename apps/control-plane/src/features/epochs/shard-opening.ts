@@ -22,7 +22,7 @@ export class ShardOpening {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** Harmless while it is under way. */
+  /** Harmless while it is in progress. */
   async openSoon(shard: string, epoch: string): Promise<void> {
     if (this.timers.has(epoch)) return;
     this.wait(shard, epoch, WORDS);

@@ -65,7 +65,7 @@ export class EventFeed implements OnApplicationBootstrap, BeforeApplicationShutd
     for (let at = from; ;) {
       const feedAt = this.position;
       const behind = await this.store.after(at, { limit: PAGE, userId });
-      // A listener that left during the read would stay for good, and a feed that closes would start again.
+      // A listener that left during the read would stay permanently, and a feed that closes would start again.
       if (this.isClosing || isOver()) return;
       const last = behind.at(-1);
       if (last) {

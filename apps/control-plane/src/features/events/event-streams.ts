@@ -22,7 +22,7 @@ const COMMENT_EVERY_MS = 15_000;
 /** A page in every tab of several browsers, and bounds for one replica. */
 const STREAMS_PER_ACCOUNT_MAX = 20;
 const STREAMS_MAX = 1_000;
-/** A reader this far behind is not reading; it may come back with its last id. */
+/** A reader this far behind is not reading; it may return with its last id. */
 const UNREAD_BYTES_MAX = 1_048_576;
 const RECONNECT_MS = 2_000;
 
@@ -58,7 +58,7 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
     this.verifying.start();
   }
 
-  /** Open streams would keep the server from closing. Their readers come back to another replica, with their last id. */
+  /** Open streams would keep the server from closing. Their readers return to another replica, with their last id. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     clearInterval(this.commenting);
@@ -93,7 +93,7 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
     this.streams.add(stream);
     const at = new Date().toISOString();
     write(response, { event: start.isReset ? 'reset' : 'ready', data: { at } }, start.position);
-    // The server listens until its modules have closed. A reader that comes in between goes on at another replica.
+    // The server listens until its modules have closed. A reader that comes in between continues at another replica.
     if (this.isClosing) return void response.end();
     await this.feed
       .follow(start.position, stream.onEvents, { userId, isOver: () => isOver(response) })

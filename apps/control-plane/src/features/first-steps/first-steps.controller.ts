@@ -18,7 +18,7 @@ export class FirstStepsController {
 
   @Get('first-steps')
   @Permission('user')
-  @Answers('What a new account has done and what is left', accountStepsSchema)
+  @Answers('What a new account has done and what remains', accountStepsSchema)
   ofAccount(@FromCaller() { userId }: Caller) {
     return this.look(ACCOUNT_STEPS, [userId]);
   }

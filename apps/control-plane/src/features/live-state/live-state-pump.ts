@@ -69,7 +69,7 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Answers the id to go on after, or undefined when that was all. */
+  /** Answers the id to continue after, or undefined when that was all. */
   private sweepRows(afterId: string, failures: unknown[]): Promise<string | undefined> {
     return this.transactions.run(async (tx) => {
       const raw: unknown[] = await tx.query(

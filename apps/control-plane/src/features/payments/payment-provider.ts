@@ -30,7 +30,7 @@ export interface PayBackRequest {
 
 export type PaidBack =
   | { kind: 'accepted'; reference: string }
-  /** For good: asking again would change nothing. `reason` is fit for administrators. */
+  /** Permanent: asking again would change nothing. `reason` is fit for administrators. */
   | { kind: 'refused'; reason: string };
 
 /** What a provider says, later, about a payment it opened. Amounts are what was really paid. */

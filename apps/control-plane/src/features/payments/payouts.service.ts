@@ -94,7 +94,7 @@ export class PayoutsService {
     });
   }
 
-  /** What is on its way to the provider and may come back into the wallet. Micro-units. */
+  /** What is on its way to the provider and may return into the wallet. Micro-units. */
   async pendingOf(tx: EntityManager, userId: number): Promise<Micros> {
     const rows = await tx.getRepository(Payout).findBy({ userId, status: 'pending' });
     return micros(rows.reduce((sum, { amount }) => sum + amount, 0n));

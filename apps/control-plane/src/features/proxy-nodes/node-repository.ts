@@ -5,7 +5,7 @@ import { setSince } from './node-abilities.ts';
 import { OWN_CREDENTIALS } from './node-credentials.ts';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
 
-/** A node that came by itself and has been silent this long is gone for good; it may come back by its next heartbeat. */
+/** A node that came by itself and has been silent this long is gone permanently; it may return by its next heartbeat. */
 const SELF_REGISTERED_SILENCE = '24 hours';
 /** last_seen_at is for people: writing it every second would only make rows die. */
 const LAST_SEEN_STEP = '2 seconds';

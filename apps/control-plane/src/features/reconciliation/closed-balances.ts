@@ -11,7 +11,7 @@ import { driftsAt } from './drift.ts';
 const LOOK_MS = 60_000;
 
 /**
- * Pays out what is left in closed subscriptions. What running requests release after a withdrawal is refunded by an event of its own, which
+ * Pays out what remains in closed subscriptions. What running requests release after a withdrawal is refunded by an event of its own, which
  * is lost when Redis loses its data before the event is relayed. Only where Redis holds exactly what the ledger owes and no request holds any of it.
  */
 @Injectable()

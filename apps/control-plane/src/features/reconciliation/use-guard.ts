@@ -16,10 +16,10 @@ import { LiveRecordAudit, type KeyUse } from '../live-state/live-record-audit.ts
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { Reconciler } from './reconciler.service.ts';
 
-/** Used subscriptions and keys are gathered for this long and looked at together. */
+/** Used subscriptions and keys are gathered for this long and checked together. */
 const GATHER_MS = 1_000;
 const RETRY_MS = 1_000;
-/** Looked at in one turn; more wait for the next. Beyond what waits here, the reconciliation of every five minutes is left. */
+/** Checked in one turn; more wait for the next. Beyond what waits here, the reconciliation of every five minutes is left. */
 const TURN_MAX = 200;
 const WAITING_MAX = 50_000;
 /** Between the two readings that must agree. */

@@ -27,7 +27,7 @@ export class AutoRechargeSettings {
     const userId = await this.scope.resolve(caller, body.user_id);
     return this.transactions.run(async (tx) => {
       const before = await findActive(tx, { userId, modelId: body.model_id }, 'pessimistic_write');
-      // A new setting is a new chance: a wallet that was too small before is looked at again at once.
+      // A new setting is a new chance: a wallet that was too small before is checked again at once.
       const columns = {
         autoRechargeThreshold: body.threshold,
         autoRechargeAmount: body.amount,

@@ -48,7 +48,7 @@ const candidateRow = z
   }));
 type Candidate = z.output<typeof candidateRow>;
 
-/** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for want of money that the wallet has by now. */
+/** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for lack of money that the wallet has by now. */
 const CANDIDATES = `
   SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount,
     least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable,
@@ -70,7 +70,7 @@ const CANDIDATES = `
 @Injectable()
 export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('auto-recharge');
-  /** Subscription -> what a request of it needs at the least, 0 when none is known to wait. */
+  /** Subscription -> what a request of it needs at least, 0 when none is known to wait. */
   private readonly waiting = new Map<number, number>();
   private running: Promise<void> | undefined;
   private isStopping = false;
@@ -124,7 +124,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     for (const { id, needed } of rows) this.consider([id], Number(needed));
   }
 
-  /** Money has come into a wallet: what was held back for want of it may be bought again, and nodes wait for it again. */
+  /** Money has come into a wallet: what was held back for lack of it may be bought again, and nodes wait for it again. */
   async rearm(userId: number): Promise<void> {
     const ids = await this.transactions.run(async (tx) => {
       const rows: { id: number }[] = await tx.query(

@@ -91,7 +91,7 @@ export class WithdrawalsService {
     return rows.length;
   }
 
-  /** Withdraws what is left in a closed subscription, as if it were closed once more. False when it is not closed any longer, or empty. */
+  /** Withdraws what remains in a closed subscription, as if it were closed again. False when it is not closed any longer, or empty. */
   payOut(subscriptionId: number): Promise<boolean> {
     return this.transactions.run(async (tx) => {
       const row = await tx.getRepository(SubscriptionRow).findOne({

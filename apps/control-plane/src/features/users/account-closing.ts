@@ -37,7 +37,7 @@ export class AccountClosing {
     const pending = await this.payouts.pendingOf(tx, userId);
     if (pending > 0n)
       throw new Refusal('account_not_empty', {
-        detail: `Payouts of ${formatAmount(pending)} ${this.config.CURRENCY} are on their way and may come back`,
+        detail: `Payouts of ${formatAmount(pending)} ${this.config.CURRENCY} are on their way and may return`,
       });
     const balance = await this.ledger.walletForUpdate(tx, userId);
     if (!forfeit && (balance > 0n || tokens > 0))

@@ -59,7 +59,7 @@ const OF_PERSON = `action <> '${ERASURE}' AND (action <> '${ERASURE_ASKED}' OR a
 const EXCUSED_MAX = 1_000;
 
 /**
- * Empties what names the person of a deleted account. Ids, amounts, tokens and times stay, so the books close; what is left of a row of the
+ * Empties what names the person of a deleted account. Ids, amounts, tokens and times stay, so the books close; what remains of a row of the
  * activity log is its hash, which an entry of the log excuses. `isDryRun` counts. Answers null when there is no such account.
  */
 export async function eraseAccount(

@@ -170,7 +170,7 @@ export class UsersService {
       ...row,
       status,
       drain,
-      // Sessions of before end now, also for the case that the account comes back.
+      // Earlier sessions end now, also for the case that the account returns.
       sessionVersion: row.sessionVersion + 1,
       revision: row.revision + 1,
       deletedAt: status === 'deleted' ? new Date() : null,

@@ -10,7 +10,7 @@ const FIRST_SUMS = [
   'output_tokens',
 ];
 
-/** Keeps usage from being booked until the transaction ends, so that what is filled in it misses nothing. Reading goes on. */
+/** Keeps usage from being booked until the transaction ends, so that what is filled in it misses nothing. Reading continues. */
 export const LOCK_ROLLUPS = 'LOCK TABLE usage_rollups, usage_rollups_daily IN SHARE MODE;';
 
 /** Of the migration that adds the totals. */

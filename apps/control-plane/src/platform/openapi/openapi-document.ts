@@ -30,7 +30,7 @@ const TAGS: Readonly<Record<string, string>> = {
   usage: 'Requests, statistics, receipts',
   dashboard: 'The whole installation at a glance',
   search: 'For the command palette',
-  'first steps': 'What is left to do before the first call',
+  'first steps': 'The steps before the first call',
   events: 'What happens, as it happens',
   'dead letters': 'Usage that could not be booked, for a person to decide',
   books: 'Whether all books agree, and when that was last proven',

@@ -8,7 +8,7 @@ export interface GuardedRequest {
   headers: Record<string, string>;
   policy: OutboundPolicy;
   timeoutMs: number;
-  /** What is read of the answer; an answer that goes on is cut there. */
+  /** What is read of the answer; an answer that continues is cut there. */
   bytesMax: number;
 }
 

@@ -12,7 +12,7 @@ export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format'
 /**
  * Requests, newest first. A rid is a UUIDv7, so its order is the order of time and the primary key (day, rid) serves every account at once;
  * one account is read through its own index. A correction replaces its reap, because it has the complete figures.
- * `days` (UTC): no others are looked at.
+ * `days` (UTC): no others are checked.
  */
 export function selectRequests(
   which: RequestSelection,

@@ -15,7 +15,7 @@ import {
 } from '../../../platform/http/answer-fields.ts';
 import { priceResponseSchema } from '../../models/models.dto.ts';
 
-const tokens = z.int().nullable().describe('As counted; null while the node has not come back');
+const tokens = z.int().nullable().describe('As counted; null while the node has not returned');
 const logged = {
   rid: z.uuid().describe('What the caller got as `x-request-id`'),
   request_id: z.uuid().describe('The same as `rid`'),
@@ -44,7 +44,7 @@ const logged = {
   premiums: z
     .array(z.string())
     .describe('Dearer services it was charged for, by the multipliers of its price version'),
-  is_corrected: z.boolean().describe('A first charge was corrected when the node came back'),
+  is_corrected: z.boolean().describe('A first charge was corrected when the node returned'),
   price_version_id: idField.nullable(),
   first_token_ms: z.int().nullable(),
   duration_ms: z.int().nullable(),

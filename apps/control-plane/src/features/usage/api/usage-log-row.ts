@@ -41,7 +41,7 @@ export const usageLogRow = z.object({
 });
 export type UsageLogRow = z.output<typeof usageLogRow>;
 
-/** Figures only the node knew are null while it has not come back (`node_lost`); the charge is then the last checkpoint's. */
+/** Figures only the node knew are null while it has not returned (`node_lost`); the charge is then the last checkpoint's. */
 export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
   return {
     rid: row.rid,

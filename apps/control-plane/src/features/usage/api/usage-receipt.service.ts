@@ -58,7 +58,7 @@ function explanationOf(
       lines: [],
       sum: null,
       explanation:
-        'The node that served this request has not come back; its last checkpoint was charged, and a correction follows if it does.',
+        'The node that served this request has not returned; its last checkpoint was charged, and a correction follows if it does.',
     };
   }
   return explainCharge(final, price);

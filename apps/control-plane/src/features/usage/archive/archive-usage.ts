@@ -21,7 +21,7 @@ export interface DayReport {
 
 /**
  * Exports single requests, a file a day, and notes in PostgreSQL which days it has. Days that the store has whole, with as many rows as the
- * database, are left as they are, so a repeated or interrupted export goes on where it was. One day is read from one snapshot of the database.
+ * database, are left as they are, so a repeated or interrupted export continues where it was. One day is read from one snapshot of the database.
  */
 export async function* archiveUsage(
   dataSource: DataSource,

@@ -84,7 +84,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     const [from, to] = [dayOf(atMs), dayOf(atMs + DAY_MS)];
     await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
-      // Rows that came before their partition live in the default one, where they stay as good as anywhere.
+      // Rows that came before their partition live in the default one, where they are as safe as in any other.
       const stray: unknown[] = await tx.query(
         'SELECT 1 FROM usage_events_default WHERE day = $1 LIMIT 1',
         [from],
@@ -96,7 +96,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     });
   }
 
-  /** Two replicas that drop one partition at the same time fail on PostgreSQL's catalogue, in spite of IF EXISTS. */
+  /** Two replicas that drop one partition at the same time fail on PostgreSQL's catalogue, despite IF EXISTS. */
   private async dropPartition(
     { table, day }: { table: string; day: string },
     before: string,

@@ -17,7 +17,7 @@ const CONCURRENCY = 4;
 /** A dead worker's job is taken over after this long; a job takes milliseconds. */
 const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 5_000;
-/** BullMQ's default of 1 fails a job for good at the second crash of its worker (docs/design/metering.md#booking). */
+/** BullMQ's default of 1 fails a job permanently at the second crash of its worker (docs/design/metering.md#booking). */
 const STALLED_COUNT_MAX = 1_000_000;
 
 const text = z.string();
