@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
+import { read, sources } from './tracked-files.ts';
 import { ROOT } from '../src/checkout.ts';
 
 const LUA = path.join(ROOT, 'libs/keyspace/lua');
@@ -44,3 +45,26 @@ function namesIn(folder: string): string[] {
     .filter((name) => name.endsWith('.lua'))
     .map((name) => name.slice(0, -'.lua'.length));
 }
+
+/** The names under which code has a connection, and Redis' commands. A connection's own methods (`on`, `disconnect`) are none. */
+const COMMAND =
+  /\b(?:redis|connection)\s*\.\s*((?:p?ttl|p?expire\w*|[hlszx][a-z]{2,}|get|set|del|unlink|call|eval\w*|fcall\w*|keys|info|exists|publish|subscribe|pipeline|multi|incr\w*)(?=\())/gi;
+
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(COMMAND)].map(([, command = '']) => command);
+}
+
+test('only keyspace sends commands to Redis: other code gets connections, and asks keyspace', () => {
+  const files = sources.filter(
+    (file) =>
+      /^(apps|libs)\/[^/]+\/src\/.*\.ts$/.test(file) &&
+      !/^libs\/keyspace\/|\/testing\/|under-test|\.spec\.ts$/.test(file),
+  );
+  expect(files.length).toBeGreaterThan(700);
+  expect(files.flatMap((file) => commandsIn(read(file)).map((name) => `${file}: ${name}`))).toEqual(
+    [],
+  );
+  const planted =
+    "await redis.llen('{bull}:usage:wait'); this.connection.del(key); redis.disconnect();";
+  expect(commandsIn(planted)).toEqual(['llen', 'del']);
+});

@@ -25,6 +25,7 @@ export {
 } from './subscription-balance.ts';
 export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
+export * from './queue-keys.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
 export * from './shard-keys.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  BULL_PREFIX,
   EpochCache,
   Epochs,
   FunctionLibrary,
@@ -8,6 +7,7 @@ import {
   lastEvents,
   LiveRecords,
   shardNames,
+  unfinishedJobs,
   waitingUsage,
   FleetStore,
   type RedisConnection,
@@ -56,11 +56,7 @@ async function onTheWay(
   shards: readonly string[],
 ): Promise<string[]> {
   const { events, holds } = await waitingUsage(redis, shards.length);
-  const lists = ['wait', 'active'].map((name) => redis.llen(`${BULL_PREFIX}:usage:${name}`));
-  const sets = ['delayed', 'failed', 'prioritized'].map((name) =>
-    redis.zcard(`${BULL_PREFIX}:usage:${name}`),
-  );
-  const jobs = (await Promise.all([...lists, ...sets])).reduce((sum, size) => sum + size, 0);
+  const jobs = await unfinishedJobs(redis, 'usage');
   const [row]: { count: string }[] = await dataSource.query(
     'SELECT count(*) FROM live_state_outbox',
   );

@@ -10,7 +10,7 @@ import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { refundOf } from '../wallet/refund-of.ts';
+import { bookedRefund } from '../wallet/booked-refund.ts';
 import { notSubscribed } from './not-subscribed.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
@@ -142,7 +142,7 @@ export class WithdrawalsService {
     );
     const booked = bookedRow.parse(rows[0]);
     // Booked in one transaction with the refund: what is still closing here has none, whatever has been committed since.
-    const refund = booked.status === 'closed' ? await refundOf(this.dataSource, reference) : 0n;
+    const refund = booked.status === 'closed' ? await bookedRefund(this.dataSource, reference) : 0n;
     return {
       model_id: modelId,
       status: booked.status,

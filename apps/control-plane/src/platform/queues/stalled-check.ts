@@ -1,4 +1,4 @@
-import type { RedisConnection } from '@tollgate/keyspace';
+import { deleteOverlong, type RedisConnection } from '@tollgate/keyspace';
 import type { Worker } from 'bullmq';
 
 /**
@@ -6,12 +6,9 @@ import type { Worker } from 'bullmq';
  * that key outlives its time by as much, and no worker looks meanwhile: it is removed when it has longer to live than it was given.
  * True when it was in the way.
  */
-export async function freeStalledCheck(
+export function freeStalledCheck(
   worker: Pick<Worker, 'toKey'>,
   { connection, intervalMs }: { connection: RedisConnection; intervalMs: number },
 ): Promise<boolean> {
-  const key = worker.toKey('stalled-check');
-  if ((await connection.pttl(key)) <= intervalMs) return false;
-  await connection.del(key);
-  return true;
+  return deleteOverlong(connection, worker.toKey('stalled-check'), intervalMs);
 }

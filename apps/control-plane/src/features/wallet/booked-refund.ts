@@ -4,7 +4,7 @@ import { z } from 'zod';
 const refundRow = z.object({ amount: z.coerce.bigint() });
 
 /** What the refund with this reference paid into a wallet, in micro-units; 0 where none is booked. */
-export async function refundOf(
+export async function bookedRefund(
   dataSource: Pick<DataSource, 'query'>,
   reference: string,
 ): Promise<bigint> {
