@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { paths } from '@tollgate/admin-client';
 import { client, dataOf, type Shape } from './client.ts';
 
 export type Key = Shape<'ListedKey'>;
@@ -50,15 +51,10 @@ export const keysWindowsQuery = (ids: readonly number[]) =>
     placeholderData: keepPreviousData,
   });
 
-export interface KeySettings {
-  name: string;
-  allowed_models: string;
-  rpm: number;
-  rph: number;
-  rpd: number;
-  expires_at: string | null;
-  ip_allowlist: string;
-}
+type UpdateKey = paths['/admin-api/keys/{id}']['put']['requestBody'];
+
+/** Every field that a form of a key sends; one that the interface gains must be in the form. */
+export type KeySettings = Required<UpdateKey['content']['application/json']>;
 
 export function createKey(body: KeySettings & { user_id: number }, idempotencyKey: string) {
   return dataOf(
