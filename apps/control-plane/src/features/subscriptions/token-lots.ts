@@ -104,6 +104,7 @@ async function openLots(tx: EntityManager, subscriptionId: number): Promise<Open
   return rows.map((row) => openLot.parse(row));
 }
 
+/** `refund-preview.service.ts` has the same arithmetic in SQL, for all subscriptions of a model. */
 function planWithdrawal(
   lots: readonly OpenLot[],
   tokens: number,
