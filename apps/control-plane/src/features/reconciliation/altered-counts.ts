@@ -79,7 +79,7 @@ export class AlteredCounts {
   }
 
   private async openAnew({ id, ...ref }: Subscription): Promise<void> {
-    const message = `Subscription ${id}: its balance in Redis could not be read; it is rewritten as the ledger has it`;
+    const message = `Subscription ${id}: its balance in Redis could not be read; it is rewritten from the ledger`;
     await this.report(this.dataSource.manager, id, message);
     await this.writer.openAnew(id);
     await this.counts.recountHolds([ref]);
