@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { ALERT_RULES } from '../../apps/control-plane/src/features/alerts/alert-rules.ts';
 import { boardJson } from '../src/deploy/board.ts';
 import { BOARDS } from '../src/deploy/boards.ts';
 import { metricsListedIn, metricsNamedIn } from '../src/deploy/metric-names.ts';
@@ -66,6 +67,17 @@ describe('boards and alert rules', () => {
     );
     expect(metricsNamedIn(text)).not.toContain('gen_ai_token_type');
   });
+});
+
+test('every alert of the control plane has a row of the runbook in docs/reliability.md', () => {
+  const rows = read('docs/reliability.md')
+    .split('\n')
+    .map((line) => /^\| (`\w+`(?:, `\w+`)*) \|/.exec(line)?.[1] ?? '')
+    .join(' ');
+  const without = (names: readonly string[]): string[] =>
+    names.filter((name) => !rows.includes(`\`${name}\``));
+  expect(without(Object.keys(ALERT_RULES))).toEqual([]);
+  expect(without(['drift', 'planted_rule'])).toEqual(['planted_rule']);
 });
 
 test('every alert has a severity, a summary and a runbook that docs/operations.md has', () => {
