@@ -1,11 +1,22 @@
 import type { ControlPlane } from './control-plane-under-test.ts';
 import { eventually } from './eventually.ts';
 
+/** What specs read of events; each kind has some of it. */
+export type EventData = Partial<{
+  balance: string;
+  count: number;
+  name: string;
+  newest: { rid: string }[];
+  state: string;
+  status: string;
+  subject: string;
+  workers: { version: number; applied_at: string | null }[];
+}>;
+
 export interface ReceivedEvent {
   id: string;
   event: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- specs read events whose shape is what they test
-  data: any;
+  data: EventData;
 }
 
 export interface EventReader {

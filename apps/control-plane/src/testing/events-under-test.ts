@@ -64,5 +64,5 @@ export const isReady = ({ event }: ReceivedEvent): boolean => event === 'ready';
 /** Whether an event reports the request `rid` among the newest. */
 export function isFor(rid: string): (event: ReceivedEvent) => boolean {
   return ({ event, data }) =>
-    event === 'requests' && data.newest.some((one: { rid: string }) => one.rid === rid);
+    event === 'requests' && data.newest?.some((one) => one.rid === rid) === true;
 }

@@ -64,7 +64,7 @@ test('a stream sends of a batch how many requests it has, and the newest twenty'
     .get(UsageWorker)
     .process(Array.from({ length: 30 }, () => usageEvent(1, parts)));
   const { data } = await reader.next(({ event }) => event === 'requests');
-  expect([data.count, data.newest.length]).toEqual([30, 20]);
+  expect([data.count, data.newest?.length]).toEqual([30, 20]);
 });
 
 test('a user sees only their own events; an administrator sees all, or those of one account', async () => {
@@ -126,9 +126,9 @@ test("a stream sends each node's acknowledgement of a new version, and that a no
     ({ event, data }) =>
       event === 'node' &&
       data.name === 'streamed' &&
-      data.workers.some((worker: { version: number }) => worker.version === version),
+      data.workers?.some((worker) => worker.version === version) === true,
   );
-  expect(acknowledged.data.workers[0].applied_at).not.toBeNull();
+  expect(acknowledged.data.workers?.[0]?.applied_at).toEqual(expect.any(String));
   node.stop();
   const now = performance.now.bind(performance);
   jest.spyOn(performance, 'now').mockImplementation(() => now() + SILENCE_MS);
