@@ -11,24 +11,26 @@ const PAGE =
   '<!doctype html><html><head><base href="/" /><script src="./theme.js"></script></head></html>';
 
 let plane: ControlPlane;
-let folder: string;
+/** What lies beside the console's folder must not be served. */
+let outside: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'tollgate-console-'));
-  mkdirSync(path.join(folder, 'assets'));
+  outside = mkdtempSync(path.join(tmpdir(), 'tollgate-console-'));
+  const folder = path.join(outside, 'console');
+  mkdirSync(path.join(folder, 'assets'), { recursive: true });
   writeFileSync(path.join(folder, 'index.html'), PAGE);
   writeFileSync(path.join(folder, 'theme.js'), 'void 0;');
   const script = path.join(folder, 'assets', 'index-abc.js');
   writeFileSync(script, SCRIPT);
   writeFileSync(`${script}.br`, brotliCompressSync(SCRIPT));
   writeFileSync(`${script}.gz`, gzipSync(SCRIPT));
-  writeFileSync(path.join(folder, '..', 'secret.json'), '{}');
+  writeFileSync(path.join(outside, 'secret.json'), '{}');
   plane = await startControlPlane({ CONSOLE_FOLDER: folder });
 }, 60_000);
 
 afterAll(async () => {
   await plane?.stop();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(outside, { recursive: true, force: true });
 });
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
