@@ -112,11 +112,12 @@ describe('Journal', () => {
       const log = { error: (_context, text) => console.log('error:' + text), warn: (_context, text) => console.log('warn:' + (text ?? _context)), info: () => {} };
       const { journal } = await Journal.open({ folder: ${JSON.stringify(folder)}, log });
       const line = JSON.stringify('x'.repeat(700));
-      for (let index = 0; index < 4; index++) journal.appendLive(index + line + '\\n', () => console.log('after ' + index));
+      const written = Promise.withResolvers();
+      for (let index = 0; index < 4; index++) journal.appendLive(index + line + '\\n', () => { console.log('after ' + index); if (index === 3) written.resolve(); });
       journal.flush();
       console.log('writable:' + journal.isWritable);
       try { execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'], { stdio: 'ignore' }); } catch { console.log('no prlimit'); process.exit(0); }
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await written.promise;
       console.log('writable:' + journal.isWritable);
       journal.close();
       process.exit(0);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { WorkerKeeper, type WorkerProcess } from './worker-keeper.ts';
@@ -24,11 +23,12 @@ class FakeWorker implements WorkerProcess {
   }
 }
 
-function keeping({ isDeaf = false } = {}): { keeper: WorkerKeeper; forked: FakeWorker[] } {
+function keeping({ isDeaf = false } = {}) {
   const forked: FakeWorker[] = [];
+  const third = Promise.withResolvers<void>();
   const fork = (index: number): FakeWorker => {
     const worker = new FakeWorker(index, isDeaf);
-    forked.push(worker);
+    if (forked.push(worker) === 3) third.resolve();
     return worker;
   };
   const keeper = new WorkerKeeper({
@@ -39,13 +39,13 @@ function keeping({ isDeaf = false } = {}): { keeper: WorkerKeeper; forked: FakeW
     log: pino({ level: 'silent' }),
   });
   keeper.start();
-  return { keeper, forked };
+  return { keeper, forked, third: third.promise };
 }
 
 test('a dead worker comes back under its own index, so that it finds its own journal', async () => {
-  const { keeper, forked } = keeping();
+  const { keeper, forked, third } = keeping();
   forked[1]?.end('SIGKILL');
-  while (forked.length < 3) await delay(5);
+  await third;
   expect(forked.map(({ index }) => index)).toEqual([0, 1, 1]);
   await keeper.stop();
 });
