@@ -101,6 +101,35 @@ test('no test is skipped for good or alone for long', () => {
   ).toEqual([]);
 });
 
+/** The full name of each test of a spec: the titles around it and its own, without what `each` fills in. */
+function testNames(text: string): string[] {
+  const titles = [
+    ...text.matchAll(
+      /^( *)(test|describe|[\])}].*\)|.*\.each.*\))\(\s*(['"`])((?:\\.|(?!\3)[^\n])*)\3,/gm,
+    ),
+  ].map(([, indent = '', call = '', , title = '']) => ({ depth: indent.length, call, title }));
+  const around: typeof titles = [];
+  return titles.flatMap((own, at) => {
+    while (around.length > 0 && (around.at(-1)?.depth ?? 0) >= own.depth) around.pop();
+    around.push(own);
+    const isSuite = own.call === 'describe' || (titles[at + 1]?.depth ?? 0) > own.depth;
+    return isSuite ? [] : [around.map(({ title }) => title.replace(/[%$]\w+/g, '')).join(' ')];
+  });
+}
+
+const isFragment = (name: string): boolean => (name.match(/[^\s?:]+/g) ?? []).length < 4;
+
+test('the name of a test is a promise, not a fragment of fewer than four words', () => {
+  const specs = tracked.filter((file) => file.endsWith('.spec.ts') && !file.includes('/planted/'));
+  const names = specs.flatMap((file) =>
+    testNames(read(file)).map((name): [string, string] => [file, name]),
+  );
+  expect(names.filter(([, name]) => isFragment(name))).toEqual([]);
+  expect(names.length).toBeGreaterThan(1_900);
+  const planted = `describe('keys', () => {\n  test.each([\n    1,\n  ])('refuses %j', () => {});\n  test('are listed newest first', () => {});\n});\n`;
+  expect(testNames(planted).map(isFragment)).toEqual([true, false]);
+});
+
 test('the repository names no registry host and no path of a machine', () => {
   const text = tracked.filter(
     (file) => !/\.(png|svg|ico)$/.test(file) && !file.includes('tidy.spec'),

@@ -146,7 +146,7 @@ describe('findProblems', () => {
       [],
     ],
     ['a route to a model that is gone', { models: [] }, ['route_to_missing_model']],
-  ])('reports %s', (_name, each, expected) => {
+  ])('reports what is wrong with %s', (_name, each, expected) => {
     expect(codes(each)).toEqual(expected);
   });
 });

@@ -205,7 +205,7 @@ describeRecorded('recorded requests', () => {
       requestFile ?? '',
       protocol,
     ]),
-  )('%s parses', (file, protocol) => {
+  )('the request in %s is parsed', (file, protocol) => {
     const raw = readFixture(file);
     if (protocol === 'count_tokens') expect(parseCountTokens('messages', raw).model).not.toBe('');
     else if (protocol === 'chat' || protocol === 'messages' || protocol === 'embeddings') {

@@ -47,7 +47,7 @@ describe('refusedField', () => {
     ['temperature must be at most 2', { param: 'temperature', code: 'invalid_value' }, null],
     ["Unsupported parameter: 'tools' is not supported.", { param: 'tools' }, null],
     ["'constructor' is not supported", {}, null],
-  ])('%s', (message, words, expected) => {
+  ])('finds the field that an upstream refuses: %s', (message, words, expected) => {
     expect(refusal({ message, ...words })).toBe(expected);
   });
 });

@@ -6,7 +6,9 @@ test.each([
   ['The parcel arrives on Monday.', 8],
   ['包裹周一到达', 6],
   ['包裹 on Monday', 5],
-])('%j is about %i tokens', (text, tokens) => expect(estimateTokens(text)).toBe(tokens));
+])('the text %j is estimated at %i tokens', (text, tokens) =>
+  expect(estimateTokens(text)).toBe(tokens),
+);
 
 test('a longer text never counts less', () => {
   const text = 'one 二 three 四 five';

@@ -9,7 +9,7 @@ test.each([
   [{ tokens: 250, usedInDay: 100 }, { kind: 'days', days: 2 }, true],
   [{ tokens: 1_000, usedInDay: 100 }, { kind: 'days', days: 10 }, false],
   [{ tokens: 1_000_000, usedInDay: 1 }, { kind: 'long' }, false],
-] as const)('%j lasts %j', (given, pace, near) => {
+] as const)('a subscription with %j lasts %j', (given, pace, near) => {
   expect(paceOf(given)).toEqual(pace);
   expect(isNear(paceOf(given))).toBe(near);
 });

@@ -146,7 +146,7 @@ test('pages by cursor without losing or repeating an entry', async () => {
 });
 
 test.each(['cursor=x', 'cursor=%7B%7D', 'cursor=MA', 'page_size=0', 'nope=1', 'from=yesterday'])(
-  'refuses ?%s',
+  'the activity log refuses the query %s',
   async (query) => {
     expect((await logs(`?${query}`)).status).toBe(400);
   },

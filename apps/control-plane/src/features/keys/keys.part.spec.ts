@@ -83,7 +83,7 @@ describe('creating', () => {
     { name: 'a', id: 1 },
     { name: 'a', status: 'enabled' },
     { name: 'a', key: 'sk-tg-1' },
-  ])('refuses %j', async (body) => {
+  ])('refuses a key with %j', async (body) => {
     expect(await as(owner)('POST', '/keys', body)).toMatchObject({
       status: 400,
       body: { code: 'invalid_request' },

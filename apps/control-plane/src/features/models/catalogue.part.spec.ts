@@ -182,7 +182,7 @@ describe('the catalogue', () => {
     { name: 'x', price: {} },
     { name: 'x', price: '1' },
     { name: 'x', is_on_shelf: 'true' },
-  ])('refuses %j', async (body) => {
+  ])('refuses a model with %j', async (body) => {
     expect((await ledger.asAdmin('POST', '/models', body)).status).toBe(400);
   });
 

@@ -98,7 +98,7 @@ describe('pricing', () => {
     { price_per_million: 1, surprise: 1 },
     { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' },
     { price_per_million: 1, effective_at: 'soon' },
-  ])('refuses %j', async (body) => {
+  ])('refuses to take the price %j', async (body) => {
     const [model] = (await ledger.asAdmin('GET', '/models')).body.data;
     expect(
       await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, ...body }),

@@ -15,6 +15,6 @@ test.each([
   ['USD', 1_234_500n],
   ['JPY', 5_500_000n],
   ['KWD', 1_251_000n],
-])('%s cannot pay %d micro-units', (currency, amount) => {
+])('a payment in %s cannot be %d micro-units', (currency, amount) => {
   expect(toMinorUnits(micros(amount), currency)).toBeUndefined();
 });

@@ -80,7 +80,7 @@ test('frozen accounts and models off the shelf are not recharged', async () => {
   expect([await purchases(frozen.id), await purchases(off.id)]).toEqual([0, 0]);
 });
 
-test('the ledger balances', async () => {
+test('the ledger balances after every purchase', async () => {
   expect(await ledger.violations()).toEqual({});
 });
 

@@ -105,7 +105,7 @@ describe('subscribing', () => {
     { tokens: 1, auto_recharge_threshold: 5 },
     { tokens: 1, auto_recharge_amount: 5 },
     { tokens: 1, balance: 5 },
-  ])('refuses %j', async (body) => {
+  ])('refuses a purchase of %j', async (body) => {
     const [account, model] = [await ledger.account('1'), await ledger.model()];
     expect(
       await post('/models/subscribe', account.token, { model_id: model.id, ...body }),

@@ -56,7 +56,7 @@ describe('moveTokens', () => {
       -30,
       { fromBalance: 0, overdraft: -30 },
     ],
-  ])('%s', (_what, state, delta, expected) => {
+  ])('moves what it must from balance and overdraft: %s', (_what, state, delta, expected) => {
     expect(moveTokens(state, delta)).toEqual(expected);
   });
 });

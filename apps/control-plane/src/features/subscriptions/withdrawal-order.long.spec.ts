@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
+import { ledger, plane, shareLedgerPlane, worker } from '../../testing/ledger-plane-under-test.ts';
 import {
-  ledgerOf,
   reapEvent,
   usageEvent,
   withdrawEvent,
   type EventParts,
 } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-let worker: UsageWorker;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  worker = plane.app.get(UsageWorker);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 
 /** 60 tokens for 60 micro-units, then 40 for 200: whose tokens are refunded shows in the money. */
 async function bought(): Promise<EventParts> {
@@ -84,6 +73,6 @@ test.each(ORDERS)(
   },
 );
 
-test('the ledger balances', async () => {
+test('the ledger balances after withdrawals in any order', async () => {
   expect(await ledger.violations()).toEqual({});
 });

@@ -121,7 +121,7 @@ test('S11, S15: the stored secret opens for its own row only; PUT without it kee
   expect(await stored()).toBeNull();
 });
 
-describe('refuses at save', () => {
+describe('an upstream is refused when it is saved with', () => {
   test.each([
     ['a private address', { base_url: 'https://10.0.0.1/v1' }, 'base_url'],
     ['plain http to the internet', { base_url: 'http://8.8.8.8/v1' }, 'base_url'],

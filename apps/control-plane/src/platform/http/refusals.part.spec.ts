@@ -43,7 +43,7 @@ describe('refusals', () => {
       'unsupported_media_type',
     ],
     ['an undecodable path', 'GET', '/users/%E0%A4%A', {}, 400, 'invalid_request'],
-  ])('%s is problem+json', async (_, method, path, options, status, code) => {
+  ])('the refusal of %s is problem+json', async (_, method, path, options, status, code) => {
     const answer = await plane.call(method, path, options);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);

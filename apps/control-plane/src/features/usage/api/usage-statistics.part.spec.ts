@@ -131,7 +131,7 @@ describe('usage/statistics', () => {
     'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
     'interval=hour&from=2020-01-01T00:00:00Z',
     'surprise=1',
-  ])('refuses %s', async (query) => {
+  ])('refuses the query %s', async (query) => {
     expect((await get(`/usage/statistics?${query}`, plane.adminToken)).status).toBe(400);
   });
 });
