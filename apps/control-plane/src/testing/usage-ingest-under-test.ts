@@ -1,14 +1,7 @@
-import { beforeAll } from '@jest/globals';
-import { ledgerOf, type EventParts, subscribedAccount } from './ledger-under-test.ts';
-import type { ControlPlane } from './control-plane-under-test.ts';
-import { sharedControlPlane } from './shared-plane-under-test.ts';
-import { UsageWorker } from '../features/usage/ingest/usage-worker.ts';
+import { ledger, plane } from './ledger-plane-under-test.ts';
+import { type EventParts, subscribedAccount } from './ledger-under-test.ts';
 
-export let plane: ControlPlane;
-
-export let ledger: ReturnType<typeof ledgerOf>;
-
-export let worker: UsageWorker;
+export { ledger, plane, worker } from './ledger-plane-under-test.ts';
 
 export const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
 
@@ -21,13 +14,3 @@ export const stateOf = async ({ subscriptionId }: EventParts) => {
 
 export const deadLetters = (rid: string) =>
   ledger.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
-
-/** Called by the spec that imports the parts: one control plane and its worker serve them all. */
-export function shareUsageIngest(): void {
-  beforeAll(async () => {
-    plane = await sharedControlPlane();
-    ledger = ledgerOf(plane);
-    worker = plane.app.get(UsageWorker);
-    await ledger.initialiseShards();
-  }, 60_000);
-}

@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
 import { Queue } from 'bullmq';
-import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 
 interface Check {
   name: string;

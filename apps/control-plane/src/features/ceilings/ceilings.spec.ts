@@ -1,29 +1,25 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords, MeteringStore, shardOf } from '@tollgate/keyspace';
 import { Redis } from 'ioredis';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
+import type { TestAccount } from '../../testing/ledger-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
 
 const NONE = { rpm: 0, rph: 0, rpd: 0 };
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
 let account: TestAccount;
 let model: Awaited<ReturnType<typeof ledger.model>>;
+
+shareLedgerPlane();
 beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  await ledger.initialiseShards();
   account = await ledger.account('10');
   model = await ledger.model('1');
   await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
-}, 60_000);
-afterAll(() => plane?.stop());
+});
 beforeEach(async () => {
   await setCeilings(NONE);
   await setAccount({ rpm_ceiling: null, rph_ceiling: null, rpd_ceiling: null });

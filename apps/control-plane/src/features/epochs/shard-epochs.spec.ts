@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Epochs, shardOf } from '@tollgate/keyspace';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
+import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
+import { usageEvent } from '../../testing/ledger-under-test.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { EpochsService } from './epochs.service.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 
 describe('a shard whose data in Redis is from before it was lost', () => {
   const stale = async () => {

@@ -1,21 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { FleetStore, LiveRecords, openRedis, primariesOf } from '@tollgate/keyspace';
-import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 afterEach(async () => {
   if (!plane.services.redis.isRunning) await plane.services.redis.start();
 });

@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { MeteringStore } from '@tollgate/keyspace';
 import { formatAmount } from '@tollgate/money';
 import fc from 'fast-check';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import {
-  ledgerOf,
-  usageEvent,
-  type EventParts,
-  type TestAccount,
-} from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
+import { usageEvent, type EventParts, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 
 const as = (account: { token: string }) => (method: string, path: string, body?: unknown) =>
   plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
+import { usageEvent } from '../../testing/ledger-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 
 const search = async (token: string, q: string) =>
   (await plane.call('GET', `/search?q=${encodeURIComponent(q)}`, { token })).body.data;

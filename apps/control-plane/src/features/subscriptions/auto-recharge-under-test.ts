@@ -6,14 +6,14 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { createPino } from '../../platform/logging/logger.ts';
-import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
-import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ledger, plane } from '../../testing/ledger-plane-under-test.ts';
+import { usageEvent } from '../../testing/ledger-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 
-export let plane: ControlPlane;
+export { ledger, plane } from '../../testing/ledger-plane-under-test.ts';
+
 let replica: NestExpressApplication;
-export let ledger: ReturnType<typeof ledgerOf>;
 export let services: AutoRechargeService[];
 
 export const post = (path: string, token: string, body: object) =>
@@ -82,12 +82,10 @@ export async function hold({ account, model }: Subscribed, tokens: number): Prom
 /** Called by the spec that imports the parts: a second replica sees what the shared control plane sees. */
 export function shareAutoRecharge(): void {
   beforeAll(async () => {
-    plane = await sharedControlPlane();
-    ledger = ledgerOf(plane);
-    await ledger.initialiseShards();
-    replica = await createApp(loadConfig(plane.environment), createPino('silent'));
+    const shared = await sharedControlPlane();
+    replica = await createApp(loadConfig(shared.environment), createPino('silent'));
     await replica.init();
-    services = [plane.app.get(AutoRechargeService), replica.get(AutoRechargeService)];
+    services = [shared.app.get(AutoRechargeService), replica.get(AutoRechargeService)];
   }, 60_000);
   afterAll(async () => {
     await replica?.close();

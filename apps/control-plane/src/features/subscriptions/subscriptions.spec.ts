@@ -1,6 +1,5 @@
-import { shareControlPlane } from '../../testing/shared-plane-under-test.ts';
+import { shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { shareAutoRecharge } from './auto-recharge-under-test.ts';
-import { shareSubscriptions } from './subscriptions-under-test.ts';
 import './subscribing.part.spec.ts';
 import './unsubscribing.part.spec.ts';
 import './subscription-history.part.spec.ts';
@@ -8,5 +7,4 @@ import './auto-recharge-purchases.part.spec.ts';
 import './auto-recharge-needs.part.spec.ts';
 
 shareAutoRecharge();
-shareControlPlane();
-shareSubscriptions();
+shareLedgerPlane();

@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { MeteringStore, shardOf } from '@tollgate/keyspace';
 import fc from 'fast-check';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { UsageWorker } from '../usage/ingest/usage-worker.ts';
+import { ledger, plane, shareLedgerPlane, worker } from '../../testing/ledger-plane-under-test.ts';
+import { usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
 let store: MeteringStore;
-let worker: UsageWorker;
+
+shareLedgerPlane();
 beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
   store = plane.app.get(MeteringStore);
-  worker = plane.app.get(UsageWorker);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+});
 
 interface OpenHold {
   rid: string;

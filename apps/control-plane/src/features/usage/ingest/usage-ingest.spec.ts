@@ -1,5 +1,4 @@
-import { shareControlPlane } from '../../../testing/shared-plane-under-test.ts';
-import { shareUsageIngest } from '../../../testing/usage-ingest-under-test.ts';
+import { shareLedgerPlane } from '../../../testing/ledger-plane-under-test.ts';
 import './booked-usage.part.spec.ts';
 import './overdrafts.part.spec.ts';
 import './poison-events.part.spec.ts';
@@ -8,5 +7,4 @@ import './forged-reaps.part.spec.ts';
 // The last one: its last test takes migrations back and runs them again, which empties what they added.
 import './roll-ups.part.spec.ts';
 
-shareControlPlane();
-shareUsageIngest();
+shareLedgerPlane();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   hashCredential,
   JOURNAL_HEADERS,
@@ -8,28 +8,22 @@ import {
 } from '@tollgate/contracts';
 import { shardOf } from '@tollgate/keyspace';
 import {
-  ledgerOf,
+  ledger,
+  plane,
+  shareLedgerPlane,
+  worker,
+} from '../../../testing/ledger-plane-under-test.ts';
+import {
   reapEvent,
   usageEvent,
   type EventParts,
   subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
-import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
-import { UsageWorker } from '../ingest/usage-worker.ts';
 
 const NODE = 'node-a:0';
-let plane: ControlPlane;
-let ledger: ReturnType<typeof ledgerOf>;
-let worker: UsageWorker;
-beforeAll(async () => {
-  plane = await startControlPlane();
-  ledger = ledgerOf(plane);
-  worker = plane.app.get(UsageWorker);
-  await ledger.initialiseShards();
-}, 60_000);
-afterAll(() => plane?.stop());
+shareLedgerPlane();
 
 const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
 
