@@ -109,15 +109,16 @@ describe('Journal', () => {
     const script = `
       const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});
       const { execFileSync } = await import('node:child_process');
-      const log = { error: (_context, text) => console.log('error:' + text), warn: (_context, text) => console.log('warn:' + (text ?? _context)), info: () => {} };
+      const room = Promise.withResolvers();
+      const warn = (context, text) => { console.log('warn:' + (text ?? context)); setImmediate(room.resolve); };
+      const log = { error: (_context, text) => console.log('error:' + text), warn, info: () => {} };
       const { journal } = await Journal.open({ folder: ${JSON.stringify(folder)}, log });
       const line = JSON.stringify('x'.repeat(700));
-      const written = Promise.withResolvers();
-      for (let index = 0; index < 4; index++) journal.appendLive(index + line + '\\n', () => { console.log('after ' + index); if (index === 3) written.resolve(); });
+      for (let index = 0; index < 4; index++) journal.appendLive(index + line + '\\n', () => console.log('after ' + index));
       journal.flush();
       console.log('writable:' + journal.isWritable);
       try { execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'], { stdio: 'ignore' }); } catch { console.log('no prlimit'); process.exit(0); }
-      await written.promise;
+      await room.promise;
       console.log('writable:' + journal.isWritable);
       journal.close();
       process.exit(0);
