@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 /** The demo upstream is a provider itself, the console's forms offer the choice by name, and a family of models may have the name of its maker. */
 const MAY_NAME_A_PROTOCOL =
-  /^libs\/protocols\/src\/providers\/|^libs\/contracts\/src\/upstream-protocols\.ts$|^libs\/metering\/src\/estimates\/|^apps\/(demo-upstream|console)\/|\/(testing|migrations|__generated__)\/|\.spec\.ts$/;
+  /^libs\/protocols\/src\/providers\/|^libs\/contracts\/src\/upstream-protocols\.ts$|^libs\/metering\/src\/estimates\/|^apps\/(demo-upstream|console)\/|\/(testing|migrations|__generated__)\/|(\.spec|-under-test)\.ts$/;
 
 /** Lines that decide by the name of an upstream protocol. */
 function decisionsIn(text: string): string[] {
