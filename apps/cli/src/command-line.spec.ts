@@ -7,6 +7,7 @@ import { COLUMNS } from './columns.ts';
 import { callOperation, parseValue } from './call-operation.ts';
 import { addOperationCommands } from './commands/operations.ts';
 import { addCompletionCommands, complete } from './commands/completion.ts';
+import { idOf, withIds } from './ids-by-name.ts';
 import { readOperations, type Field, type Operation } from './operations.ts';
 import { csv, render } from './print.ts';
 
@@ -202,6 +203,40 @@ test('a switch needs the state that is meant: without it a script that runs twic
   await expect(
     say('nodes', 'toggle', '1', '--enabled', 'false', '--url', 'http://127.0.0.1:1'),
   ).rejects.not.toThrow('needs the state');
+});
+
+describe('a name in place of an id', () => {
+  const asked: unknown[] = [];
+  const pages = [
+    { data: [{ id: 3, name: 'node-10' }], has_more: true },
+    { data: [{ id: 7, name: 'node-1' }], has_more: false },
+  ];
+  const client = {
+    GET: (path: string, { params }: { params: { query: { q: string; page: number } } }) => {
+      asked.push([path, params.query]);
+      const data = pages[params.query.page - 1] ?? { data: [], has_more: false };
+      return Promise.resolve({ data, response: new Response() });
+    },
+  } as unknown as AdminClient;
+
+  test('is looked up whole, however many names contain it', async () => {
+    expect(await idOf(client, 'nodes', 'node-1')).toBe('7');
+    expect(asked).toEqual([
+      ['/admin-api/proxy-nodes', { q: 'node-1', page: 1, page_size: 100 }],
+      ['/admin-api/proxy-nodes', { q: 'node-1', page: 2, page_size: 100 }],
+    ]);
+    expect(await withIds(client, { node_id: 'node-1', note: 'node-1' })).toEqual({
+      node_id: '7',
+      note: 'node-1',
+    });
+  });
+
+  test('an id stays what it is, and a name that is none is refused with the list to look at', async () => {
+    expect(await idOf(client, 'nodes', '12')).toBe('12');
+    await expect(idOf(client, 'nodes', 'node-3')).rejects.toThrow(
+      'There is no "node-3" among the nodes.\n  Fix: tollgate nodes list shows them.',
+    );
+  });
 });
 
 test('one object is shown with each value beside its name', () => {

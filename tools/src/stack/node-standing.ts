@@ -77,13 +77,9 @@ export function describeStandings(standings: ReadonlyMap<string, Standing>): str
       case 'serving':
         return [];
       case 'disabled':
-        return [
-          `${name} is disabled. Enable it: npx tollgate nodes list, then npx tollgate nodes toggle ID --enabled true`,
-        ];
+        return [`${name} is disabled. Enable it: npx tollgate nodes toggle ${name} --enabled true`];
       case 'stopped':
-        return [
-          `${name} is stopped. Start it: npx tollgate nodes list, then npx tollgate proxy start --node-id ID`,
-        ];
+        return [`${name} is stopped. Start it: npx tollgate proxy start --node-id ${name}`];
       case 'deleted':
         return [`${name} was deleted. Bring it back: npm stop, then npm start -- --restore-nodes`];
     }

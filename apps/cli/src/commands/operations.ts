@@ -5,6 +5,7 @@ import { COLUMNS } from '../columns.ts';
 import { confirm } from '../confirm.ts';
 import { connect, outputOf, serverUrl, type Shared } from '../connection.ts';
 import { EXIT, UsageError } from '../failure.ts';
+import { idOf, takesName, withIds } from '../ids-by-name.ts';
 import { kebab, type Field, type Operation } from '../operations.ts';
 import { render } from '../print.ts';
 
@@ -58,7 +59,9 @@ function addCommand(group: Command, operation: Operation): void {
   const command = group
     .command(operation.verb, { isDefault: operation.verb === 'list' })
     .description(operation.summary);
-  for (const name of operation.pathNames) command.argument(`<${name}>`, 'of what it is about');
+  const about = takesName(operation.group) ? ', or its name' : '';
+  for (const name of operation.pathNames)
+    command.argument(`<${name}>`, `of what it is about${about}`);
   const positional = positionalOf(operation);
   if (positional) command.argument(`[${positional.name}]`, `same as --${kebab(positional.name)}`);
   for (const field of operation.fields) addField(command, field, operation);
@@ -131,7 +134,10 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   const options = command.optsWithGlobals<OperationOptions & Record<string, unknown>>();
   const words = passed.map((word) => (typeof word === 'string' ? word : undefined));
   const path = Object.fromEntries(
-    operation.pathNames.map((name, index) => [name, pathValue(name, words[index] ?? '')]),
+    operation.pathNames.map((name, index) => [
+      name,
+      pathValue(operation, name, words[index] ?? ''),
+    ]),
   );
   const positional = positionalOf(operation);
   const fields = Object.fromEntries(
@@ -147,9 +153,10 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   const client = connect(options);
   if (operation.isDestructive)
     await confirm(questionOf(operation, path, serverUrl(options)), options.yes ?? false);
+  const { id } = path;
   const answer = await callOperation(client, operation, {
-    path,
-    fields,
+    path: id === undefined ? path : { ...path, id: await idOf(client, operation.group, id) },
+    fields: await withIds(client, fields),
     body: options.body,
     idempotencyKey: options.idempotencyKey,
     format: format === 'csv' && operation.hasCsv ? 'csv' : undefined,
@@ -181,9 +188,9 @@ function questionOf(
   return `${[group, verb, ...Object.values(path)].join(' ')} at ${new URL(server).origin}: this cannot be undone. Continue?`;
 }
 
-/** Ids go into the address; nothing else is accepted there. */
-function pathValue(name: string, word: string): string {
-  if (name === 'id' && !/^\d{1,15}$/.test(word))
+/** Ids go into the address, those of names once they are found; nothing else is accepted there. */
+function pathValue({ group }: Operation, name: string, word: string): string {
+  if (name === 'id' && !takesName(group) && !/^\d{1,15}$/.test(word))
     throw new UsageError(`<${name}> must be a whole number.`);
   if (!/^[\w.:@-]{1,200}$/.test(word))
     throw new UsageError(`<${name}> has characters that an id cannot have.`);

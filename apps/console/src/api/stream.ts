@@ -43,7 +43,10 @@ export function followEvents(queries: QueryClient): () => void {
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let reopening: ReturnType<typeof setTimeout> | undefined;
   const refresh = (): void => {
-    gathering = undefined;
+    // What is being deleted is not asked for: its page may still be on screen.
+    const isActing = queries.isMutating() > 0;
+    gathering = isActing ? setTimeout(refresh, GATHER_MS) : undefined;
+    if (isActing) return;
     const topics = [...stale];
     stale.clear();
     for (const topic of topics) void queries.invalidateQueries({ queryKey: [topic] });

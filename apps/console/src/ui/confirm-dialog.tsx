@@ -11,7 +11,7 @@ interface ConfirmDialogProps<Answer> {
   onClose: () => void;
   act: (values: FormValues) => Promise<Answer>;
   done: (answer: Answer) => string;
-  onDone?: (answer: Answer) => void;
+  onDone?: (answer: Answer) => void | Promise<void>;
   /** Why it cannot be done yet, e.g. because the name is not typed. */
   blockedBy?: string | undefined;
   children?: ReactNode;
@@ -37,10 +37,10 @@ export function ConfirmDialog<Answer>({
           verb={verb}
           look="danger"
           act={act}
-          onDone={(answer) => {
+          onDone={async (answer) => {
             notify({ title: done(answer) });
             close();
-            onDone?.(answer);
+            await onDone?.(answer);
           }}
           onCancel={close}
           blockedBy={blockedBy}

@@ -14,7 +14,8 @@ export interface ActFormProps<Answer> {
   verb: string;
   look?: ButtonLook;
   act: (values: FormValues) => Promise<Answer>;
-  onDone: (answer: Answer) => void;
+  /** Where it leads to another page, the answer is the promise of being there. */
+  onDone: (answer: Answer) => void | Promise<void>;
   onCancel?: (() => void) | undefined;
   onChanged?: (() => void) | undefined;
   /** Why it cannot be sent as it is. */
@@ -41,7 +42,8 @@ export function ActForm<Answer>({
   const { mutate, isPending, error } = useMutation({
     mutationFn: act,
     onSuccess: async (answer) => {
-      onDone(answer);
+      // The page of what was deleted is left before anything is asked for again.
+      await onDone(answer);
       await queries.invalidateQueries();
     },
   });

@@ -3480,6 +3480,10 @@ export interface components {
             note: string | null;
             /** @description Who did it; null for the system */
             actor_user_id: number | null;
+            /** @description Whose tokens were bought or given back; null for other movements */
+            model_id: number | null;
+            /** @description Its name */
+            model: string | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC

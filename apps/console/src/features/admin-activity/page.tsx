@@ -85,13 +85,42 @@ function ActivityTable({
   );
 }
 
+/** And who, where that has no column of its own. */
+function When({ of: { at, actor_name: name } }: { of: ActivityEntry }) {
+  const { activity } = useWords().admin;
+  return (
+    <>
+      <Ago at={at} />
+      <span className="foreign block text-text-2 sm:hidden">{name ?? activity.system}</span>
+    </>
+  );
+}
+
+/** And of what, where that has no column of its own. */
+function What({ of: entry, language }: { of: ActivityEntry; language: Speech['language'] }) {
+  return (
+    <>
+      <span title={entry.action}>{actionName(entry.action, language)}</span>
+      <div className="sm:hidden">
+        <Target of={entry} />
+        <Change of={entry} />
+      </div>
+    </>
+  );
+}
+
 function columnsOf({ words, language }: Speech): Column<ActivityEntry>[] {
   const { activity } = words.admin;
   return [
-    { id: 'at', header: activity.at, cell: ({ at }) => <Ago at={at} /> },
+    {
+      id: 'at',
+      header: activity.at,
+      cell: (entry) => <When of={entry} />,
+    },
     {
       id: 'who',
       header: activity.who,
+      from: 'sm',
       cell: ({ actor_name: name }) => (
         <span className="foreign inline-block min-w-20">{name ?? activity.system}</span>
       ),
@@ -99,14 +128,7 @@ function columnsOf({ words, language }: Speech): Column<ActivityEntry>[] {
     {
       id: 'what',
       header: activity.what,
-      cell: (entry) => (
-        <>
-          <span title={entry.action}>{actionName(entry.action, language)}</span>
-          <div className="sm:hidden">
-            <Change of={entry} />
-          </div>
-        </>
-      ),
+      cell: (entry) => <What of={entry} language={language} />,
     },
     {
       id: 'target',

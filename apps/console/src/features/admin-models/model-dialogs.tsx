@@ -67,7 +67,7 @@ export function DeleteModelDialog({
   isOpen,
   onClose,
   onDeleted,
-}: DialogProps & { of: Model; onDeleted: () => void }) {
+}: DialogProps & { of: Model; onDeleted: () => Promise<void> }) {
   const { words, locale } = useSpeech();
   const { models } = words.admin;
   const { data } = useQuery({ ...modelRemovalPreviewQuery(model.id), enabled: isOpen });

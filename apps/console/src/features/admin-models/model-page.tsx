@@ -130,7 +130,7 @@ function ModelPageDialogs({ of: model, inForce, open, onClose }: ModelPageDialog
         of={model}
         isOpen={open === 'delete'}
         onClose={onClose}
-        onDeleted={() => void navigate({ to: paths.adminModels() })}
+        onDeleted={() => navigate({ to: paths.adminModels() })}
       />
     </>
   );

@@ -99,7 +99,7 @@ function NodeDialogs({ of: node, open, onClose }: NodeDialogsProps) {
         onClose={onClose}
         act={() => deleteNode(node.id)}
         done={() => nodes.removed(node.name)}
-        onDone={() => void navigate({ to: paths.adminNodes() })}
+        onDone={() => navigate({ to: paths.adminNodes() })}
       />
     </>
   );

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { routesQuery, type Route } from '../../api/upstreams.ts';
-import { ScrollBox } from '../../ui/scroll-box.tsx';
+import { useWidth } from '../../ui/use-width.ts';
 import { useWords } from '../../words/words.ts';
 import { useRouteHealth, type RouteState } from './use-health.ts';
 import { useNames } from './use-names.ts';
 
-const WIDTH = 960;
 const ROW = 36;
-const BOX = { width: 260, height: 26 };
+const BOX = { height: 26, widest: 260, share: 0.41 };
 const EDGE = { least: 1.5, most: 14 };
 const STROKES: Readonly<Record<RouteState, string>> = {
   unused: 'stroke-line-strong',
@@ -26,8 +25,9 @@ export function RoutingPicture() {
   const { data } = useQuery(routesQuery);
   const health = useRouteHealth();
   const [pointed, setPointed] = useState<string>();
+  const [place, width] = useWidth();
   const routes = data?.data ?? [];
-  const layout = layoutOf(routes);
+  const layout = layoutOf(routes, width);
   if (routes.length === 0) return null;
   const requestsOf = (route: Route): number => health.trafficOf(route)?.requests ?? 0;
   const most = Math.max(1, ...routes.map(requestsOf));
@@ -36,19 +36,20 @@ export function RoutingPicture() {
     pointed !== `m${route.model_id}` &&
     pointed !== `u${route.upstream_id}`;
   return (
-    <ScrollBox label={admin.routing.picture}>
+    <div ref={place} className="overflow-hidden">
       <svg
-        viewBox={`0 0 ${WIDTH} ${layout.height}`}
+        width={width}
+        height={layout.height}
         role="img"
         aria-label={admin.routing.picture}
-        className="block w-full min-w-[640px]"
+        className="block"
       >
         {routes.map((route) => (
           <Edge key={route.id} of={route} isDim={isDim(route)} layout={layout} most={most} />
         ))}
         <Boxes layout={layout} onPoint={setPointed} />
       </svg>
-    </ScrollBox>
+    </div>
   );
 }
 
@@ -57,7 +58,7 @@ interface BoxesProps {
   onPoint: (pointed: string | undefined) => void;
 }
 
-function Boxes({ layout: { models, upstreams, height }, onPoint }: BoxesProps) {
+function Boxes({ layout: { models, upstreams, height, width, box }, onPoint }: BoxesProps) {
   const names = useNames();
   return (
     <>
@@ -65,6 +66,7 @@ function Boxes({ layout: { models, upstreams, height }, onPoint }: BoxesProps) {
         <Box
           key={`m${id}`}
           x={0}
+          width={box}
           y={yOf(models, id, height)}
           text={names.models.get(id)?.name ?? String(id)}
           onPoint={(isOn) => onPoint(isOn ? `m${id}` : undefined)}
@@ -73,7 +75,8 @@ function Boxes({ layout: { models, upstreams, height }, onPoint }: BoxesProps) {
       {upstreams.map((id) => (
         <Box
           key={`u${id}`}
-          x={WIDTH - BOX.width}
+          x={width - box}
+          width={box}
           y={yOf(upstreams, id, height)}
           text={names.upstreams.get(id)?.name ?? String(id)}
           onPoint={(isOn) => onPoint(isOn ? `u${id}` : undefined)}
@@ -83,19 +86,22 @@ function Boxes({ layout: { models, upstreams, height }, onPoint }: BoxesProps) {
   );
 }
 
-/** Ids in their order from top to bottom, and how high the picture is. */
+/** Ids in their order from top to bottom, and how large the picture and the boxes in it are. */
 interface Layout {
   routes: readonly Route[];
   models: readonly number[];
   upstreams: readonly number[];
   height: number;
+  width: number;
+  box: number;
 }
 
-function layoutOf(routes: readonly Route[]): Layout {
+function layoutOf(routes: readonly Route[], width: number): Layout {
   const models = [...new Set(routes.map(({ model_id: id }) => id))];
   const upstreams = [...new Set(routes.map(({ upstream_id: id }) => id))];
   const height = Math.max(models.length, upstreams.length) * ROW + 8;
-  return { routes, models, upstreams, height };
+  const box = Math.min(BOX.widest, Math.floor(width * BOX.share));
+  return { routes, models, upstreams, height, width, box };
 }
 
 function yOf(ids: readonly number[], id: number, height: number): number {
@@ -113,14 +119,14 @@ interface EdgeProps {
 function Edge({ of: route, isDim, layout, most }: EdgeProps) {
   const names = useNames();
   const health = useRouteHealth();
-  const { routes, models, upstreams, height } = layout;
+  const { routes, models, upstreams, height, width, box } = layout;
   const from = yOf(models, route.model_id, height);
   const to = yOf(upstreams, route.upstream_id, height);
   const state = health.stateOf(route, names.upstreams.get(route.upstream_id)?.enabled ?? true);
   const requests = health.trafficOf(route)?.requests ?? 0;
   return (
     <path
-      d={`M${BOX.width} ${from} C ${WIDTH / 2} ${from}, ${WIDTH / 2} ${to}, ${WIDTH - BOX.width} ${to}`}
+      d={`M${box} ${from} C ${width / 2} ${from}, ${width / 2} ${to}, ${width - box} ${to}`}
       fill="none"
       strokeWidth={EDGE.least + (requests / most) * (EDGE.most - EDGE.least)}
       strokeDasharray={DASHES[state]}
@@ -139,32 +145,33 @@ function tierOf({ model_id: id, priority }: Route, routes: readonly Route[]): nu
   return Math.min(tiers.size, TIERS.length - 1);
 }
 
-const LETTERS_MAX = 34;
+const PADDING = 8;
+/** Of text in tables, on average. */
+const LETTER_WIDTH = 6.9;
 
-function Box({
-  x,
-  y,
-  text,
-  onPoint,
-}: {
+interface BoxProps {
   x: number;
+  width: number;
   y: number;
   text: string;
   onPoint: (isOn: boolean) => void;
-}) {
-  const shown = text.length > LETTERS_MAX ? `${text.slice(0, LETTERS_MAX - 1)}…` : text;
+}
+
+function Box({ x, width, y, text, onPoint }: BoxProps) {
+  const letters = Math.max(2, Math.floor((width - 2 * PADDING) / LETTER_WIDTH));
+  const shown = text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
   return (
     <g onPointerEnter={() => onPoint(true)} onPointerLeave={() => onPoint(false)}>
       <title>{text}</title>
       <rect
         x={x + 0.5}
         y={y - BOX.height / 2}
-        width={BOX.width - 1}
+        width={Math.max(0, width - 1)}
         height={BOX.height}
         rx="6"
         className="fill-surface stroke-line-strong"
       />
-      <text x={x + 12} y={y + 4.5} className="fill-text text-table">
+      <text x={x + PADDING} y={y + 4.5} className="fill-text text-table">
         {shown}
       </text>
     </g>

@@ -1,17 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { deleteRoute, routesQuery, updateRoute, type Route } from '../../api/upstreams.ts';
+import { routesQuery, type Route } from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
-import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, TextLink } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { TextLink } from '../../ui/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
-import { formatCount, formatPercent } from '../../ui/format.ts';
+import { formatPercent } from '../../ui/format.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useSpeech, type Speech, type Words } from '../../words/words.ts';
-import { RouteDialog } from './route-dialog.tsx';
+import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
+import { RouteActs } from './route-acts.tsx';
 import { useRouteHealth, type RouteHealth } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
 
@@ -39,7 +36,7 @@ export function RoutesTable({ modelId, upstreamId, empty }: RoutesTableProps) {
           columns={[
             ...nameColumns(words, names, modelId === undefined, upstreamId === undefined),
             ...settingColumns(words),
-            ...healthColumns(speech, names, health),
+            ...healthColumns(speech, health),
             {
               id: 'acts',
               header: '',
@@ -90,7 +87,36 @@ function nameColumns(
       </>
     ),
   };
-  return [...(withModel ? [model] : []), ...(withUpstream ? [upstream] : [])];
+  const [first, ...rest] = [...(withModel ? [model] : []), ...(withUpstream ? [upstream] : [])];
+  return first ? [withNarrowState(first), ...rest] : [];
+}
+
+/** Narrow screens have no column of states: what is not sound stands below the first name. */
+function withNarrowState(column: Column<Route>): Column<Route> {
+  return {
+    ...column,
+    cell: (route) => (
+      <>
+        {column.cell(route)}
+        <span className="block sm:hidden">
+          <StateBadge of={route} isOnlyUnsound />
+        </span>
+      </>
+    ),
+  };
+}
+
+interface StateBadgeProps {
+  of: Route;
+  isOnlyUnsound?: boolean;
+}
+
+function StateBadge({ of: route, isOnlyUnsound = false }: StateBadgeProps) {
+  const { routing } = useWords().admin;
+  const { upstreams } = useNames();
+  const state = useRouteHealth().stateOf(route, upstreams.get(route.upstream_id)?.enabled ?? true);
+  if (isOnlyUnsound && state === 'sound') return null;
+  return <Badge tone={TONES[state]}>{routing.states[state]}</Badge>;
 }
 
 function settingColumns({ admin: { routing } }: Words): Column<Route>[] {
@@ -103,11 +129,7 @@ function settingColumns({ admin: { routing } }: Words): Column<Route>[] {
 const TONES = { unused: 'off', resting: 'bad', failing: 'warn', sound: 'good' } as const;
 
 /** The same as the picture says by width, colour and dashes. */
-function healthColumns(
-  { words, locale }: Speech,
-  { upstreams }: Names,
-  health: RouteHealth,
-): Column<Route>[] {
+function healthColumns({ words, locale }: Speech, health: RouteHealth): Column<Route>[] {
   const { routing } = words.admin;
   return [
     {
@@ -135,71 +157,7 @@ function healthColumns(
       id: 'state',
       header: routing.state,
       from: 'sm',
-      cell: (route) => {
-        const state = health.stateOf(route, upstreams.get(route.upstream_id)?.enabled ?? true);
-        return <Badge tone={TONES[state]}>{routing.states[state]}</Badge>;
-      },
+      cell: (route) => <StateBadge of={route} />,
     },
   ];
-}
-
-interface RouteActsProps {
-  of: Route;
-  /** Requests of the last 24 hours. */
-  carried: number;
-}
-
-function RouteActs({ of: route, carried }: RouteActsProps) {
-  const { routing } = useSpeech().words.admin;
-  const [open, setOpen] = useState<'edit' | 'delete'>();
-  const close = (): void => setOpen(undefined);
-  const toggle = useAct({
-    act: () => updateRoute(route.id, { enabled: !route.enabled }),
-    done: () => routing.saved,
-  });
-  return (
-    <span className="inline-flex gap-2">
-      <Button
-        size="small"
-        className="max-md:hidden"
-        isBusy={toggle.isBusy}
-        onClick={() => toggle.run(undefined)}
-      >
-        {route.enabled ? routing.disable : routing.enable}
-      </Button>
-      <Button size="small" onClick={() => setOpen('edit')}>
-        {routing.edit}
-      </Button>
-      <Button
-        size="small"
-        look="danger"
-        className="max-md:hidden"
-        onClick={() => setOpen('delete')}
-      >
-        {routing.remove}
-      </Button>
-      {open === 'edit' && <RouteDialog of={route} isOpen onClose={close} />}
-      {open === 'delete' && <DeleteRoute of={route} carried={carried} onClose={close} />}
-    </span>
-  );
-}
-
-function DeleteRoute({ of: route, carried, onClose }: RouteActsProps & { onClose: () => void }) {
-  const { words, locale } = useSpeech();
-  const { routing } = words.admin;
-  return (
-    <ConfirmDialog
-      title={routing.remove}
-      text={
-        <>
-          {routing.removeText} {carried > 0 && routing.carried(formatCount(carried, locale))}
-        </>
-      }
-      verb={routing.remove}
-      isOpen
-      onClose={onClose}
-      act={() => deleteRoute(route.id)}
-      done={() => routing.removed}
-    />
-  );
 }

@@ -69,10 +69,11 @@ function PinnedNote() {
 function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
   const speech = useSpeech();
   const { snapshots } = speech.words.admin;
+  const { data: first } = useQuery(snapshotsQuery(1));
   return (
     <Table
       label={snapshots.title}
-      columns={columnsOf(speech)}
+      columns={columnsOf(speech, first?.data[0])}
       rows={rows}
       rowId={({ version }) => version}
       empty={<EmptyState icon={<Layers aria-hidden />} title={snapshots.empty} />}
@@ -80,7 +81,8 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
   );
 }
 
-function columnsOf({ words, locale }: Speech): Column<Snapshot>[] {
+/** `newest`: what nodes run, or are about to. */
+function columnsOf({ words, locale }: Speech, newest: Snapshot | undefined): Column<Snapshot>[] {
   const { snapshots } = words.admin;
   return [
     {
@@ -89,6 +91,7 @@ function columnsOf({ words, locale }: Speech): Column<Snapshot>[] {
       cell: ({ version, pinned, rollback_of: of }) => (
         <span className="flex flex-wrap items-center gap-2">
           <span className="tabular font-medium">{formatCount(version, locale)}</span>
+          {version === newest?.version && <Badge tone="good">{snapshots.inForce}</Badge>}
           {pinned && <Badge tone="warn">{snapshots.pinned}</Badge>}
           {of !== null && (
             <Badge tone="accent">{snapshots.rollbackOf(formatCount(of, locale))}</Badge>
@@ -113,12 +116,17 @@ function columnsOf({ words, locale }: Speech): Column<Snapshot>[] {
       id: 'acts',
       header: '',
       align: 'right',
-      cell: (row) => <SnapshotActs of={row} />,
+      cell: (row) => <SnapshotActs of={row} newest={newest} />,
     },
   ];
 }
 
-function SnapshotActs({ of: row }: { of: Snapshot }) {
+interface SnapshotActsProps {
+  of: Snapshot;
+  newest: Snapshot | undefined;
+}
+
+function SnapshotActs({ of: row, newest }: SnapshotActsProps) {
   const { snapshots } = useWords().admin;
   return (
     <span className="inline-flex flex-wrap justify-end gap-2">
@@ -129,18 +137,23 @@ function SnapshotActs({ of: row }: { of: Snapshot }) {
       >
         {snapshots.show}
       </ButtonLink>
-      <RollBack of={row} />
+      <RollBack of={row} newest={newest} />
     </span>
   );
 }
 
-function RollBack({ of: { version } }: { of: Snapshot }) {
+function RollBack({ of: { version }, newest }: SnapshotActsProps) {
   const { words, locale } = useSpeech();
   const { snapshots } = words.admin;
   const [isOpen, setOpen] = useState(false);
+  const isInForce = version === newest?.version || version === newest?.rollback_of;
   return (
     <>
-      <Button size="small" onClick={() => setOpen(true)}>
+      <Button
+        size="small"
+        blockedBy={isInForce ? snapshots.isInForce : undefined}
+        onClick={() => setOpen(true)}
+      >
         {snapshots.rollBack}
       </Button>
       {isOpen && (

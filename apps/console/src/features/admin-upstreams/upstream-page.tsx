@@ -131,7 +131,7 @@ function UpstreamDialogs({ of: upstream, open, onClose }: UpstreamDialogsProps) 
         onClose={onClose}
         act={() => deleteUpstream(upstream.id)}
         done={() => upstreams.removed(upstream.name)}
-        onDone={() => void navigate({ to: paths.adminUpstreams() })}
+        onDone={() => navigate({ to: paths.adminUpstreams() })}
       />
     </>
   );

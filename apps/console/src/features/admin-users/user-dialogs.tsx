@@ -134,7 +134,7 @@ export function DeleteUser({ of: user, onClose }: { of: User; onClose: () => voi
       act={({ forfeit }) => deleteUser(user.id, forfeit === 'on')}
       blockedBy={blockedBy}
       done={() => users.removed(user.username)}
-      onDone={() => void navigate({ to: paths.adminUsers() })}
+      onDone={() => navigate({ to: paths.adminUsers() })}
     >
       <CheckField name="forfeit" label={users.forfeit} help={users.forfeitHelp} />
       {nameField}

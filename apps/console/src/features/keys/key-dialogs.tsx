@@ -21,7 +21,7 @@ export function KeyDialogs({
   of: Key;
   open: KeyDialog;
   onClose: () => void;
-  onDeleted: () => void;
+  onDeleted: () => void | Promise<void>;
 }) {
   switch (open) {
     case 'edit':
@@ -66,7 +66,7 @@ function DeleteKeyDialog({
   isOpen,
   onClose,
   onDeleted,
-}: KeyDialogProps & { onDeleted: () => void }) {
+}: KeyDialogProps & { onDeleted: () => void | Promise<void> }) {
   const { words, locale } = useSpeech();
   const { keys } = words;
   const { data } = useQuery({
@@ -81,10 +81,10 @@ function DeleteKeyDialog({
           verb={keys.remove}
           look="danger"
           act={() => deleteKey(key.id)}
-          onDone={() => {
+          onDone={async () => {
             notify({ title: keys.removed(key.name) });
             close();
-            onDeleted();
+            await onDeleted();
           }}
           onCancel={close}
         >

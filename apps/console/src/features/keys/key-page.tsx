@@ -73,7 +73,7 @@ function KeyPage({ of: key }: { of: Key }) {
             of={key}
             open={open}
             onClose={() => setOpen(undefined)}
-            onDeleted={() => void navigate({ to: parent.to })}
+            onDeleted={() => navigate({ to: parent.to })}
           />
         </Suspense>
       )}

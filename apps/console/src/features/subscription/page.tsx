@@ -108,7 +108,7 @@ function SubscriptionDialogs({ of: row, price, open, onClose }: SubscriptionDial
         of={row}
         isOpen={open === 'unsubscribe'}
         onClose={onClose}
-        onUnsubscribed={() => void navigate({ to: paths.market() })}
+        onUnsubscribed={() => navigate({ to: paths.market() })}
       />
     </>
   );

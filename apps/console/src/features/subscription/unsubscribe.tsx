@@ -23,7 +23,7 @@ export function UnsubscribeDialog({
   isOpen: boolean;
   onClose: () => void;
   /** Where to continue from there. */
-  onUnsubscribed?: () => void;
+  onUnsubscribed?: () => Promise<void>;
 }) {
   const { words } = useSpeech();
   const { subscription } = words;
@@ -32,9 +32,9 @@ export function UnsubscribeDialog({
       {({ close }) => (
         <UnsubscribeForm
           of={row}
-          onDone={(isUnsubscribed) => {
+          onDone={async (isUnsubscribed) => {
             close();
-            if (isUnsubscribed) onUnsubscribed?.();
+            if (isUnsubscribed) await onUnsubscribed?.();
           }}
         />
       )}
@@ -47,7 +47,7 @@ function UnsubscribeForm({
   onDone,
 }: {
   of: MyModel;
-  onDone: (isUnsubscribed: boolean) => void;
+  onDone: (isUnsubscribed: boolean) => Promise<void>;
 }) {
   const { words, locale } = useSpeech();
   const { subscription } = words;
@@ -60,9 +60,9 @@ function UnsubscribeForm({
       act={() => unsubscribe({ userId: row.user_id, modelId: row.model_id, idempotencyKey })}
       onDone={({ refunded_amount: amount, currency }) => {
         notify({ title: subscription.unsubscribed(formatMoney(amount, { currency, locale })) });
-        onDone(true);
+        return onDone(true);
       }}
-      onCancel={() => onDone(false)}
+      onCancel={() => void onDone(false)}
     >
       <p className="text-text-2">{subscription.unsubscribeText}</p>
       <Loaded of={preview}>{(refund) => <Refund of={refund} />}</Loaded>

@@ -51,7 +51,21 @@ function firstColumns({ usage }: Words, requestPath: (rid: string) => string): C
         </TextLink>
       ),
     },
-    { id: 'model', header: usage.model, cell: ({ model }) => <Name of={model} isMain /> },
+    {
+      id: 'model',
+      header: usage.model,
+      cell: ({ model, outcome }) => (
+        <>
+          <Name of={model} isMain />
+          {outcome !== 'completed' && (
+            // The column of outcomes is not shown on narrow screens, what went wrong is.
+            <span className="sm:hidden">
+              <OutcomeBadge outcome={outcome} />
+            </span>
+          )}
+        </>
+      ),
+    },
   ];
 }
 

@@ -7,6 +7,20 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
+/** What moved the money, the model whose tokens it bought or gave back, and on narrow screens the note. */
+function What({ of: { kind, model, note } }: { of: WalletEntry }) {
+  const { wallet } = useWords();
+  return (
+    <>
+      {wallet.kinds[kind]}
+      {model !== null && <span className="foreign block text-tiny text-text-2">{model}</span>}
+      {note !== null && (
+        <span className="foreign line-clamp-2 text-tiny text-text-2 md:hidden">{note}</span>
+      )}
+    </>
+  );
+}
+
 /** Movements of a wallet, newest first, with the balance after each; points stand below each other. */
 export function EntriesTable({
   rows,
@@ -52,7 +66,7 @@ function columnsOf(
   };
   return [
     { id: 'when', header: wallet.when, cell: ({ created_at: at }) => <Ago at={at} /> },
-    { id: 'what', header: wallet.what, cell: ({ kind }) => wallet.kinds[kind] },
+    { id: 'what', header: wallet.what, cell: (row) => <What of={row} /> },
     {
       id: 'note',
       header: wallet.note,

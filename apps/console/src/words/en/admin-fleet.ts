@@ -70,6 +70,8 @@ export const adminFleet = {
     by: 'By',
     automatic: 'Automatic',
     pinned: 'Pinned',
+    inForce: 'In force',
+    isInForce: 'This configuration is in force',
     rollbackOf: (version: string) => `Rollback to ${version}`,
     changes: 'Changes',
     show: 'Show changes',

@@ -72,6 +72,8 @@ export const adminFleet: Pick<
     by: '发布者',
     automatic: '自动',
     pinned: '已固定',
+    inForce: '生效中',
+    isInForce: '此配置正在生效',
     rollbackOf: (version) => `回退到 ${version}`,
     changes: '变化',
     show: '查看变化',

@@ -8,6 +8,7 @@ import { WalletModule } from '../wallet/wallet.module.ts';
 import { AutoRechargeSettings } from './auto-recharge-settings.service.ts';
 import { AutoRechargeTriggers } from './auto-recharge-triggers.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
+import { ModelsOfMovements } from './models-of-movements.ts';
 import { MySubscriptions } from './my-subscriptions.service.ts';
 import { BalanceWatch } from './balance-watch.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
@@ -38,6 +39,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     AutoRechargeTriggers,
     BalanceWatch,
     AutoRechargeSettings,
+    ModelsOfMovements,
     MySubscriptions,
     SubscriptionsService,
     WithdrawalsService,

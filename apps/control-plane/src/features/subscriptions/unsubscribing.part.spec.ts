@@ -22,6 +22,32 @@ describe('unsubscribing', () => {
     });
   });
 
+  test('the ledger of the wallet names the model of each purchase and refund, as JSON and CSV', async () => {
+    const account = await ledger.account('10');
+    const models = [await ledger.model('1'), await ledger.model('2')] as const;
+    for (const { id } of models)
+      await post('/models/subscribe', account.token, { model_id: id, tokens: 1_000_000 });
+    await post('/models/renew', account.token, { model_id: models[1].id, tokens: 1_000_000 });
+    await post('/models/unsubscribe', account.token, { model_id: models[0].id });
+    const { token } = account;
+    const { body } = await plane.call('GET', '/wallet/logs?sort=id', { token });
+    const named = (model: { id: number; name: string }) => ({
+      model_id: model.id,
+      model: model.name,
+    });
+    expect(body.data).toMatchObject([
+      { kind: 'admin_recharge', model_id: null, model: null },
+      { kind: 'subscribe', ...named(models[0]) },
+      { kind: 'subscribe', ...named(models[1]) },
+      { kind: 'renew', ...named(models[1]) },
+      { kind: 'refund', ...named(models[0]) },
+    ]);
+    const csv = await plane.call('GET', '/wallet/logs?format=csv', { token });
+    const lines = String(csv.body).trim().split('\n');
+    expect(lines[0]).toMatch(/,model\r?$/);
+    expect(lines[1]).toContain(models[0].name);
+  });
+
   test('a hundred times at once refunds once, and the account may subscribe again', async () => {
     const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });

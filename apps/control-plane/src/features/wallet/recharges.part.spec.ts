@@ -172,7 +172,7 @@ describe('recharging', () => {
     expect(csv.headers.get('content-type')).toMatch(/^text\/csv/);
     expect(csv.headers.get('content-disposition')).toContain('attachment');
     expect(csv.body.split('\r\n')[0]).toBe(
-      'id,transaction_id,created_at,kind,amount,balance_after,reference,note,actor_user_id',
+      'id,transaction_id,created_at,kind,amount,balance_after,reference,note,actor_user_id,model',
     );
     expect(csv.body).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
   });

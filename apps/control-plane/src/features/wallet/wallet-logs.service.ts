@@ -24,14 +24,28 @@ const CSV_COLUMNS = [
   'reference',
   'note',
   'actor_user_id',
+  'model',
 ] as const;
+
+/** The model whose tokens moved with the money, by the reference of the movement. */
+export type ModelsOfReferences = (
+  userId: number,
+  references: readonly string[],
+) => Promise<ReadonlyMap<string, { id: number; name: string }>>;
 
 @Injectable()
 export class WalletLogsService {
+  private modelsOf: ModelsOfReferences = () => Promise.resolve(new Map());
+
   constructor(
     @InjectRepository(LedgerEntry) private readonly entries: Repository<LedgerEntry>,
     private readonly scope: AccountScope,
   ) {}
+
+  /** By the feature whose references they are: the ledger knows no models. */
+  nameModelsBy(modelsOf: ModelsOfReferences): void {
+    this.modelsOf = modelsOf;
+  }
 
   async list(
     caller: Caller,
@@ -40,11 +54,20 @@ export class WalletLogsService {
     const userId = await this.scope.resolve(caller, query.user_id);
     if (query.format === 'csv')
       return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query));
-    return readPage(this.matching(userId, query), query, {
+    const { data, ...page } = await readPage(this.matching(userId, query), query, {
       columns: SORT_COLUMNS,
       search: ['transaction.note', 'transaction.reference'],
-      map: toWalletLogResponse,
+      map: (row) => row,
     });
+    return { data: await this.named(userId, data), ...page };
+  }
+
+  private async named(userId: number, rows: readonly LedgerEntry[]): Promise<WalletLogResponse[]> {
+    const models = await this.modelsOf(
+      userId,
+      rows.map(({ transaction: { reference } }) => reference),
+    );
+    return rows.map((row) => toWalletLogResponse(row, models.get(row.transaction.reference)));
   }
 
   private matching(userId: number, query: WalletLogsQuery): SelectQueryBuilder<LedgerEntry> {
@@ -67,7 +90,7 @@ export class WalletLogsService {
       const builder = this.matching(userId, query).orderBy('entry.id', 'DESC').take(EXPORT_BATCH);
       if (beforeId !== undefined) builder.andWhere('entry.id < :beforeId', { beforeId });
       const rows = await builder.getMany();
-      for (const response of rows.map(toWalletLogResponse))
+      for (const response of await this.named(userId, rows))
         yield CSV_COLUMNS.map((column) => response[column]);
       beforeId = rows.at(-1)?.id;
       if (rows.length < EXPORT_BATCH) return;

@@ -113,12 +113,20 @@ export const walletLogResponseSchema = z
     reference: z.string(),
     note: z.string().nullable(),
     actor_user_id: idField.nullable().describe('Who did it; null for the system'),
+    model_id: idField
+      .nullable()
+      .describe('Whose tokens were bought or given back; null for other movements'),
+    model: z.string().nullable().describe('Its name'),
     created_at: timeField,
   })
   .meta({ id: 'WalletEntry' });
 export type WalletLogResponse = z.output<typeof walletLogResponseSchema>;
 
-export function toWalletLogResponse(row: LedgerEntry): WalletLogResponse {
+/** `model`: whose tokens moved with the money. */
+export function toWalletLogResponse(
+  row: LedgerEntry,
+  model: { id: number; name: string } | undefined,
+): WalletLogResponse {
   return {
     id: row.id,
     transaction_id: row.transaction.id,
@@ -128,6 +136,8 @@ export function toWalletLogResponse(row: LedgerEntry): WalletLogResponse {
     reference: row.transaction.reference,
     note: row.transaction.note,
     actor_user_id: row.transaction.actorUserId,
+    model_id: model?.id ?? null,
+    model: model?.name ?? null,
     created_at: row.transaction.createdAt.toISOString(),
   };
 }

@@ -15,6 +15,6 @@ import { WalletService } from './wallet.service.ts';
   ],
   controllers: [WalletController],
   providers: [WalletCorrections, LedgerService, WalletService, WalletLogsService],
-  exports: [LedgerService, WalletService, WalletCorrections],
+  exports: [LedgerService, WalletService, WalletLogsService, WalletCorrections],
 })
 export class WalletModule {}

@@ -1,0 +1,74 @@
+import { answerOf, type AdminClient } from '@tollgate/admin-client';
+import { UsageError } from './failure.ts';
+
+interface Named {
+  id: number;
+  name: string;
+}
+
+const PAGE = { page_size: 100 } as const;
+/** Of what a name is enough for: by the feature of a command, and by the field that wants its id. */
+const LISTS: Readonly<
+  Record<string, (client: AdminClient, q: string, page: number) => Promise<ListPage>>
+> = {
+  nodes: (client, q, page) =>
+    answerOf(client.GET('/admin-api/proxy-nodes', { params: { query: { q, page, ...PAGE } } })),
+  models: (client, q, page) =>
+    answerOf(client.GET('/admin-api/models', { params: { query: { q, page, ...PAGE } } })),
+  upstreams: (client, q, page) =>
+    answerOf(client.GET('/admin-api/upstreams', { params: { query: { q, page, ...PAGE } } })),
+  users: async (client, q, page) => {
+    const { data, has_more } = await answerOf(
+      client.GET('/admin-api/users', { params: { query: { q, page, ...PAGE } } }),
+    );
+    return { data: data.map(({ id, username }) => ({ id, name: username })), has_more };
+  },
+};
+const FIELDS: Readonly<Record<string, string>> = {
+  node_id: 'nodes',
+  model_id: 'models',
+  upstream_id: 'upstreams',
+  user_id: 'users',
+};
+
+interface ListPage {
+  data: readonly Named[];
+  has_more: boolean;
+}
+
+const isId = (word: string): boolean => /^\d{1,15}$/.test(word);
+
+/** Whether `<id>` of the feature may be typed as a name. */
+export function takesName(group: string): boolean {
+  return group in LISTS;
+}
+
+/** The id that a word of the command line means: itself where it is one. `kind` is a feature, or a field that wants an id. */
+export async function idOf(client: AdminClient, kind: string, word: string): Promise<string> {
+  const group = FIELDS[kind] ?? kind;
+  const read = LISTS[group];
+  if (isId(word) || !read) return word;
+  for (let page = 1; ; page += 1) {
+    const { data, has_more: hasMore } = await read(client, word, page);
+    const found = data.find(({ name }) => name === word);
+    if (found) return String(found.id);
+    if (!hasMore)
+      throw new UsageError(
+        `There is no "${word}" among the ${group}.\n  Fix: tollgate ${group} list shows them.`,
+      );
+  }
+}
+
+/** Fields that want an id, with the ids of the names that were typed. */
+export async function withIds(
+  client: AdminClient,
+  fields: Readonly<Record<string, string | boolean | undefined>>,
+): Promise<Record<string, string | boolean | undefined>> {
+  const pairs = Object.entries(fields).map(async ([name, value]) => [
+    name,
+    name in FIELDS && typeof value === 'string' && value !== 'null'
+      ? await idOf(client, name, value)
+      : value,
+  ]);
+  return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>;
+}
