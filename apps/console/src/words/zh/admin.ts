@@ -201,9 +201,9 @@ export const admin: typeof en.admin = {
     simulate: '请求会去哪里?',
     protocol: '调用方协议',
     callers: {
-      chat: '对话补全 (chat completions)',
+      chat: '对话补全',
       messages: 'Messages',
-      completions: '旧版补全 (completions)',
+      completions: '旧版补全',
       embeddings: 'Embeddings',
       responses: 'Responses',
     },
