@@ -182,7 +182,6 @@ function columnsOf({ admin: { models } }: Words, prices: Prices): Column<Model>[
       sort: 'price',
       header: models.price,
       align: 'right',
-      from: 'sm',
       cell: ({ id }) => <ModelPrice of={prices.get(id)} />,
     },
     { id: 'kind', header: models.kind, from: 'md', cell: ({ kind }) => models.kinds[kind] },
