@@ -26,7 +26,7 @@ export function Page() {
   const newest = useNewest(list.data?.data ?? []);
   if (node) return <NodePage of={node} newest={newest} />;
   return (
-    <Frame title={nodes.name} parent={{ to: paths.adminNodes(), label: nodes.title }}>
+    <Frame title={name} parent={{ to: paths.adminNodes(), label: nodes.title }}>
       <Panel>
         <Loaded of={list}>{() => <EmptyState title={nodes.notFound} />}</Loaded>
       </Panel>
