@@ -168,7 +168,7 @@ const BOUGHT = 1_000_000;
         .filter({ hasText: 'openai' });
       await row.getByRole('button', { name: 'Actions' }).click();
       await page.getByRole('menuitem', { name: 'Disable' }).click();
-      await row.getByText('Not used').waitFor();
+      await row.getByText('Not used').filter({ visible: true }).waitFor();
       await row.getByRole('button', { name: 'Actions' }).click();
       await page.getByRole('menuitem', { name: 'Delete' }).click();
       await verb(page, 'Delete').click();
