@@ -172,7 +172,7 @@ function Change({ of: { before, after } }: { of: ActivityEntry }) {
   if (sides.length === 0) return null;
   return (
     <details>
-      <summary className="cursor-pointer rounded-sm text-accent">{activity.details}</summary>
+      <summary className="cursor-pointer rounded-sm py-1 text-accent">{activity.details}</summary>
       <div className="grid gap-2 py-2 md:grid-cols-2">
         {sides.map(({ name, value }) => (
           <div key={name} className="min-w-0">
