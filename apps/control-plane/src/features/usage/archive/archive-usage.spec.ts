@@ -38,11 +38,12 @@ const book = (daysAgo: number, count: number): Promise<unknown> =>
      SELECT $1::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, n, 'a "b", c', $1::date + interval '1 hour' FROM generate_series(1, $2::int) n`,
     [dayOf(daysAgo), count],
   );
-async function run(isDryRun = false): Promise<DayReport[]> {
+async function run(isDryRun = false, partBytesMax?: number): Promise<DayReport[]> {
   const reports: DayReport[] = [];
   for await (const report of archiveUsage(plane.dataSource, {
     store: new FolderStore(folder),
     isDryRun,
+    ...(partBytesMax !== undefined && { partBytesMax }),
   }))
     reports.push(report);
   return reports;
@@ -86,6 +87,33 @@ test('every row of every finished day is written once, beside its checksum; the 
         .update(readFileSync(fileOf(ago)))
         .digest('hex'),
     );
+});
+
+test('a large day has several files that the manifest lists, each whole by itself; together they hold every row once', async () => {
+  await book(40, 100);
+  await book(39, 1);
+  const whole = { day: dayOf(40), rows: 100 };
+  expect((await run(false, 4_000))[0]).toEqual({ ...whole, state: 'written' });
+  const { format, days } = manifest();
+  const { parts, sha256, rows } = days[dayOf(40)];
+  expect([format, rows, parts.length > 2]).toEqual([2, 100, true]);
+  expect(days[dayOf(39)].file).toBe(`usage-${dayOf(39)}.csv.gz`);
+  const read = (file: string) => readFileSync(path.join(folder, file));
+  const hash = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');
+  const seen = new Set<string>();
+  for (const { file, rows: held, sha256: expected } of parts) {
+    expect(hash(read(file))).toBe(expected);
+    const [header = '', ...lines] = gunzipSync(read(file)).toString().trimEnd().split('\r\n');
+    expect(header).toContain('rid');
+    expect(lines).toHaveLength(held);
+    for (const line of lines) seen.add(line);
+  }
+  expect(seen.size).toBe(100);
+  expect(sha256).toBe(hash(parts.map((one: { sha256: string }) => `${one.sha256}\n`).join('')));
+  expect((await run(false, 4_000))[0]).toEqual({ ...whole, state: 'unchanged' });
+  rmSync(path.join(folder, parts[1].file));
+  expect((await run())[0]).toEqual({ ...whole, state: 'written' });
+  expect([manifest().format, manifest().days[dayOf(40)].rows]).toEqual([1, 100]);
 });
 
 test('a dry run writes nothing, neither files nor notes', async () => {

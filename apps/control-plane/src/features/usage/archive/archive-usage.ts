@@ -20,15 +20,19 @@ export interface DayReport {
 }
 
 /**
- * Exports single requests, a file a day, and notes in PostgreSQL which days it has. Days that the store has whole, with as many rows as the
+ * Exports single requests, a file a day or several of a large day, and notes in PostgreSQL which days it has. Days that the store has whole, with as many rows as the
  * database, are left as they are, so a repeated or interrupted export continues where it was. One day is read from one snapshot of the database.
  */
 export async function* archiveUsage(
   dataSource: DataSource,
-  { store, isDryRun }: { store: ArchiveStore; isDryRun: boolean },
+  {
+    store,
+    isDryRun,
+    partBytesMax,
+  }: { store: ArchiveStore; isDryRun: boolean; partBytesMax?: number },
 ): AsyncGenerator<DayReport> {
   const columns = await columnsOf(dataSource);
-  const archive = isDryRun ? null : await Archive.open(store, columns);
+  const archive = isDryRun ? null : await Archive.open(store, columns, partBytesMax);
   for (const { day, rows } of await daysOf(dataSource)) {
     if (!archive) {
       yield { day, rows, state: 'pending' };

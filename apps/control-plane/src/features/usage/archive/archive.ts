@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson } from '../../../platform/parse-json.ts';
 import { csvLine, type CsvCell } from '../../../platform/http/csv.ts';
@@ -5,68 +6,112 @@ import type { ArchiveStore } from './archive-store.ts';
 
 const MANIFEST = 'manifest.json';
 
+/** Of a part's CSV before it is compressed. gzip adds less than a thousandth at worst, so that no part exceeds the 5 GiB of one upload to S3. */
+const PART_BYTES_MAX = 4 * 1024 ** 3;
+
+const count = z.number().int().nonnegative();
+const part = z.object({ file: z.string(), rows: count, bytes: count, sha256: z.string() });
+/** Of several parts: their sums, and the SHA-256 of their hashes, a line each. */
+const severalParts = part.omit({ file: true }).extend({ parts: z.array(part).min(2) });
+const archivedAt = { archived_at: z.iso.datetime() };
+/** Format 2 has days of several parts; without one, a release that reads format 1 alone can go on with the archive. */
 const manifestSchema = z.object({
-  format: z.literal(1),
+  format: z.union([z.literal(1), z.literal(2)]),
   columns: z.array(z.string()),
-  days: z.record(
-    z.iso.date(),
-    z.object({
-      file: z.string(),
-      rows: z.number().int().nonnegative(),
-      bytes: z.number().int().nonnegative(),
-      sha256: z.string(),
-      archived_at: z.iso.datetime(),
-    }),
-  ),
+  days: z.record(z.iso.date(), z.union([severalParts.extend(archivedAt), part.extend(archivedAt)])),
 });
 type Manifest = z.output<typeof manifestSchema>;
+type Part = z.output<typeof part>;
 export type ArchivedDay = Manifest['days'][string];
 
 class ArchiveUnusable extends Error {}
 
 /**
- * One gzipped CSV file for each day and a manifest that names rows, size and SHA-256 of each. A file has its name only once it is whole, and the
- * manifest lists it only after that, so an export may be interrupted anywhere.
+ * One gzipped CSV file for each day, or several of a large one, and a manifest that names rows, size and SHA-256 of each. A file has its name only once
+ * it is whole, and the manifest lists a day only after all of its files, so an export may be interrupted anywhere.
  */
 export class Archive {
   private constructor(
     private readonly store: ArchiveStore,
     private readonly manifest: Manifest,
+    private readonly partBytesMax: number,
   ) {}
 
-  static async open(store: ArchiveStore, columns: readonly string[]): Promise<Archive> {
-    const manifest = await readManifest(store);
-    return new Archive(store, { ...(manifest ?? { format: 1, days: {} }), columns: [...columns] });
+  static async open(
+    store: ArchiveStore,
+    columns: readonly string[],
+    partBytesMax = PART_BYTES_MAX,
+  ): Promise<Archive> {
+    const manifest = (await readManifest(store)) ?? { format: 1, days: {} };
+    return new Archive(store, { ...manifest, columns: [...columns] }, partBytesMax);
   }
 
-  /** What is archived of the day; null when there is nothing, or its file is not what the manifest says. */
+  /** What is archived of the day; null when there is nothing, or one of its files is not what the manifest says. */
   async whole(day: string): Promise<ArchivedDay | null> {
     const entry = this.manifest.days[day];
     if (!entry) return null;
-    return (await this.store.sha256Of(entry.file)) === entry.sha256 ? entry : null;
+    for (const { file, sha256 } of 'parts' in entry ? entry.parts : [entry])
+      if ((await this.store.sha256Of(file)) !== sha256) return null;
+    return entry;
   }
 
   async write(day: string, rows: AsyncIterable<CsvCell[]>): Promise<ArchivedDay> {
-    const file = `usage-${day}.csv.gz`;
-    const counted = { rows: 0 };
-    const written = await this.store.write(file, lines(this.manifest.columns, rows, counted));
-    const entry = { file, rows: counted.rows, ...written, archived_at: new Date().toISOString() };
+    const source = new PartedRows(rows, this.partBytesMax);
+    const parts: Part[] = [];
+    do {
+      const file = `usage-${day}${parts.length === 0 ? '' : `.${parts.length + 1}`}.csv.gz`;
+      const written = await this.store.write(file, source.nextPart(this.manifest.columns));
+      parts.push({ file, rows: source.rowsOfPart, ...written });
+    } while (!source.isAtEnd);
+    const entry = { ...joined(parts), archived_at: new Date().toISOString() };
     this.manifest.days[day] = entry;
+    this.manifest.format = Object.values(this.manifest.days).some((one) => 'parts' in one) ? 2 : 1;
     await this.store.writeText(MANIFEST, `${JSON.stringify(this.manifest, null, 2)}\n`);
     return entry;
   }
 }
 
-async function* lines(
-  columns: readonly string[],
-  rows: AsyncIterable<CsvCell[]>,
-  counted: { rows: number },
-): AsyncGenerator<string> {
-  yield csvLine([...columns]);
-  for await (const row of rows) {
-    counted.rows += 1;
-    yield csvLine(row);
+/** Rows as the lines of one file after the other, each with the names of the columns, cut at the line that reaches the size. */
+class PartedRows {
+  rowsOfPart = 0;
+  isAtEnd = false;
+  private readonly rows: AsyncIterator<CsvCell[]>;
+  private next: CsvCell[] | undefined;
+
+  constructor(
+    rows: AsyncIterable<CsvCell[]>,
+    private readonly bytesMax: number,
+  ) {
+    this.rows = rows[Symbol.asyncIterator]();
   }
+
+  async *nextPart(columns: readonly string[]): AsyncGenerator<string> {
+    this.rowsOfPart = 0;
+    yield csvLine([...columns]);
+    if (this.next === undefined) await this.advance();
+    for (let bytes = 0; this.next !== undefined && bytes < this.bytesMax;) {
+      const line = csvLine(this.next);
+      bytes += Buffer.byteLength(line);
+      this.rowsOfPart += 1;
+      yield line;
+      await this.advance();
+    }
+  }
+
+  private async advance(): Promise<void> {
+    const { done, value } = await this.rows.next();
+    this.isAtEnd = done === true;
+    this.next = done ? undefined : value;
+  }
+}
+
+function joined(parts: readonly Part[]): Part | z.output<typeof severalParts> {
+  const [first] = parts;
+  if (first && parts.length === 1) return first;
+  const sum = (field: 'rows' | 'bytes') => parts.reduce((total, one) => total + one[field], 0);
+  const hashes = parts.map(({ sha256 }) => `${sha256}\n`).join('');
+  const sha256 = createHash('sha256').update(hashes).digest('hex');
+  return { rows: sum('rows'), bytes: sum('bytes'), sha256, parts: [...parts] };
 }
 
 async function readManifest(store: ArchiveStore): Promise<Manifest | null> {

@@ -41,9 +41,20 @@ test('a day is kept in a bucket with its manifest, and a later export finds it w
   expect(await again.whole('2026-11-01')).toEqual(entry);
 });
 
+test('a day beyond the size of a part is several objects, and whole only with all of them', async () => {
+  const archive = await Archive.open(storeAt('s3://archives/parts'), ['n', 'text'], 1_000);
+  const entry = await archive.write('2026-11-03', rows(200));
+  expect(entry).toMatchObject({ rows: 200, parts: expect.anything() });
+  const again = await Archive.open(storeAt('s3://archives/parts'), ['n', 'text'], 1_000);
+  expect(await again.whole('2026-11-03')).toEqual(entry);
+  await elsewhere('parts/usage-2026-11-03.2.csv.gz', { method: 'DELETE' });
+  expect(await again.whole('2026-11-03')).toBeNull();
+});
+
 test('a file that was removed from the bucket, or put there by another, does not count as whole', async () => {
   const archive = await Archive.open(storeAt('s3://archives/lost'), ['n', 'text']);
-  const { file } = await archive.write('2026-11-02', rows(3));
+  await archive.write('2026-11-02', rows(3));
+  const file = 'usage-2026-11-02.csv.gz';
   await elsewhere(`lost/${file}`, { method: 'PUT', body: 'torn' });
   expect(await archive.whole('2026-11-02')).toBeNull();
   await elsewhere(`lost/${file}`, { method: 'DELETE' });

@@ -6,8 +6,6 @@ import { AwsClient } from 'aws4fetch';
 import { sha256Of } from '../../../platform/files/durable-files.ts';
 import { writeGzipped, type ArchiveStore } from './archive-store.ts';
 
-/** A single upload of S3 takes no more. */
-const BYTES_MAX = 5 * 1024 ** 3;
 const SHA256 = 'x-amz-meta-sha256';
 
 export interface S3Settings {
@@ -66,8 +64,6 @@ export class S3Store implements ArchiveStore {
       const local = path.join(folder, file);
       await writeGzipped(local, text);
       const [body, sha256] = [await openAsBlob(local), await sha256Of(local)];
-      if (body.size > BYTES_MAX)
-        throw new S3Refused(`${file} is larger than S3 takes at once; export into a folder.`);
       const headers = { 'x-amz-content-sha256': sha256, [SHA256]: sha256 };
       await this.ask('PUT', file, { body, headers });
       return { bytes: body.size, sha256 };
