@@ -85,6 +85,19 @@ test('a node that an administrator disabled, stopped or deleted holds up no star
   expect(named('front-door').depends_on).toEqual(['control-plane', 'node-1', 'node-2']);
 });
 
+test('a rolling update has room beside a node that is out of service: how many pods may be unready is a value, one unless it is given', () => {
+  expect(read('deploy/helm/tollgate/templates/proxy-node.yaml')).toContain(
+    'rollingUpdate: { partition: 0, maxUnavailable: {{ .Values.proxyNode.maxUnavailable }} }',
+  );
+  const { proxyNode } = z
+    .object({ proxyNode: z.object({ maxUnavailable: z.number() }) })
+    .parse(parse(read('deploy/helm/tollgate/values.yaml')));
+  expect(proxyNode.maxUnavailable).toBe(1);
+  expect(read('docs/operations.md')).toMatch(
+    /with a node out of service .*`proxyNode\.maxUnavailable`/,
+  );
+});
+
 test('builds each app from a target the Dockerfile has, whose command is an entry point the app has', () => {
   const built = services.flatMap(([, { build }]) => (build ? [build] : []));
   expect(built.length).toBeGreaterThanOrEqual(3);

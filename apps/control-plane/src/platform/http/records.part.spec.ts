@@ -153,3 +153,8 @@ describe('If-Match on every PUT of a record', () => {
     }
   }, 60_000);
 });
+
+test('an idle connection is kept longer than proxies and clients keep theirs: the next request finds it open', async () => {
+  const { headers } = await plane.call('GET', '/auth/me', { token: plane.adminToken });
+  expect(headers.get('keep-alive')).toBe('timeout=75');
+});
