@@ -40,9 +40,9 @@ beforeAll(async () => {
   plane = await startControlPlane();
   const ledger = ledgerOf(plane);
   await ledger.initialiseShards();
-  const account = await ledger.account('10');
-  await plane.call('DELETE', `/users/${account.id}`, { token: plane.adminToken });
-  erasedId = account.id;
+  const { id } = await plane.createUser('leaver');
+  await plane.call('DELETE', `/users/${id}`, { token: plane.adminToken });
+  erasedId = id;
   await ledger.query(
     `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at)
      SELECT (now() - interval '9 days')::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, 5, 'n', now() - interval '9 days'`,
@@ -100,7 +100,7 @@ test('every block is run here, is run by the suite that is named, or has its rea
   expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
 });
 
-test('a backup is made and verified, loaded into another database, and its loss is told', async () => {
+test('a backup is made and verified, loaded into another database, and its loss is reported', async () => {
   await paste(beginningWith('tollgate-ops backup'));
   const [backup = ''] = readdirSync(path.join(folder, 'tollgate-backups'));
   const env = { DATABASE_URL: restored };

@@ -61,7 +61,7 @@ export class FleetFigures implements OnModuleInit {
     });
     const oldest = this.metrics.gauge({
       name: 'tollgate_queue_oldest_seconds',
-      help: 'Age of the oldest job that waits; 0 without one.',
+      help: 'Age of the oldest job that is not done, one that is tried or repeated included; 0 without one.',
       labelNames: ['queue'],
     });
     this.metrics.collectWith({

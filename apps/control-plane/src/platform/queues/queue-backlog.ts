@@ -8,6 +8,8 @@ import type { QueueName } from './queue-workers.ts';
 /** Wherever a job can be that is not done. */
 const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed'];
 
+const TRIED: JobType[] = UNDONE.filter((state) => state !== 'failed');
+
 interface OpenQueue {
   queue: Queue;
   connection: RedisConnection;
@@ -45,7 +47,7 @@ export class QueueBacklog implements OnApplicationShutdown {
     return [...jobs].every((job) => !undone.has(job));
   }
 
-  /** Jobs by state, and when the one that waits longest was added (Unix ms). */
+  /** Jobs by state, and when the oldest that is not done was added (Unix ms), one that is tried or repeated included. Failed ones are dead letters. */
   async standing(
     name: QueueName,
   ): Promise<{ counts: Readonly<Record<string, number>>; oldestAtMs: number | null }> {
@@ -53,7 +55,10 @@ export class QueueBacklog implements OnApplicationShutdown {
     try {
       await queue.waitUntilReady();
       const counts = await queue.getJobCounts(...UNDONE);
-      const [oldest] = await queue.getJobs(['wait'], 0, 0, true);
+      // Ids count up: the lowest is the oldest, in whichever list it is.
+      const ids = await queue.getRanges(TRIED, 0, -1);
+      const [first] = ids.toSorted((a, b) => Number(a) - Number(b));
+      const oldest = first === undefined ? undefined : await queue.getJob(first);
       return { counts, oldestAtMs: oldest?.timestamp ?? null };
     } catch (error) {
       this.close(name);
