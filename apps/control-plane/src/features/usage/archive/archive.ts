@@ -14,7 +14,7 @@ const part = z.object({ file: z.string(), rows: count, bytes: count, sha256: z.s
 /** Of several parts: their sums, and the SHA-256 of their hashes, a line each. */
 const severalParts = part.omit({ file: true }).extend({ parts: z.array(part).min(2) });
 const archivedAt = { archived_at: z.iso.datetime() };
-/** Format 2 has days of several parts; without one, a release that reads format 1 alone can go on with the archive. */
+/** Format 2 has days of several parts; without one, a release that reads format 1 alone can continue the archive. */
 const manifestSchema = z.object({
   format: z.union([z.literal(1), z.literal(2)]),
   columns: z.array(z.string()),
