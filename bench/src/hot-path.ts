@@ -8,7 +8,7 @@ import { checkOut } from '@tollgate/tools';
 import { describeFigures, medianOf, type Figure } from './hotpath/figures.ts';
 import { BenchInstallation, NODE, startFloor } from './hotpath/installation.ts';
 import { describeProfile } from './hotpath/profile.ts';
-import { LARGE, run, SCENES, type SceneName } from './hotpath/run.ts';
+import { LARGE, run, SCENES, type Build, type SceneName } from './hotpath/run.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..');
 const STATE = path.join(ROOT, '.tollgate', 'bench');
@@ -21,7 +21,9 @@ const PROFILE_SECONDS = 8;
 const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; by default all but ${[...LARGE].join(', ')}
   --rounds N        repetitions; 5 by default, 3 for --check
   --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
-  --compare REF     another commit side by side, from a build of its own
+  --compare REF     another commit side by side, from a build of its own; the last columns are ratios within each round
+  --beside NAME=VALUE   this build with another environment of its node, e.g. NODE_OPTIONS=--v8-pool-size=1; may be repeated
+  --at-once         what is compared works at the same time on the first core, under equal load each (json, stream, requests, bodies, quiet, idle)
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round
   --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
   --profile KIND    json, stream or quiet: CPU by stage, and the hottest functions`;
@@ -35,6 +37,8 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
       rounds: { type: 'string' },
       write: { type: 'string' },
       compare: { type: 'string' },
+      beside: { type: 'string', multiple: true, default: [] },
+      'at-once': { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
       profile: { type: 'string' },
       streams: { type: 'string', default: '9000' },
@@ -54,8 +58,6 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
       : values.check
         ? CHECKED
         : (Object.keys(SCENES) as SceneName[]).filter((name) => !LARGE.has(name));
-  const checkouts = new Map([['this build', ROOT]]);
-  if (values.compare !== undefined) checkouts.set(values.compare, checkOut(values.compare));
   const sets = await run({
     scenes,
     rounds: Number(values.rounds ?? (values.check ? 3 : 5)),
@@ -65,10 +67,23 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
       models: Number(values.models),
       records: Number(values.records),
     },
-    checkouts,
+    builds: buildsOf(values.compare, values.beside),
+    isAtOnce: values['at-once'],
   });
   report(sets, values.write);
   if (values.check) judge(sets.get('this build') ?? []);
+}
+
+/** This build; the one that it is compared with; and this one again for each other environment of its node. */
+function buildsOf(ref: string | undefined, environments: readonly string[]): Map<string, Build> {
+  const builds = new Map<string, Build>([['this build', { checkout: ROOT }]]);
+  if (ref !== undefined) builds.set(ref, { checkout: checkOut(ref) });
+  for (const setting of environments) {
+    const at = setting.indexOf('=');
+    const env = { [setting.slice(0, at)]: setting.slice(at + 1) };
+    builds.set(setting, { checkout: ROOT, env });
+  }
+  return builds;
 }
 
 function say(text: string, status = 0): void {

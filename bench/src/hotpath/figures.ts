@@ -38,21 +38,34 @@ export function medianOf(samples: readonly number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** Markdown: the median of each figure and its spread, with another column for each set. */
+/**
+ * Markdown: the median of each figure and its spread, with another column for each set, and for several sets the first over each other: the median of
+ * the rounds' ratios, as the machine's speed changes from round to round.
+ */
 export function describeFigures(sets: ReadonlyMap<string, readonly Figure[]>): string {
-  const labels = [...sets.keys()];
+  const columns = [...sets.keys()];
   const names = new Set([...sets.values()].flat().map(({ name }) => name));
   const lines = [...names].map((name) => {
-    const cells = labels.map((label) =>
-      cellOf(sets.get(label)?.find((figure) => figure.name === name)),
-    );
+    const figures = columns.map((label) => sets.get(label)?.find((figure) => figure.name === name));
+    const cells = [
+      ...figures.map(cellOf),
+      ...figures.slice(1).map((other) => cellOf(ratioOf(figures[0], other))),
+    ];
     return `| ${name} | ${cells.join(' | ')} |`;
   });
+  const titles = [...columns, ...columns.slice(1).map((other) => `over ${other}`)];
   return [
-    `| Figure | ${labels.join(' | ')} |`,
-    `| --- | ${labels.map(() => '---').join(' | ')} |`,
+    `| Figure | ${titles.join(' | ')} |`,
+    `| --- | ${titles.map(() => '---').join(' | ')} |`,
     ...lines,
   ].join('\n');
+}
+
+/** Round by round; undefined when a set lacks a round, or one was zero. */
+function ratioOf(own: Figure | undefined, other: Figure | undefined): Figure | undefined {
+  if (!own || !other || own.samples.length !== other.samples.length) return undefined;
+  const samples = own.samples.map((sample, round) => sample / (other.samples[round] ?? 0));
+  return samples.every(Number.isFinite) ? { ...own, unit: 'x', samples } : undefined;
 }
 
 function cellOf(figure: Figure | undefined): string {

@@ -17,6 +17,8 @@ export interface BenchOptions {
   /** Root of the checkout whose build is measured. */
   checkout: string;
   upstreamUrl: string;
+  /** Of the node alone. */
+  env?: Readonly<Record<string, string>>;
   /** File for a CPU profile of the node. */
   profile?: string | undefined;
 }
@@ -33,19 +35,14 @@ export class BenchInstallation {
     this.redis = new Redis(tollgate.redisUrl);
   }
 
-  static async start({ checkout, upstreamUrl, profile }: BenchOptions): Promise<BenchInstallation> {
+  static async start({ checkout, upstreamUrl, env, profile }: BenchOptions): Promise<BenchInstallation> {
     const tollgate = await startTollgate({
       nodes: 1,
       frontDoor: true,
       checkout,
       env: { SHARDS: '64', REPORT_MS: '2000' },
       route: async (name) =>
-        name === NODE && profile !== undefined
-          ? {
-              NODE_OPTIONS: `--import=${import.meta.dirname}/profiler.mjs`,
-              BENCH_PROFILE: profile,
-            }
-          : {},
+        name === NODE ? { ...env, ...profilerFor(profile) } : {},
     });
     const keys = await openAccounts(tollgate, upstreamUrl);
     const installation = new BenchInstallation(tollgate, keys);
@@ -113,6 +110,14 @@ export class BenchInstallation {
         (name === NODE || name === 'front-door' ? pinToFirst : pinToOthers)(pid);
     }
   }
+}
+
+function profilerFor(file: string | undefined): Record<string, string> {
+  if (file === undefined) return {};
+  return {
+    NODE_OPTIONS: `--import=${import.meta.dirname}/profiler.mjs`,
+    BENCH_PROFILE: file,
+  };
 }
 
 async function openAccounts(tollgate: Tollgate, upstreamUrl: string): Promise<string[]> {

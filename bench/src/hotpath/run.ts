@@ -3,9 +3,10 @@ import { BenchInstallation, startFloor } from './installation.ts';
 import { bodies, cold, crowd, door, json, requests, stream } from './scenes/requests.ts';
 import { backlog, workers } from './scenes/capacity.ts';
 import { booking, start } from './scenes/processes.ts';
+import { floor } from './scenes/floor.ts';
 import { burst, idle, latency, quiet } from './scenes/quiet.ts';
 import { keys, models } from './scenes/scale.ts';
-import type { Scene, Sizes, Subject } from './scenes/scene.ts';
+import { forEachSubject, type Scene, type Sizes, type Subject } from './scenes/scene.ts';
 import { storage } from './scenes/storage.ts';
 import { streams } from './scenes/streams.ts';
 import { upstreams } from './scenes/upstreams.ts';
@@ -31,6 +32,7 @@ export const SCENES = {
   workers,
   backlog,
   upstreams,
+  floor,
 } satisfies Record<string, Scene>;
 /** They take many minutes, or leave an installation that others should not be measured on: run only by name. */
 export const LARGE: ReadonlySet<string> = new Set<SceneName>([
@@ -40,38 +42,48 @@ export const LARGE: ReadonlySet<string> = new Set<SceneName>([
   'workers',
   'backlog',
   'upstreams',
+  'floor',
 ]);
 export type SceneName = keyof typeof SCENES;
+
+export interface Build {
+  checkout: string;
+  /** Of the node, beside what every installation of the bench has. */
+  env?: Readonly<Record<string, string>>;
+}
 
 export interface RunOptions {
   scenes: readonly SceneName[];
   rounds: number;
   sizes: Sizes;
-  /** Checkouts by label: one, or two that are compared. */
-  checkouts: ReadonlyMap<string, string>;
+  /** What is measured, by label: one build, or several that are compared. */
+  builds: ReadonlyMap<string, Build>;
+  /** Whether they work at the same time; else one after the other within each round. */
+  isAtOnce: boolean;
 }
 
-/** Runs the scenes on fresh installations, one for each checkout, and audits their books at the end. */
+/** Runs the scenes on fresh installations, one for each build, and audits their books at the end. */
 export async function run({
   scenes,
   rounds,
   sizes,
-  checkouts,
+  builds,
+  isAtOnce,
 }: RunOptions): Promise<ReadonlyMap<string, readonly Figure[]>> {
-  const floor = await startFloor();
+  const shared = await startFloor();
   const subjects: Subject[] = [];
   try {
-    for (const [label, checkout] of checkouts) {
+    for (const [label, build] of builds) {
       const installation = await BenchInstallation.start({
-        checkout,
-        upstreamUrl: floor.upstream.url,
+        ...build,
+        upstreamUrl: shared.upstream.url,
       });
       subjects.push({ label, installation, figures: new Figures() });
     }
     // First, as what follows warms the processes up.
-    const stage = { subjects, floor, rounds, sizes };
+    const stage = { subjects, floor: shared, rounds, sizes, isAtOnce };
     if (scenes.includes('idle')) await SCENES.idle(stage);
-    for (const { installation } of subjects) await installation.warmUp();
+    await forEachSubject(stage, ({ installation }) => installation.warmUp());
     for (const scene of scenes) {
       if (scene === 'idle') continue;
       process.stderr.write(`${scene} ...\n`);
@@ -80,7 +92,7 @@ export async function run({
     for (const { installation } of subjects) await installation.audit();
     return new Map(subjects.map(({ label, figures }) => [label, figures.all]));
   } finally {
-    floor.stop();
+    shared.stop();
     await Promise.all(subjects.map(({ installation }) => installation.stop()));
   }
 }

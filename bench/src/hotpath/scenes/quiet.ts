@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { load } from '../bench-process.ts';
 import { CpuClock, memoryMb } from '../cpu.ts';
 import { NODE } from '../installation.ts';
-import type { Scene, Subject } from './scene.ts';
+import { forEachSubject, type Scene, type Subject } from './scene.ts';
 
 const SETTLE_MS = 3_000;
 const IDLE_SECONDS = 15;
@@ -16,9 +16,9 @@ const LOW_ROUNDS = 3;
 const PROCESSES = [NODE, 'control-plane', 'front-door', 'redis', 'postgres'];
 
 /** An installation that has nothing to do: what it costs, and what it occupies. */
-export const idle: Scene = async ({ subjects }) => {
+export const idle: Scene = async (stage) => {
   await delay(SETTLE_MS);
-  for (const { installation, figures } of subjects) {
+  await forEachSubject(stage, async ({ installation, figures }) => {
     const clocks = PROCESSES.map((name) => ({ name, clock: installation.clock(name) }));
     await delay(IDLE_SECONDS * 1_000);
     for (const { name, clock } of clocks)
@@ -31,7 +31,7 @@ export const idle: Scene = async ({ subjects }) => {
     );
     for (const name of PROCESSES)
       figures.add(`memory of ${name}`, 'MB', memoryMb(installation.pidOf(name)));
-  }
+  });
 };
 
 /** Without those that functions and scripts run inside Redis. */
@@ -54,7 +54,8 @@ async function commandsSent(redis: Redis): Promise<number> {
 }
 
 /** CPU of all processes at a low rate, where nothing comes in batches by itself. */
-export const quiet: Scene = async ({ subjects, floor }) => {
+export const quiet: Scene = async (stage) => {
+  const { subjects, floor } = stage;
   for (let round = 0; round < LOW_ROUNDS; round += 1) {
     // What the same wake-ups cost a proxy that does nothing else.
     const clock = new CpuClock(floor.bare.pid);
@@ -68,14 +69,14 @@ export const quiet: Scene = async ({ subjects, floor }) => {
     const micros = clock.lap() / bare.requests;
     for (const { figures } of subjects)
       figures.add('100 JSON a second: CPU of the bare proxy a request', 'us', micros);
-    for (const subject of subjects) {
+    await forEachSubject(stage, async (subject) => {
       await low(subject, { name: '100 JSON a second', isStream: false, perSecond: PER_SECOND });
       await low(subject, {
         name: '50 streams a second',
         isStream: true,
         perSecond: STREAMS_PER_SECOND,
       });
-    }
+    });
   }
 };
 

@@ -4,7 +4,7 @@ import { sumOf } from '../figures.ts';
 import { startBare } from '../installation.ts';
 import { CpuClock } from '../cpu.ts';
 import type { LoadOrder } from '../load-order.ts';
-import type { Scene, Stage, Subject } from './scene.ts';
+import { forEachSubject, type Scene, type Stage, type Subject } from './scene.ts';
 
 type Kind = Partial<LoadOrder> & { name: string; seconds: number };
 
@@ -35,7 +35,7 @@ async function inRounds(stage: Stage, kinds: readonly Kind[]): Promise<void> {
   for (let round = 0; round < stage.rounds; round += 1)
     for (const kind of kinds) {
       const bareMicros = await measureBare(stage, kind);
-      for (const subject of stage.subjects) await measure(subject, kind, bareMicros);
+      await forEachSubject(stage, (subject) => measure(subject, kind, bareMicros));
     }
 }
 

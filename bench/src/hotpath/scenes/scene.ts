@@ -17,11 +17,22 @@ export interface Sizes {
 }
 
 export interface Stage {
-  /** One, or two that are compared: measured in turn within each round. */
+  /** One, or two that are compared within each round. */
   subjects: readonly Subject[];
+  /** Whether the builds that are compared work at the same time instead of in turn: then both see the same machine at every moment. */
+  isAtOnce: boolean;
   floor: Floor;
   rounds: number;
   sizes: Sizes;
 }
 
 export type Scene = (stage: Stage) => Promise<void>;
+
+/** Measures each build, in turn or all at once. */
+export async function forEachSubject(
+  { subjects, isAtOnce }: Stage,
+  measure: (subject: Subject) => Promise<void>,
+): Promise<void> {
+  if (isAtOnce) await Promise.all(subjects.map(measure));
+  else for (const subject of subjects) await measure(subject);
+}
