@@ -28,3 +28,38 @@ export const SYSTEM_TIMERS: Timers = {
 export function pause(timers: Timers, ms: number): Promise<void> {
   return new Promise((resolve) => timers.after(ms, resolve));
 }
+
+/** An act that is repeated only while there is something to do: an idle process is not woken for it. */
+export class Beat {
+  readonly #timers: Timers;
+  readonly #ms: number;
+  readonly #act: () => boolean;
+  #stop: (() => void) | null = null;
+  #isOver = false;
+
+  /** `act` says whether there is more to do. */
+  constructor(timers: Timers, ms: number, act: () => boolean) {
+    this.#timers = timers;
+    this.#ms = ms;
+    this.#act = act;
+  }
+
+  /** There is something to do. The first time comes after a whole period. */
+  begin(): void {
+    if (this.#isOver) return;
+    this.#stop ??= this.#timers.every(this.#ms, () => {
+      if (!this.#act()) this.#pause();
+    });
+  }
+
+  /** For good. */
+  end(): void {
+    this.#isOver = true;
+    this.#pause();
+  }
+
+  #pause(): void {
+    this.#stop?.();
+    this.#stop = null;
+  }
+}

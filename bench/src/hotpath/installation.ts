@@ -35,14 +35,18 @@ export class BenchInstallation {
     this.redis = new Redis(tollgate.redisUrl);
   }
 
-  static async start({ checkout, upstreamUrl, env, profile }: BenchOptions): Promise<BenchInstallation> {
+  static async start({
+    checkout,
+    upstreamUrl,
+    env,
+    profile,
+  }: BenchOptions): Promise<BenchInstallation> {
     const tollgate = await startTollgate({
       nodes: 1,
       frontDoor: true,
       checkout,
       env: { SHARDS: '64', REPORT_MS: '2000' },
-      route: async (name) =>
-        name === NODE ? { ...env, ...profilerFor(profile) } : {},
+      route: async (name) => (name === NODE ? { ...env, ...profilerFor(profile) } : {}),
     });
     const keys = await openAccounts(tollgate, upstreamUrl);
     const installation = new BenchInstallation(tollgate, keys);

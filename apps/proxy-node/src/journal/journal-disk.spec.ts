@@ -223,6 +223,29 @@ test('a file is deleted only once what was written after it is on disk', async (
   journal.close();
 });
 
+test('a journal that is on disk does not wake its process; the next line, and the release of one, are looked after again', async () => {
+  const time = new ManualTime();
+  const { timers } = time;
+  const { journal } = await Journal.open({ folder, log: silent, fileBytesMax: 100, timers });
+  const atRest = async (): Promise<boolean> => {
+    const { wakes } = time;
+    await time.pass(100);
+    return time.wakes === wakes;
+  };
+  await eventually('it rests', atRest);
+  const request = openHold();
+  const place = journal.appendLive(admittedLine(request));
+  journal.flush();
+  expect(await atRest()).toBe(false);
+  journal.appendLive(finalText(request));
+  journal.flush();
+  await eventually('both lines are on disk', atRest);
+  journal.release(place);
+  await eventually('it rests again', atRest);
+  expect(journalFileNumbers(folder)).not.toContain(place);
+  journal.close();
+});
+
 test('zeros behind the last line are room, and a tail torn in them is no damage', async () => {
   const { journal } = await Journal.open({ folder, log: silent });
   const request = openHold();

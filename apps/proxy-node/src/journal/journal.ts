@@ -1,12 +1,12 @@
-import type { Logger } from 'pino';
 import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { JournalFile } from './journal-file.ts';
 import { deleteJournalFile, retireJournalFiles } from './journal-files.ts';
-import { lockJournal, type JournalLock, type LockParts } from './journal-lock.ts';
+import { lockJournal, type JournalLock } from './journal-lock.ts';
+import type { JournalOptions } from './journal-options.ts';
 import { readJournals } from './journal-reading.ts';
 import type { Replay } from './journal-replay.ts';
 import { LivePlaces, type JournalPlace } from './live-places.ts';
-import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
+import { Beat, SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
@@ -21,17 +21,10 @@ const FINAL_BYTES = 2 * 1024;
 /** Room beside that: for requests admitted in the tick in which the disk turns out to be full. */
 const SPARE_BYTES = 128 * 1024;
 
-export interface JournalOptions extends LockParts {
-  folder: string;
-  log: Pick<Logger, 'error' | 'warn' | 'info'>;
-  fileBytesMax?: number;
-}
-
 /**
  * The node's append-only file of what Redis could lose. Lines of one tick of the event loop are written with one call, which survives kill -9;
- * a power loss costs at most the last 100 ms. Room for the finals of running requests is allocated ahead. A journal that cannot be written never
- * stops the process: `isWritable` turns false, new requests are refused, and what could not be written is kept and tried again. A file that a write
- * or a sync failed on is not trusted any more: it is replaced, and what lives in it is written again, before requests are admitted.
+ * a power loss costs at most the last 100 ms. Room for the finals of running requests is allocated ahead. While the journal cannot be written,
+ * `isWritable` is false, new requests are refused, and its lines wait. A file that failed is replaced, with what lives in it, before others are admitted.
  */
 export class Journal {
   /** Called with a file that must go: the owner appends its live lines again and releases the old ones. */
@@ -54,7 +47,7 @@ export class Journal {
   #isRoomShort = false;
   #mayRotate = true;
   readonly #timers: Timers;
-  readonly #stopTicking: () => void;
+  readonly #ticking: Beat;
 
   /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`, which throws, and deletes nothing, when that is not on disk. */
   static async open(
@@ -86,8 +79,9 @@ export class Journal {
     this.#timers = options.timers ?? SYSTEM_TIMERS;
     this.#lock = lock;
     this.#file = this.#startFile(firstNumber);
+    this.#ticking = new Beat(this.#timers, TICK_MS, () => this.#tick());
     this.#makeRoom(0);
-    this.#stopTicking = this.#timers.every(TICK_MS, () => this.#tick());
+    this.#ticking.begin();
   }
 
   get isWritable(): boolean {
@@ -123,6 +117,7 @@ export class Journal {
 
   release(place: JournalPlace): void {
     this.#live.release(place);
+    this.#ticking.begin();
   }
 
   flush(): void {
@@ -151,7 +146,7 @@ export class Journal {
   }
 
   close(): void {
-    this.#stopTicking();
+    this.#ticking.end();
     try {
       this.sync();
       this.#delete(this.#live.deadBefore(this.#file.number));
@@ -165,6 +160,7 @@ export class Journal {
   #planFlush(): void {
     if (this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;
+    this.#ticking.begin();
     this.#timers.soon(() => this.flush());
   }
 
@@ -203,7 +199,8 @@ export class Journal {
     return !this.#isRoomShort;
   }
 
-  #tick(): void {
+  /** False when there is nothing to do until the next line, or the next release of one. */
+  #tick(): boolean {
     this.#mayRotate = true;
     if (this.#distrusted.size > 0) return this.#replaceFile();
     if (this.#isRoomShort && this.#makeRoom(0)) this.#write();
@@ -212,6 +209,8 @@ export class Journal {
       else file.syncSoon((error) => error && this.#distrust(file, error));
     }
     this.#syncCurrent();
+    if (!this.#file.isSynced || this.#finished.size > 0) return true;
+    return this.#isRoomShort || this.#lines.count > 0;
   }
 
   /** A file is deleted only once all that took the place of its lines is on disk. */
@@ -238,11 +237,12 @@ export class Journal {
         'journal cannot be written: new requests are refused until a new file is in place',
       );
     this.#distrusted.add(file.number);
+    this.#ticking.begin();
   }
 
   /** What lives in the files that failed is written again, into a new one that is on disk before requests are admitted. */
-  #replaceFile(): void {
-    if (!this.#startNextFile()) return;
+  #replaceFile(): true {
+    if (!this.#startNextFile()) return true;
     const distrusted = [...this.#distrusted];
     this.#distrusted.clear();
     for (const place of distrusted) this.onCarry(place);
@@ -252,6 +252,7 @@ export class Journal {
     } catch {
       for (const place of distrusted) this.#distrusted.add(place);
     }
+    return true;
   }
 
   #rotate(): void {

@@ -11,6 +11,8 @@ interface Due {
 /** Time that passes only when a test lets it: nothing waits for a real clock, and nothing happens between two moments unseen. */
 export class ManualTime {
   nowMs: number;
+  /** How often a timer was due: what a sleeping process would be woken for. */
+  wakes = 0;
   readonly now = (): number => this.nowMs;
   readonly timers: Timers = {
     every: (ms, act) => this.#add({ atMs: this.nowMs + ms, everyMs: ms, act }),
@@ -34,6 +36,7 @@ export class ManualTime {
       this.nowMs = Math.max(this.nowMs, next.atMs);
       if (next.everyMs === null) this.#due.delete(next);
       else next.atMs += next.everyMs;
+      this.wakes += 1;
       next.act();
       await this.#settled();
     }

@@ -87,9 +87,9 @@ test('a restored hold is asked about when it would have been without the loss: a
   epoch = 'e2';
   checkpointer.lost('e1');
   await time.pass(100);
-  expect([hold.epoch, askedAt, stops]).toEqual(['e2', [2_520], []]);
+  expect([hold.epoch, askedAt, stops]).toEqual(['e2', [2_500], []]);
   await time.pass(500);
-  expect([askedAt, stops]).toEqual([[2_520, 7_520], ['access_revoked']]);
+  expect([askedAt, stops]).toEqual([[2_500, 7_500], ['access_revoked']]);
 });
 
 test('a stream that waits when Redis loses everything is restored as soon as its shard is filled, and gets its slice then', async () => {
@@ -146,7 +146,7 @@ test('a purchase that is due is hinted at, and asked about twice a second', asyn
   kept.onStop((reason) => stops.push(reason));
   kept.grow(() => stops.push('grown'));
   await time.pass(1_999);
-  expect([askedAt, hints, stops]).toEqual([[0, 520, 1_020, 1_520], 4, []]);
+  expect([askedAt, hints, stops]).toEqual([[0, 500, 1_000, 1_500], 4, []]);
   await time.pass(101);
   expect([hints, stops]).toEqual([5, ['balance_exhausted']]);
 });
@@ -170,31 +170,47 @@ test('a call to Redis that fails is repeated within a second, and costs no other
   checkpointer.keep(HOLD).count(() => ({ ...NO_USAGE, output: 1 }));
   await time.pass(3_600);
   expect(counted).toEqual(['r']);
-  expect(askedAt).toEqual([2_520, 2_540, 3_520, 3_540]);
+  expect(askedAt).toEqual([2_500, 2_520, 3_500, 3_520]);
 });
 
 test('a node without running requests is not woken, and the next request is counted again', async () => {
-  let ticking = 0;
-  const { every } = time.timers;
-  time.timers.every = (ms, act) => {
-    const stop = every(ms, act);
-    ticking += 1;
-    return () => {
-      ticking -= 1;
-      stop();
-    };
-  };
   const counted: string[] = [];
   checkpointer = checkpointerOver({}, undefined, (counts) => counted.push(...Object.keys(counts)));
-  expect(ticking).toBe(0);
   checkpointer.keep(HOLD).release();
-  expect(ticking).toBe(1);
   await time.pass(100);
-  expect(ticking).toBe(0);
+  expect(time.wakes).toBe(1);
+  await time.pass(10_000);
+  expect(time.wakes).toBe(1);
   const kept = checkpointer.keep(openHold({ rid: 'next', grantedTokens: 1_000 }));
   kept.count(() => ({ ...NO_USAGE, output: 3 }));
   await time.pass(200);
   expect(counted).toEqual(['next']);
+});
+
+test('requests that end before their turn wake a node ten times a second, not once a turn', async () => {
+  checkpointer = checkpointerOver({});
+  for (let index = 0; index < 100; index += 1) {
+    const kept = checkpointer.keep(openHold({ rid: `short-${index}`, grantedTokens: 1_000 }));
+    await time.pass(3);
+    kept.release();
+    await time.pass(7);
+  }
+  expect(time.wakes).toBe(10);
+});
+
+test('a stream that comes while another turn is awaited is counted within 100 ms', async () => {
+  const countedAt: number[] = [];
+  checkpointer = checkpointerOver({}, undefined, () => countedAt.push(time.nowMs));
+  checkpointer.keep(HOLD);
+  for (let index = 0; index < 5; index += 1) {
+    await time.pass(10);
+    const kept = checkpointer.keep(openHold({ rid: `later-${index}`, grantedTokens: 1_000 }));
+    kept.count(() => ({ ...NO_USAGE, output: 3 }));
+  }
+  await time.pass(100);
+  expect(countedAt.length).toBeGreaterThan(0);
+  expect(checkpointer.open).toBe(6);
+  expect(Math.max(...countedAt)).toBeLessThanOrEqual(150);
 });
 
 test('a stream that says when there is more is asked after that, and else once a second; another each time', async () => {

@@ -56,10 +56,11 @@ export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
   readonly #lostEpochs = new LostEpochs();
-  /** While there are holds: an idle node is not woken. */
-  #stopTurning: (() => void) | null = null;
+  /** While there are holds: an idle node is not woken, nor one that is nearly idle for turns without a hold. */
+  #cancelTurn: (() => void) | null = null;
   #open = 0;
   #isClosed = false;
+  /** The last one that was taken. */
   #turn = 0;
   #opened = 0;
 
@@ -81,9 +82,12 @@ export class Checkpointer {
     );
     const watched = watchedHold(hold, state);
     if (hold.background) this.#step(watched, { kind: 'detached' });
-    const turn = this.#turns[this.#opened++ % TURNS];
+    // A hold that is alone has its turn last: most answers are whole before it.
+    const next = this.#opened++ % TURNS;
+    const turn = this.#turns[this.#open === 0 ? this.#turn : next];
     turn?.set(hold.rid, watched);
-    this.#began();
+    this.#open += 1;
+    this.#planTurn();
     return {
       count: (source) => (note(watched, false), void (watched.source = source)),
       more: () => note(watched, true),
@@ -129,21 +133,24 @@ export class Checkpointer {
 
   close = (): void => {
     this.#isClosed = true;
-    this.#stopTurning?.();
+    this.#cancelTurn?.();
   };
 
-  #began(): void {
-    this.#open += 1;
-    if (this.#isClosed) return;
-    this.#stopTurning ??= this.#options.timers.every(COUNT_INTERVAL_MS / TURNS, () => {
-      if (this.#open > 0) return this.#takeTurn();
-      this.#stopTurning?.();
-      this.#stopTurning = null;
+  /** At the time of the next one that has a hold. Those before it are taken with it: a hold may have come into them meanwhile. */
+  #planTurn(): void {
+    if (this.#isClosed || this.#cancelTurn || this.#open === 0) return;
+    let steps = 1;
+    while (steps < TURNS && this.#turns[(this.#turn + steps) % TURNS]?.size === 0) steps += 1;
+    this.#cancelTurn = this.#options.timers.after((steps * COUNT_INTERVAL_MS) / TURNS, () => {
+      this.#cancelTurn = null;
+      for (let step = 0; step < steps; step += 1) this.#takeTurn();
+      this.#planTurn();
     });
   }
 
   #takeTurn(): void {
-    const holds = this.#turns[this.#turn++ % TURNS];
+    this.#turn = (this.#turn + 1) % TURNS;
+    const holds = this.#turns[this.#turn];
     const counts: Record<string, JournalledCounts> = {};
     let isAnyCounted = false;
     const now = this.#options.now();

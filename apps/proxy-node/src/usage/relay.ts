@@ -8,9 +8,9 @@ const LEASE_MS = 10_000;
  * All shards are checked on one beat, so that what many shards have becomes one job, and one transaction: at a hundred requests a second,
  * jobs of one event cost all processes ten times as much CPU. An outbox that holds more than one look may read is checked again at once.
  */
-const BEAT_MS = 200;
+const BEAT_MS = 250;
 /** A leased shard without events is checked this seldom: another node may settle in it. */
-const POLL_MAX_MS = 600;
+const POLL_MAX_MS = 750;
 /** The same while there is no other node: this one wakes the shard itself. Expired holds are looked for as well. */
 const POLL_MAX_ALONE_MS = 2_000;
 /** The interval at which this node tries a shard that another node should relay, in case no node does. */

@@ -113,6 +113,23 @@ describe('Settler', () => {
     expect(bench.settler.unacknowledged).toBe(0);
   });
 
+  test('does not wake its process before the first final and after the last is forgotten', async () => {
+    const bench = new Bench(SETTLED('open'));
+    await time.pass(10_000);
+    expect(time.wakes).toBe(0);
+    const rid = bench.add();
+    await time.pass(0);
+    bench.settler.acknowledge([{ rid, seq: 0 }]);
+    await time.pass(16_000);
+    expect(bench.forgotten).toEqual([rid]);
+    const { wakes } = time;
+    await time.pass(60_000);
+    expect(time.wakes).toBe(wakes);
+    bench.add();
+    await time.pass(1_000);
+    expect(time.wakes).toBeGreaterThan(wakes);
+  });
+
   test('does not take the acknowledgement of the reaper’s event for that of the final', async () => {
     const bench = new Bench(SETTLED('reaped'));
     const rid = bench.add();

@@ -11,7 +11,7 @@ import {
 } from './final-step.ts';
 import { KeptFinals } from './kept-finals.ts';
 import type { FencedBy, MeteringPort } from './metering-port.ts';
-import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
+import { Beat, SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import { UnsentFinals } from './unsent-finals.ts';
 
 /** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
@@ -64,11 +64,11 @@ export class Settler {
   readonly #unsent = new UnsentFinals();
   #settling = 0;
   #acknowledged = 0;
-  readonly #stopSweeping: () => void;
+  readonly #sweeping: Beat;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
-    this.#stopSweeping = (options.timers ?? SYSTEM_TIMERS).every(SWEEP_MS, () => this.#sweep());
+    this.#sweeping = new Beat(options.timers ?? SYSTEM_TIMERS, SWEEP_MS, () => this.#sweep());
   }
 
   /** Finals PostgreSQL has not acknowledged. */
@@ -97,6 +97,7 @@ export class Settler {
   add(pending: PendingFinal, replayed?: Parameters<typeof startFinal>[0]): void {
     const entry: Entry = { pending, state: startFinal(replayed) };
     this.#entries.set(pending.rid, entry);
+    this.#sweeping.begin();
     if (entry.state.acknowledgedAtMs !== null) this.#acknowledged += 1;
     this.#enqueue(entry);
   }
@@ -123,7 +124,7 @@ export class Settler {
   }
 
   close(): void {
-    this.#stopSweeping();
+    this.#sweeping.end();
   }
 
   #step(entry: Entry, event: FinalEvent): void {
@@ -201,7 +202,8 @@ export class Settler {
     }
   }
 
-  #sweep(): void {
+  /** False when no final is left. */
+  #sweep(): boolean {
     const now = this.#options.now();
     const onDue = (entry: Entry): void => this.#step(entry, { kind: 'due' });
     this.#kept.forgetDue(now, onDue);
@@ -213,5 +215,6 @@ export class Settler {
       onDue(entry);
     }
     for (const entry of this.#later) if (entry.state.dueAtMs <= now) onDue(entry);
+    return this.#entries.size > 0;
   }
 }
