@@ -52,7 +52,7 @@ export class Beat {
     });
   }
 
-  /** For good. */
+  /** Nothing begins after it. */
   end(): void {
     this.#isOver = true;
     this.#pause();
