@@ -100,8 +100,12 @@ const WEB_SOCKETS = 'GET /v1/responses';
 function servedPaths({ routes }: Hono<Env>): string[] {
   const served = routes
     .filter(({ method, path }) => LISTED_METHODS.has(method) && path.startsWith('/v1/'))
-    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)(?:\{.*\})?/g, '{$1}')}`);
+    .map(({ method, path }) => `${method} ${readable(path)}`);
   return [...new Set(served)].filter((each) => each !== WEB_SOCKETS);
+}
+
+function readable(path: string): string {
+  return path.replace(/:(\w+)(?:\{.*\})?/g, '{$1}');
 }
 
 function answerPreflight(
@@ -222,13 +226,16 @@ function onlyMethods(
   path: string,
   methods: readonly string[],
 ): void {
-  app.all(path, (context) =>
-    refuse(
+  const allow = methods.join(', ');
+  const name = readable(path);
+  app.all(path, (context) => {
+    const detail = `${name} is served with ${allow}. Served: ${servedPaths(app).join(', ')}.`;
+    return refuse(
       context,
       parts,
-      new Refusal('method_not_allowed', { headers: { allow: methods.join(', ') } }),
-    ),
-  );
+      new Refusal('method_not_allowed', { headers: { allow }, detail }),
+    );
+  });
 }
 
 function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Response {

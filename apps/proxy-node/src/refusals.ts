@@ -56,7 +56,7 @@ export const REFUSALS = {
   },
   method_not_allowed: {
     error: 'method_not_allowed',
-    message: 'This path does not answer this method.',
+    message: 'This path does not answer this method; the message lists what is served.',
   },
   websocket_not_served: {
     error: 'websocket_not_served',
@@ -75,7 +75,7 @@ export const REFUSALS = {
   input_unbounded: {
     error: 'unsupported',
     message:
-      'This model cannot take documents, files or tools of the provider until an administrator sets its context_window or unbounded_input_tokens.',
+      'This model cannot take stored items, documents, files or tools of the provider until an administrator sets its context_window or unbounded_input_tokens. Instead of a stored item (`item_reference`, `previous_response_id`) send the item itself, with `store: false`.',
     vendorCode: 'input_unbounded',
   },
   server_tool_not_priced: {

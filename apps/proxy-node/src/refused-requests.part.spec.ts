@@ -136,6 +136,21 @@ describe('what is refused', () => {
     ).toBe(415);
   });
 
+  test.each([
+    ['GET', '/v1/chat/completions', 'POST'],
+    ['GET', '/v1/responses', 'POST'],
+    ['PATCH', '/v1/responses/resp_1', 'GET, HEAD, DELETE'],
+    ['POST', '/v1/models/a/b', 'GET, HEAD'],
+  ])('%s %s is refused with what the path and the node serve', async (method, path, allow) => {
+    for (const headers of [{}, { 'anthropic-version': '2023-06-01' }]) {
+      const refused = await fetch(`${node.url}${path}`, { method, headers });
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, allow]);
+      const { error } = (await refused.json()) as { error: { message: string } };
+      expect(error.message).toContain(` is served with ${allow}. Served: `);
+      expect(error.message).toContain('POST /v1/chat/completions, POST /v1/messages');
+    }
+  });
+
   test('S30: a request with two lengths, or a length and chunks, is refused and its connection closed', async () => {
     const { hostname, port } = new URL(node.url);
     for (const headers of [

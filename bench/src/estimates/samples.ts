@@ -153,7 +153,7 @@ function answered(row: Row, protocol: Protocol, body: Buffer) {
   const sink: StreamSink = {
     output: (piece) => {
       text += piece;
-      if (calls > 0) counter.read(piece);
+      counter.read(piece);
     },
     call: () => {
       calls += 1;
@@ -163,12 +163,11 @@ function answered(row: Row, protocol: Protocol, body: Buffer) {
   if (!isStream) {
     const reading = exchange.readJson(body);
     if (reading.kind === 'error' || !reading.usage) return null;
-    if (reading.calls > 0) counter.read(reading.outputText);
     return {
       usage: reading.usage,
       text: reading.outputText,
       calls: reading.calls,
-      args: counter.count,
+      args: reading.callArguments(),
     };
   }
   const reader = exchange.openStream(sink);

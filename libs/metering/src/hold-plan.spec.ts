@@ -80,6 +80,15 @@ describe('planHold', () => {
     });
   });
 
+  test('holds the window twice for each round of a tool of the provider where each may be shortened first', () => {
+    const model = { ...CHAT, context_window: 10_000 };
+    const prompt = { ...PROMPT, compactions: 1, serverToolUses: 3 };
+    expect(planHold({ ask: ask({ prompt }), model, price: PLAIN })).toMatchObject({
+      promptBound: 80_000,
+      bounds: { promptTokens: null, contextTokens: 80_000 },
+    });
+  });
+
   test('knows whether a prompt can be bounded at all', () => {
     const bounded = (change: object, model: object): boolean =>
       isPromptBounded({

@@ -37,7 +37,7 @@ export interface PromptSize {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input. */
   serverToolUses: number;
-  /** How often the provider may shorten the conversation first: each reads all of it again. */
+  /** 1 where the provider may shorten the conversation before a round: all that is sent is read again, and in each round at most the window. */
   compactions?: number;
   /** Bytes beside the text, each at most a token. */
   otherBytes: number;
@@ -215,7 +215,7 @@ function readingsOf({ compactions = 0 }: PromptSize): bigint {
 }
 
 function roundsOf(prompt: PromptSize): bigint {
-  return readingsOf(prompt) + BigInt(prompt.serverToolUses);
+  return readingsOf(prompt) * BigInt(1 + prompt.serverToolUses);
 }
 
 /** What a text without end would be held with: finite only where the window bounds it. */

@@ -149,6 +149,8 @@ export type JsonReading =
       outputText: string;
       /** Calls of tools in the output. */
       calls: number;
+      /** Arguments of those calls. */
+      callArguments: () => number;
       /** Native id of an answer that its upstream continues making; absent for one that is over. */
       unfinished?: string | null;
     }

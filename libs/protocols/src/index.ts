@@ -36,6 +36,7 @@ export {
   findUnsupported,
   isNative,
 } from './create-exchange.ts';
+export { withoutMark } from './json/json-guard.ts';
 export { PROVIDERS } from './providers/registry.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';

@@ -1,3 +1,4 @@
+import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 import {
   SNAPSHOT_FORMAT,
@@ -23,9 +24,10 @@ export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
   );
   return {
     format: SNAPSHOT_FORMAT,
-    models: models
-      .toSorted(byId)
-      .map((model) => toSnapshotModel(model, pricesByModel.get(model.id) ?? [])),
+    models: models.toSorted(byId).map((model) => ({
+      ...toSnapshotModel(model, pricesByModel.get(model.id) ?? []),
+      context_window: knownWindow(model, rows),
+    })),
     upstreams: upstreams.toSorted(byId).map(toSnapshotUpstream),
     routes: routes.toSorted(byId).map(toSnapshotRoute),
   };

@@ -54,6 +54,7 @@ describe('findProblems', () => {
     enabled: true,
     outputLimitField: 'max_tokens' as const,
     familyLimitField: null,
+    familyContextWindow: null,
     contextWindow: null,
   };
   const codes = (each: Partial<RoutingRows>) =>
@@ -68,6 +69,14 @@ describe('findProblems', () => {
       'a model for whose documents nothing could be held',
       { models: [{ ...chat, contextWindow: null }] },
       ['model_input_unbounded'],
+    ],
+    [
+      'nothing about one whose routes lead to a model of a known window',
+      {
+        models: [{ ...chat, contextWindow: null }],
+        routes: [{ ...path, familyContextWindow: 400_000 }],
+      },
+      [],
     ],
     [
       'nothing about one with a bound of its own',

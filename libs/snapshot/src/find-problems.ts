@@ -1,4 +1,5 @@
 import { hasEmbeddings } from '@tollgate/contracts';
+import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
 export type ProblemCode =
@@ -91,7 +92,7 @@ function modelProblems(
     (route) =>
       route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled,
   );
-  const found = [...priceProblems(model, prices, nowMs), ...inputProblems(model)];
+  const found = [...priceProblems(model, prices, nowMs), ...inputProblems(model, rows)];
   if (!isServed && model.isOnShelf)
     found.push(
       problem(
@@ -106,16 +107,16 @@ function modelProblems(
 }
 
 /** Nothing could be held for input that no byte of a request bounds, so it is refused. */
-function inputProblems(model: ModelRow): ConfigProblem[] {
+function inputProblems(model: ModelRow, rows: RoutingRows): ConfigProblem[] {
   if (!model.isOnShelf || model.kind !== 'chat') return [];
-  if (model.contextWindow !== null || model.unboundedInputTokens !== null) return [];
+  if (knownWindow(model, rows) !== null || model.unboundedInputTokens !== null) return [];
   return [
     problem(
       'model_input_unbounded',
       'warning',
       'model',
       model.id,
-      `model "${model.name}" has neither context_window nor unbounded_input_tokens: requests with documents, files or tools of the provider are refused`,
+      `model "${model.name}" has neither context_window nor unbounded_input_tokens: requests with stored items, documents, files or tools of the provider are refused`,
     ),
   ];
 }

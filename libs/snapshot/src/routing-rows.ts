@@ -73,7 +73,8 @@ export interface RouteRow {
   weight: number;
   enabled: boolean;
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
-  /** Of the family of its upstream model; null where none is known. */
+  /** The next two: of the family of its upstream model; null where it is not known. */
   familyLimitField: OutputLimitField | null;
+  familyContextWindow: number | null;
   contextWindow: number | null;
 }

@@ -83,6 +83,7 @@ test.each([
       enabled: true,
       outputLimitField,
       familyLimitField,
+      familyContextWindow: null,
       contextWindow: null,
     });
     expect(toSnapshotRoute(row('auto')).output_limit_field).toBe(field);

@@ -69,6 +69,7 @@ export const route = fc.record({
   enabled: fc.boolean(),
   outputLimitField: fc.constantFrom(...LIMIT_FIELD_SETTINGS),
   familyLimitField: fc.constantFrom(...OUTPUT_LIMIT_FIELDS, null),
+  familyContextWindow: limit,
   contextWindow: limit,
 });
 

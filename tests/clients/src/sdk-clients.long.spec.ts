@@ -198,7 +198,8 @@ describe('what the official SDKs have and no node serves says what is served', (
   const claude = (): Anthropic =>
     new Anthropic({ baseURL: scene.tollgate.nodeUrls[0], apiKey: scene.key, maxRetries: 0 });
 
-  test.each<[string, () => PromiseLike<unknown>]>([
+  test.each<[string, () => PromiseLike<unknown>, number?]>([
+    ['openai stored completions', () => openai().chat.completions.list(), 405],
     ['openai files', () => openai().files.list()],
     ['openai batches', () => openai().batches.list()],
     ['openai uploads', () => openai().uploads.cancel('upload_1')],
@@ -211,13 +212,13 @@ describe('what the official SDKs have and no node serves says what is served', (
     ['anthropic batches', () => claude().messages.batches.list()],
     ['anthropic files', () => claude().beta.files.list()],
     ['anthropic skills', () => claude().beta.skills.list()],
-  ])('%s', async (_name, call) => {
+  ])('%s', async (_name, call, status = 404) => {
     const raised = await Promise.resolve(call()).then(
       () => null,
       (error: unknown) => error,
     );
     if (!(raised instanceof OpenAI.APIError || raised instanceof Anthropic.APIError)) throw raised;
-    expect(raised.status).toBe(404);
+    expect(raised.status).toBe(status);
     expect(raised.message).toContain('POST /v1/chat/completions, POST /v1/messages');
   });
 });

@@ -53,7 +53,7 @@ export async function endingOfRun(
     plan: { bounds, besideTextTokens: 0 },
     exactTextTokens: promptTokensOf(soFar),
   });
-  tally.called(response.calls);
+  tally.calledInAll(response);
   tally.output(response.outputText);
   const counted = await tally.atEnd({ usage: response.usage, isFinal: true });
   if (counted.basis === 'reported') return { outcome, counted };

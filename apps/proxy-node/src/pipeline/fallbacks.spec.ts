@@ -17,6 +17,15 @@ const ANSWER = {
   usage: { prompt_tokens: 4, completion_tokens: 3, total_tokens: USED },
 };
 
+const STREAM = `data: ${JSON.stringify({
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'x',
+  choices: [{ index: 0, delta: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: ANSWER.usage,
+})}\n\ndata: [DONE]\n\n`;
+
 let node: NodeUnderTest;
 let sound: LocalUpstream;
 let other: SnapshotModel;
@@ -24,7 +33,12 @@ const { upstreamOf, closeUpstreams } = localUpstreams();
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
-  sound = await upstreamThat(200, JSON.stringify(ANSWER));
+  sound = await upstreamOf((response, body) => {
+    const { stream } = JSON.parse(body) as { stream?: boolean };
+    response
+      .writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
+      .end(stream ? STREAM : JSON.stringify(ANSWER));
+  });
   other = await node.addModel([{ baseUrl: sound.baseUrl }]);
 });
 afterAll(async () => {
@@ -80,6 +94,41 @@ describe('another model that stands in', () => {
       messages: [{ role: 'user', content: 'hi' }],
     });
     expect(await message.json()).toMatchObject({ type: 'message', model: other.name });
+  });
+
+  describe.each([
+    ['chat', false, '"finish_reason":"stop"'],
+    ['chat', true, 'data: [DONE]'],
+    ['messages', false, '"stop_reason":"end_turn"'],
+    ['messages', true, 'event: message_stop'],
+  ] as const)('of %s, stream %s', (protocol, stream, end) => {
+    const path = protocol === 'chat' ? '/v1/chat/completions' : '/v1/messages';
+    const asked = (model: SnapshotModel): Promise<Response> =>
+      node.post(path, {
+        model: model.name,
+        max_tokens: 50,
+        stream,
+        messages: [{ role: 'user', content: 'hi' }],
+      });
+
+    test.each<[Fallbacks[number]['on'][number], number, string, number]>([
+      ['error', 500, '{}', 0],
+      ['overflow', 400, OVERFLOW, 0],
+      ['rest', 500, '{}', 5],
+    ])('is whole and charged once on %s', async (on, status, body, failures) => {
+      const model = await modelThat(status, { body, on: [on] });
+      for (let count = 0; count < failures; count += 1)
+        expect((await asked(model)).status).toBeGreaterThanOrEqual(500);
+      const before = await node.settledBalance(other);
+      const response = await asked(model);
+      const text = await response.text();
+      expect([response.status, text]).toEqual([200, expect.stringContaining('hello')]);
+      expect(text).toContain(end);
+      expect(text).toContain(`"model":"${other.name}"`);
+      expect(text).not.toContain('"error"');
+      expect(await node.settledBalance(other)).toBe(before - USED);
+      expect(await node.settledBalance(model)).toBe(TOKENS);
+    });
   });
 
   test('is no second request in the windows of the key', async () => {

@@ -1,4 +1,5 @@
 import type { AttemptCost } from '@tollgate/contracts';
+import { withoutMark } from '@tollgate/protocols';
 import type { StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -41,7 +42,7 @@ export class JsonMeter implements AnswerMeter {
   async read(answer: Answer): Promise<Metered> {
     const { receivedMonotonicMs, reasoning } = this.#context;
     const firstTokenMs = monotonicMs() - receivedMonotonicMs;
-    const reading = answer.exchange.readJson(await this.#body(answer));
+    const reading = answer.exchange.readJson(withoutMark(await this.#body(answer)));
     if (reading.kind === 'error') {
       const failure = new UpstreamFailure(reading.error, { evidence: 'stated' });
       answer.close(failure);
@@ -54,7 +55,7 @@ export class JsonMeter implements AnswerMeter {
       hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
       return this.#metered(reading.body, NOT_COUNTED_YET, firstTokenMs);
     }
-    this.#tally.called(reading.calls);
+    this.#tally.calledInAll(reading);
     this.#tally.output(reading.outputText);
     const counted = await this.#tally.atEnd(
       { usage: reading.usage, isFinal: true },

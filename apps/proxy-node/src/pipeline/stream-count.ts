@@ -44,7 +44,7 @@ export class StreamCount {
     });
     this.sink = {
       output: (text) => this.#generated(text),
-      call: () => this.#tally.called(1),
+      call: () => this.#tally.called(),
     };
   }
 

@@ -112,7 +112,7 @@ test('without a report the arguments of a call are charged as the family counts 
     const parts = { texts: [], tools: [], calls: [], messages: 1, images: [], pages: 0 };
     const closer = new CloserEstimate(estimateFamily('claude-opus-5'), () => parts);
     const tally = tallyOf({ closer });
-    tally.called(1);
+    tally.called();
     for (const piece of pieces) tally.output(piece);
     return (await tally.atEnd({ usage: null, isFinal: false }, 0, () => true)).usage.output;
   };
@@ -123,6 +123,32 @@ test('without a report the arguments of a call are charged as the family counts 
   expect(two - none).toBeGreaterThan(20);
 });
 
+test('without a report JSON in the text of an answer is no argument of its calls, in a stream or as a whole', async () => {
+  const outputOf = async (pieces: string[], call: (tally: Tally) => void): Promise<number> => {
+    const parts = { texts: [], tools: [], calls: [], messages: 1, images: [], pages: 0 };
+    const closer = new CloserEstimate(estimateFamily('claude-opus-5'), () => parts);
+    const tally = tallyOf({ closer });
+    for (const piece of pieces)
+      if (piece === '<call>') call(tally);
+      else tally.output(piece);
+    return (await tally.atEnd({ usage: null, isFinal: false }, 0, () => true)).usage.output;
+  };
+  const said = '{"a":1,"b":2,"c":3,"d":4}';
+  const call = 'weather{"city":"Oslo"}';
+  const streamed = [
+    await outputOf([said, '<call>', call], (tally) => tally.called()),
+    await outputOf(['<call>', call, said], (tally) => tally.called()),
+  ];
+  const whole = await outputOf([`${said}${call}`, '<call>'], (tally) =>
+    tally.calledInAll({ calls: 1, callArguments: () => 1 }),
+  );
+  const more = await outputOf([`${said}${call}`, '<call>'], (tally) =>
+    tally.calledInAll({ calls: 1, callArguments: () => 5 }),
+  );
+  for (const each of streamed) expect(Math.abs(each - whole)).toBeLessThan(5);
+  expect(more - whole).toBeGreaterThan(20);
+});
+
 test('without a report a known family is charged as its providers count, within the limit and only as far as the hold covers it', async () => {
   const tools = ['{"name":"weather","parameters":{"type":"object"}}'];
   const parts = { texts: ['hello'], tools, calls: [], messages: 1, images: [], pages: 0 };
@@ -130,7 +156,7 @@ test('without a report a known family is charged as its providers count, within 
   const missing = { usage: null, isFinal: false };
   const ended = (fits: () => boolean) => {
     const tally = tallyOf({ closer });
-    tally.called(1);
+    tally.called();
     tally.output('weather{"city":"Berlin"}');
     return tally.atEnd(missing, 0, fits);
   };

@@ -10,7 +10,6 @@ import {
   type TokenUsage,
 } from '@tollgate/contracts';
 import {
-  ArgumentCounter,
   estimateUsage,
   isOutputBelowText,
   isOutputWorthACount,
@@ -25,6 +24,7 @@ import {
 import { countTokens, countTokensGently, TokenCounter } from '@tollgate/metering/token-counter';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
+import { CallCount, type WholeCalls } from './call-count.ts';
 import type { CloserEstimate } from './closer-estimate.ts';
 import type { Admitted } from './admission.ts';
 import type { Splice } from './splice.ts';
@@ -72,8 +72,7 @@ export class Tally {
   /** Of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
-  #calls = 0;
-  readonly #arguments = new ArgumentCounter();
+  readonly #calls = new CallCount();
   readonly #closer: CloserEstimate | null;
 
   /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
@@ -96,15 +95,19 @@ export class Tally {
     this.#closer = closer;
   }
 
-  /** How many more tool calls are generated, whose text follows. */
-  called(calls: number): void {
-    this.#calls += calls;
-    this.#arguments.begin();
+  /** One more tool call is generated, whose text follows. */
+  called(): void {
+    this.#calls.begin();
+  }
+
+  /** All calls of an answer that came as a whole. */
+  calledInAll(calls: WholeCalls): void {
+    this.#calls.takeAll(calls);
   }
 
   output(text: string): void {
     this.#output.push(text);
-    if (this.#calls > 0 && this.#closer) this.#arguments.read(text);
+    if (this.#closer) this.#calls.read(text);
     this.#outputChars += text.length;
   }
 
@@ -216,8 +219,7 @@ export class Tally {
     const seen = this.#output.finish();
     const unseen = outputTokensOf(plain) - seen;
     const limit = Math.max(this.#bounds.outputTokens, seen);
-    const counts = { textTokens: seen, calls: this.#calls, arguments: this.#arguments.count };
-    const counted = Math.min(this.#closer.outputTokens(counts) + unseen, limit);
+    const counted = Math.min(this.#closer.outputTokens(this.#calls.counts(seen)) + unseen, limit);
     return { ...plain, input, ...textOutput(counted, unseen) };
   }
 

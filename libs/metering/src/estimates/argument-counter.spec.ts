@@ -19,8 +19,19 @@ test('the arguments of calls are counted wherever the text is cut, and nothing w
   );
 });
 
+test('JSON that is said before or after a call is no argument of it', () => {
+  const counter = new ArgumentCounter();
+  counter.read('{"said":1,"before":2} ');
+  expect(counter.count).toBe(0);
+  counter.begin();
+  counter.read('f{"a":1}{"said":1,"beh');
+  counter.read('ind":2}');
+  expect(counter.count).toBe(1);
+});
+
 test('a text after a call, and arguments that break off, do no harm to the next call', () => {
   const counter = new ArgumentCounter();
+  counter.begin();
   counter.read('f{"a":1} note: "x": [y: ');
   expect(counter.count).toBe(1);
   counter.begin();

@@ -1,6 +1,8 @@
-/** Counts the arguments of tool calls in the text of an answer as it comes: members at the top of a JSON object, wherever the text is cut. */
+/** Counts the arguments of tool calls in the text of an answer as it comes: members at the top of the first JSON object after a call began, wherever the text is cut. */
 export class ArgumentCounter {
   #depth = 0;
+  /** The arguments of this call are complete: an object that follows is said beside it. */
+  #isWhole = true;
   #isInString = false;
   #isEscaped = false;
   #count = 0;
@@ -12,11 +14,13 @@ export class ArgumentCounter {
   /** A call begins; what was said before is no part of its arguments. */
   begin(): void {
     this.#depth = 0;
+    this.#isWhole = false;
     this.#isInString = false;
     this.#isEscaped = false;
   }
 
   read(text: string): void {
+    if (this.#isWhole) return;
     for (const character of text)
       if (this.#isInString) this.#readString(character);
       else this.#readSyntax(character);
@@ -30,10 +34,16 @@ export class ArgumentCounter {
 
   #readSyntax(character: string): void {
     // What stands outside of an object is the name of a tool, or said after the call.
+    if (this.#isWhole) return;
     if (character === '{' || (character === '[' && this.#depth > 0)) this.#depth += 1;
     else if (this.#depth === 0) return;
     else if (character === '"') this.#isInString = true;
-    else if (character === '}' || character === ']') this.#depth -= 1;
+    else if (character === '}' || character === ']') this.#close();
     else if (character === ':' && this.#depth === 1) this.#count += 1;
+  }
+
+  #close(): void {
+    this.#depth -= 1;
+    this.#isWhole = this.#depth === 0;
   }
 }

@@ -65,6 +65,17 @@ describe('prompt facts', () => {
     },
   );
 
+  test('say that each use of a tool of the provider may be followed by a further summary', () => {
+    const { prompt } = parse('messages', {
+      model: 'm',
+      max_tokens: 1,
+      messages: HELLO,
+      tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }],
+      context_management: { edits: [{ type: 'compact_20260112' }] },
+    });
+    expect(prompt).toMatchObject({ compactions: 1, serverToolUses: 3, predictedBytes: 4 * 8_192 });
+  });
+
   test.each<[string, object]>([
     ['an item that is named by its id', { type: 'item_reference', id: SEALED }],
     ['an item that is named by its id, without a type', { id: SEALED }],

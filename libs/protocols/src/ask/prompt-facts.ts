@@ -42,7 +42,7 @@ const TOKEN_FIELDS: Readonly<Partial<Record<ClientProtocol, string>>> = {
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
 
 const COMPACTION = /^compact/i;
-/** Of the summary, which the limit of the answer does not bound. */
+/** Of the summary, which the limit of the answer does not bound. No provider states a maximum; the one in Anthropic's documentation has 3,500. */
 const SUMMARY_TOKENS = 8_192;
 
 /** `"":,` around a key and its value, where definitions are rendered as JSON. */
@@ -71,7 +71,10 @@ export function promptFacts(
 ): PromptFacts {
   const tally = tallyPrompt(protocol, body, null);
   const known = KNOWN_FIELDS[protocol];
+  const serverToolUses = tools.reduce((uses, tool) => uses + tool.uses, 0);
   const compactions = asksToCompact(body) ? 1 : 0;
+  // Whether to shorten the conversation is decided before each round, and each use of a tool of the provider begins one.
+  const summaries = compactions * (1 + serverToolUses);
   return {
     textBytes: tally.textBytes,
     messageCount:
@@ -81,11 +84,11 @@ export function promptFacts(
     imageCount: tally.imageCount,
     unboundedInputs:
       tally.unboundedInputs + fields.filter(({ role }) => role === 'reference').length,
-    serverToolUses: tools.reduce((uses, tool) => uses + tool.uses, 0),
+    serverToolUses,
     compactions,
     otherBytes: tally.audioBytes + bytesOf(layout, ({ key }) => known?.has(key) !== true),
     predictedBytes:
-      compactions * SUMMARY_TOKENS +
+      summaries * SUMMARY_TOKENS +
       bytesOf(layout, ({ key }) =>
         fields.some(({ role, path: [top] }) => role === 'predicted' && top === key),
       ),

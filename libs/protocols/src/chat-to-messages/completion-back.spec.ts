@@ -58,5 +58,6 @@ describe('messages -> chat JSON', () => {
       usage: { input: 1, cacheWrite: 2, cacheRead: 3, output: 4 },
       outputText: 'hmaw{}bf{"x":1}',
     });
+    expect(reading.kind === 'answer' && [reading.calls, reading.callArguments()]).toEqual([1, 1]);
   });
 });

@@ -114,6 +114,31 @@ describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (c
   });
 });
 
+test('two calls in the rest of a message have blocks of their own, each begun and ended once', () => {
+  const ask = askOf('messages');
+  const { text, delivered } = cutAfter(ask, 'anthropic', ['let me look']);
+  const call = (index: number): string =>
+    named('content_block_start', {
+      index,
+      content_block: { type: 'tool_use', id: `t${index}`, name: 'f', input: {} },
+    }) + named('content_block_stop', { index });
+  const second = streamOf('anthropic', [' it up'], { id: 'second', output: 3 });
+  const at = second.indexOf('event: message_delta');
+  const rest = continueWith(
+    ask,
+    { delivered, upstreamProtocol: 'anthropic' },
+    second.slice(0, at) + call(1) + call(2) + second.slice(at),
+  );
+  const indexes = (type: string): number[] =>
+    [...(text + rest).matchAll(new RegExp(`"type":"${type}".*?"index":(\\d+)`, 'g'))].map(
+      ([, index]) => Number(index),
+    );
+  expect([indexes('content_block_start'), indexes('content_block_stop')]).toEqual([
+    [0, 1, 2],
+    [0, 1, 2],
+  ]);
+});
+
 describe('what is not continued', () => {
   test.each<[Client, object]>([
     ['chat', { response_format: { type: 'json_object' } }],

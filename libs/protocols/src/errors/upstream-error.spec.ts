@@ -200,7 +200,12 @@ describe('upstream errors', () => {
         'retry-after': 'Sat, 21 Nov 2026 04:00:30 GMT',
       }).retryAfterMs,
     ).toBe(30_000);
-    expect(read(429, '', { 'retry-after': 'soon' }).retryAfterMs).toBeNull();
+    for (const nonsense of ['soon', '-5', '1e99', '', '0x10'])
+      expect(read(429, '', { 'retry-after': nonsense }).retryAfterMs).toBeNull();
+    const inTen = new Date(Date.now() + 10_000).toUTCString();
+    const { retryAfterMs } = read(429, '', { 'retry-after': inTen });
+    expect(retryAfterMs).toBeGreaterThan(5_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(10_000);
   });
 });
 

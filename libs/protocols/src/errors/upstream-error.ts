@@ -215,14 +215,18 @@ function kindOfWords(words: Words): Kind {
   return message.toLowerCase().includes('api key') ? 'auth' : 'server';
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds, or as a date measured against the answer's own `date`. */
+const SECONDS = /^\s*\d+(?:\.\d+)?\s*$/;
+
+/** `retry-after-ms`, or `retry-after` in seconds, or as a date measured against the answer's own `date`, else our clock. Null for what says nothing. */
 export function retryAfterMs(headers: Readonly<Record<string, string | undefined>>): number | null {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return Math.ceil(ms);
   const after = headers['retry-after'];
   if (after === undefined) return null;
-  const seconds = Number(after);
-  if (Number.isFinite(seconds) && seconds >= 0) return Math.ceil(seconds * 1_000);
-  const wait = Date.parse(after) - Date.parse(headers['date'] ?? '');
+  if (SECONDS.test(after)) return Math.ceil(Number(after) * 1_000);
+  // `Date.parse` takes `-5` for a month.
+  const until = after.includes(':') ? Date.parse(after) : Number.NaN;
+  const said = Date.parse(headers['date'] ?? '');
+  const wait = until - (Number.isNaN(said) ? Date.now() : said);
   return Number.isFinite(wait) ? Math.max(0, wait) : null;
 }

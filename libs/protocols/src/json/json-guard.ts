@@ -42,6 +42,16 @@ export function parseJson(source: Uint8Array | string): unknown {
   }
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/** Some servers begin JSON with a mark that JSON does not have; most readers pass over it. */
+export function withoutMark(bytes: Uint8Array): Uint8Array {
+  const { length } = BYTE_ORDER_MARK;
+  return bufferOf(bytes.subarray(0, length)).equals(BYTE_ORDER_MARK)
+    ? bytes.subarray(length)
+    : bytes;
+}
+
 /** The same bytes as a Buffer, without copying. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)

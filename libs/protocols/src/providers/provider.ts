@@ -63,6 +63,8 @@ export interface WholeAnswer {
   readonly outputText: string;
   /** Calls of tools in the output. */
   readonly calls: number;
+  /** Arguments of those calls: members at the top of each. Read when they are asked for. */
+  readonly callArguments: () => number;
   /** Native id of an answer that its upstream continues making. */
   readonly unfinished?: string | null;
 }

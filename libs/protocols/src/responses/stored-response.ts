@@ -3,6 +3,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { WholeAnswer } from '../providers/provider.ts';
 import { isToolCall, itemText } from '../providers/openai/response-text.ts';
 import { readResponsesUsage } from '../providers/openai/responses-usage.ts';
+import { argumentCount } from '../usage/argument-count.ts';
 
 /** A response as its upstream has it now. */
 export interface StoredResponse extends WholeAnswer {
@@ -19,13 +20,15 @@ const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'
 export function storedResponse(answer: JsonRecord): StoredResponse | null {
   if (!Array.isArray(answer['output'])) return null;
   const items = records(answer['output']);
+  const calls = items.filter(isToolCall);
   const status = text(answer['status']) ?? 'completed';
   return {
     status,
     isOver: ENDED.has(status),
     usage: readResponsesUsage(answer['usage']),
     outputText: items.map(itemText).join(''),
-    calls: items.filter(isToolCall).length,
+    calls: calls.length,
+    callArguments: () => argumentCount(calls.map((call) => call['arguments'] ?? call['input'])),
   };
 }
 

@@ -58,5 +58,10 @@ function wholeCompletion(answer: JsonRecord, ask: Ask): WholeAnswer | null {
   });
   // Tokens that are repeated as text cannot be distinguished from what was generated: then the report alone counts.
   const isEchoed = ask.body['echo'] === true && hasTokens(ask.body);
-  return { usage, outputText: isEchoed && usage ? '' : said.join(''), calls: 0 };
+  return {
+    usage,
+    outputText: isEchoed && usage ? '' : said.join(''),
+    calls: 0,
+    callArguments: () => 0,
+  };
 }

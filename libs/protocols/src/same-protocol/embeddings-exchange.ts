@@ -24,5 +24,7 @@ export function embeddingsExchange(request: ExchangeRequest): Exchange {
 
 const VECTORS = {
   readWhole: ({ data, usage }: JsonRecord) =>
-    Array.isArray(data) ? { usage: readChatUsage(usage), outputText: '', calls: 0 } : null,
+    Array.isArray(data)
+      ? { usage: readChatUsage(usage), outputText: '', calls: 0, callArguments: () => 0 }
+      : null,
 };

@@ -51,7 +51,7 @@ export class MessagesStream extends StreamHandler {
 
   protected read(event: SseEvent, out: ByteOutput): void {
     if (event.data === null) return out.add(event.raw);
-    if (event.isHollow) return out.addText(PING_EVENT);
+    if (event.isHollow) return this.hasStopped ? undefined : out.addText(PING_EVENT);
     const value = parseJson(event.data);
     // Some compatible upstreams add chat's end mark; this protocol has none (behaviour 16).
     if (!isRecord(value))

@@ -1,7 +1,7 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import { upstreamError } from '../errors/upstream-error.ts';
 import type { StreamReader, UpstreamError } from '../exchange.ts';
-import { bufferOf, parseJson } from '../json/json-guard.ts';
+import { bufferOf, parseJson, withoutMark } from '../json/json-guard.ts';
 import { ByteOutput } from '../sse/byte-output.ts';
 import { SseEvent, SseFramer } from '../sse/sse-framer.ts';
 import type { StreamHandler } from './stream-handler.ts';
@@ -115,7 +115,7 @@ export class EventStreamReader implements StreamReader {
 
   /** HTML and broken JSON become nothing, and so end as a false ending. */
   private eventsOfWhole(): Buffer {
-    const answer = parseJson(Buffer.concat(this.whole));
+    const answer = parseJson(withoutMark(Buffer.concat(this.whole)));
     if (answer === undefined) this.handler.fail(upstreamError('unreadable'), this.out);
     return Buffer.from(answer === undefined ? '' : this.handler.eventsOfWhole(answer));
   }

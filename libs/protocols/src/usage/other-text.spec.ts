@@ -19,8 +19,19 @@ describe('text under a name that is not known is counted, as it is delivered', (
     ['beside an empty content', { content: '', thoughts: 'so much' }],
     ['in parts', { thinking_blocks: [{ type: 'thinking', thinking: 'so much', signature: 'x' }] }],
     ['the words of sound', { audio: { id: 'a', data: 'UklGRg', transcript: 'so much' } }],
-    ['beside a shorter content', { content: 'a', thoughts: 'so much' }],
   ])('of a chat delta: %s', (_, delta) => expect(chat(delta)).toBe('so much'));
+
+  test('beside other words, shorter or longer, in each place once', () => {
+    expect(chat({ content: 'a ', thoughts: 'b much' })).toBe('a b much');
+    expect(chat({ content: 'so much', thoughts: 'more' })).toBe('so muchmore');
+    expect(chat({ content: 'yes', reasoning_details: [{ summary: 'why', text: 'why' }] })).toBe(
+      'yeswhy',
+    );
+    const many = Array.from({ length: 70 }, (_, at) => ({ text: `p${at}` }));
+    expect(chat({ content: 'short', reasoning_details: many })).toBe(
+      many.map(({ text }) => text).join(''),
+    );
+  });
 
   test('of a messages delta', () => {
     expect(messages({ type: 'compaction_delta', content: 'a summary' })).toBe('a summary');

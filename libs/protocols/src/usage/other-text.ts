@@ -26,22 +26,21 @@ const WORDLESS: ReadonlySet<string> = new Set([
 /** Base64 of signatures and of what is encrypted. */
 const NO_WORDS = /^[\w+/=-]{256,}$/;
 const DEPTH_MAX = 8;
+/** Each text is looked for in all the others; of more than so many the longer sum counts. */
+const COMPARED_MAX = 64;
 
-/** The text of members by whatever name: what an upstream calls by a name that is not known here is delivered too, and must not be free. */
-function otherText(value: unknown, depth = 0): string {
-  if (typeof value === 'string') return NO_WORDS.test(value) ? '' : value;
-  if (depth >= DEPTH_MAX) return '';
-  if (Array.isArray(value)) return value.map((item) => otherText(item, depth + 1)).join('');
-  return isRecord(value) ? ofMembers(value, depth) : '';
+/** Texts by whatever name: what an upstream calls by a name that is not known here is delivered too, and must not be free. */
+function otherTexts(value: unknown, depth = 0): string[] {
+  if (typeof value === 'string') return value === '' || NO_WORDS.test(value) ? [] : [value];
+  if (depth >= DEPTH_MAX) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => otherTexts(item, depth + 1));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, item]) =>
+    WORDLESS.has(name) ? [] : otherTexts(item, depth + 1),
+  );
 }
 
-function ofMembers(members: JsonRecord, depth: number): string {
-  return Object.entries(members)
-    .map(([name, item]) => (WORDLESS.has(name) ? '' : otherText(item, depth + 1)))
-    .join('');
-}
-
-/** What is known as text, unless there is more under other names: vendors repeat text there, so the two are not added. */
+/** What is known as text, and what stands under other names beside it. Vendors repeat text there: what is in the text already counts once. */
 export function knownOrOther(
   known: string,
   holder: JsonRecord,
@@ -49,6 +48,14 @@ export function knownOrOther(
 ): string {
   const further = Object.entries(holder).filter(([name]) => !names.has(name));
   if (further.length === 0) return known;
-  const other = otherText(Object.fromEntries(further));
-  return other.length > known.length ? other : known;
+  const others = otherTexts(Object.fromEntries(further));
+  if (others.length > COMPARED_MAX) return longer(known, others.join(''));
+  const joined = others.join('');
+  // A text that is repeated in pieces is in the known one as a whole.
+  if (known.includes(joined)) return known;
+  return others.reduce((all, other) => (all.includes(other) ? all : all + other), known);
+}
+
+function longer(one: string, other: string): string {
+  return other.length > one.length ? other : one;
 }

@@ -21,7 +21,7 @@ const answers: ProviderAnswers = {
   openTap: (sink) => new EchoTap(sink),
   readWhole: (answer) =>
     typeof answer['reply'] === 'string'
-      ? { usage: readUsage(answer), outputText: answer['reply'], calls: 0 }
+      ? { usage: readUsage(answer), outputText: answer['reply'], calls: 0, callArguments: () => 0 }
       : null,
   eventsOfWhole: (answer) => dataEvent({ ...answer, over: true }),
   isEnd: (event) => event['over'] === true,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { compileSnapshot } from '@tollgate/snapshot';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { plane, ledger, user, market } from './models-under-test.ts';
 
@@ -65,10 +66,13 @@ describe('the catalogue', () => {
     await ledger.query('DELETE FROM model_families');
   });
 
-  test('the family of the model of an upstream says where its output limit goes, also after an import', async () => {
+  test('the family of the model of an upstream says where its output limit goes and how large its window is, also after an import', async () => {
     const admin = async (path: string, fields: object) =>
       (await ledger.asAdmin('POST', path, fields)).body;
-    const { id: model_id } = await admin('/models', { name: 'limit-field' });
+    const { id: model_id } = await admin('/models', {
+      name: 'limit-field',
+      price: { price_per_million: '1' },
+    });
     const { id: upstream_id } = await admin('/upstreams', {
       name: 'limit-field',
       protocol: 'openai',
@@ -80,10 +84,16 @@ describe('the catalogue', () => {
       return routes.find((route) => route.id === id)?.familyLimitField;
     };
     expect(await limitField()).toBe('max_completion_tokens');
+    const window = async () => {
+      const compiled = compileSnapshot(await readRoutingRows(plane.dataSource.manager));
+      return compiled.models.find((model) => model.id === model_id)?.context_window;
+    };
+    expect(await window()).toBe(400_000);
     const { imported_at: _, ...table } = (await ledger.asAdmin('GET', '/models/families')).body;
     const [first] = table.families;
     await ledger.asAdmin('PUT', '/models/families', { ...table, families: [first] });
     expect(await limitField()).toBeNull();
+    expect(await window()).toBeNull();
     await ledger.query('DELETE FROM model_families');
   });
 

@@ -13,6 +13,7 @@ describe('the family of a model', () => {
     ['openai/GPT-4o-mini', 'gpt-4o'],
     ['us.anthropic.claude-opus-5-5-v1:0', 'claude-opus-5'],
     ['anthropic/claude-3.7-sonnet', 'claude-3.7-sonnet'],
+    ['ft:gpt-4o-mini-2024-07-18:my-org::8xYz', 'gpt-4o'],
     ['o3', 'o3'],
     ['o3-mini', 'o3-mini'],
     ['models/gemini-3.8-flash', 'gemini-3'],

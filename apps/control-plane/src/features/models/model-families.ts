@@ -82,13 +82,14 @@ export function familyOf(table: ModelFamilyTable, name: string): ModelFamily | n
 }
 
 const LETTER_OR_DIGIT = /[a-z0-9]/;
+const BEFORE = new Set(['/', '.', ':']);
 
-/** At the beginning or behind a provider, and not continued by a letter or digit. */
+/** At the beginning, behind a provider or as what a fine-tuned model is made of (`ft:gpt-4.1:...`), and not continued by a letter or digit. */
 function stands(name: string, known: string): boolean {
   for (let at = name.indexOf(known); at !== -1; at = name.indexOf(known, at + 1)) {
     const before = at === 0 ? '/' : name.charAt(at - 1);
     const after = name.charAt(at + known.length);
-    if ((before === '/' || before === '.') && !LETTER_OR_DIGIT.test(after)) return true;
+    if (BEFORE.has(before) && !LETTER_OR_DIGIT.test(after)) return true;
   }
   return false;
 }

@@ -8,12 +8,17 @@ import {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
   failoverSchema,
-  type OutputLimitField,
+  type RouteRow,
   type RoutingRows,
 } from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { familyOf, modelFamilyTableSchema, shippedFamilies } from '../models/model-families.ts';
+import {
+  familyOf,
+  modelFamilyTableSchema,
+  shippedFamilies,
+  type ModelFamilyTable,
+} from '../models/model-families.ts';
 
 const id = z.number().int().positive();
 const count = z.number().int().nonnegative();
@@ -106,15 +111,21 @@ SELECT
    FROM routes) AS routes,
   (SELECT document FROM model_families) AS families`;
 
+function familyFactsOf(
+  { upstreamModel }: { upstreamModel: string },
+  table: ModelFamilyTable,
+): Pick<RouteRow, 'familyLimitField' | 'familyContextWindow'> {
+  const family = familyOf(table, upstreamModel);
+  return {
+    familyLimitField: family?.output_limit_field ?? null,
+    familyContextWindow: family?.context_window ?? null,
+  };
+}
+
 /** PostgreSQL's side of the snapshot: the only place that reads these tables together. */
 export async function readRoutingRows(tx: EntityManager): Promise<RoutingRows> {
   const [row]: unknown[] = await tx.query(SELECT_ROUTING_ROWS);
   const { families, routes, ...rows } = routingRows.parse(row);
   const table = families ?? shippedFamilies();
-  const limitFieldOf = ({ upstreamModel }: { upstreamModel: string }): OutputLimitField | null =>
-    familyOf(table, upstreamModel)?.output_limit_field ?? null;
-  return {
-    ...rows,
-    routes: routes.map((route) => ({ ...route, familyLimitField: limitFieldOf(route) })),
-  };
+  return { ...rows, routes: routes.map((route) => ({ ...route, ...familyFactsOf(route, table) })) };
 }

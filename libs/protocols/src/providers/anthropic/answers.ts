@@ -1,5 +1,6 @@
 import { records } from '../../json/json-guard.ts';
 import { messageEvents } from '../../same-protocol/message-events.ts';
+import { argumentCount } from '../../usage/argument-count.ts';
 import type { ProviderAnswers } from '../provider.ts';
 import { messageCalls, messageText } from './message-text.ts';
 import { MessagesTap } from './messages-tap.ts';
@@ -10,10 +11,12 @@ export const anthropicAnswers: ProviderAnswers = {
   readWhole: (answer) => {
     if (!Array.isArray(answer['content'])) return null;
     const content = records(answer['content']);
+    const calls = messageCalls(content);
     return {
       usage: readMessagesUsage(answer['usage']),
       outputText: content.map(messageText).join(''),
-      calls: messageCalls(content),
+      calls: calls.length,
+      callArguments: () => argumentCount(calls.map(({ input }) => input)),
     };
   },
   eventsOfWhole: messageEvents,

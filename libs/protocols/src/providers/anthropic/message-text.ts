@@ -12,6 +12,6 @@ export function messageText(block: JsonRecord): string {
 }
 
 /** Calls of the client's tools in a whole answer. */
-export function messageCalls(content: readonly JsonRecord[]): number {
-  return content.filter(({ type }) => type === 'tool_use').length;
+export function messageCalls(content: readonly JsonRecord[]): JsonRecord[] {
+  return content.filter(({ type }) => type === 'tool_use');
 }

@@ -1,8 +1,9 @@
 import { record, records } from '../../json/json-guard.ts';
 import { completionEvents } from '../../same-protocol/completion-events.ts';
+import { argumentCount } from '../../usage/argument-count.ts';
 import type { ProviderAnswers } from '../provider.ts';
 import { ChatTap } from './chat-tap.ts';
-import { callCount, generatedText } from './chat-text.ts';
+import { argumentsOf, callsIn, generatedText } from './chat-text.ts';
 import { readChatUsage } from './chat-usage.ts';
 
 export const openaiAnswers: ProviderAnswers = {
@@ -10,10 +11,12 @@ export const openaiAnswers: ProviderAnswers = {
   readWhole: (answer) => {
     if (!Array.isArray(answer['choices'])) return null;
     const choices = records(answer['choices']);
+    const calls = callsIn(choices);
     return {
       usage: readChatUsage(answer['usage']),
       outputText: choices.map((choice) => generatedText(record(choice['message']))).join(''),
-      calls: callCount(choices),
+      calls: calls.length,
+      callArguments: () => argumentCount(calls.map(argumentsOf)),
     };
   },
   eventsOfWhole: completionEvents,

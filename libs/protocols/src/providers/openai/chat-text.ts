@@ -68,8 +68,10 @@ function callText(fn: JsonRecord, custom: JsonRecord): string {
 }
 
 /** Calls of tools in a whole answer's choices. */
-export function callCount(choices: readonly JsonRecord[]): number {
-  return choices
-    .map((choice) => records(record(choice['message'])['tool_calls']).length)
-    .reduce((sum, calls) => sum + calls, 0);
+export function callsIn(choices: readonly JsonRecord[]): JsonRecord[] {
+  return choices.flatMap((choice) => records(record(choice['message'])['tool_calls']));
+}
+
+export function argumentsOf(call: JsonRecord): unknown {
+  return record(call['function'])['arguments'] ?? record(call['custom'])['input'];
 }
