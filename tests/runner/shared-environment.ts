@@ -1,4 +1,3 @@
-import module from 'node:module';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 
@@ -33,8 +32,6 @@ export default class SharedEnvironment {
     process.chdir(folder);
     process.exit = exit;
     globalThis.console = console;
-    // Written at the exit of a worker, it takes longer than Jest waits before it kills the worker, and the cache is lost.
-    module.flushCompileCache();
   }
 
   /** Null = the suite runs in the context of the process. */

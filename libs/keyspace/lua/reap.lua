@@ -1,5 +1,6 @@
 -- Ends a hold whose lease ran out: its node is gone. Charges the last checkpoint, releases the rest; a final that still comes is a correction.
--- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time
+-- Its rid stays in `reaped` until the charge is booked: no node emits it again.
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 reaped
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 now (tests only)
 -- Returns OK, charged | ALIVE | NOT_OPEN | FENCED
 local function reap(KEYS, ARGV)
@@ -25,6 +26,8 @@ local function reap(KEYS, ARGV)
   redis.call('HSET', KEYS[3], 'st', 'reaped', 'chg', hold.used, 'c0', hold.used)
   expire_after(KEYS[3], REAPED_TTL_MS, now, latest_time(KEYS[6], now))
   redis.call('ZREM', KEYS[4], rid)
+  redis.call('ZADD', KEYS[7], text(now), rid)
+  redis.call('PEXPIRE', KEYS[7], REAPED_TTL_MS)
   emit(KEYS[5], rid, '0', hold.used, reap_payload(KEYS[3]))
   if withdrawn > 0 then
     redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)

@@ -27,6 +27,8 @@ const FUNCTIONS = {
   withdraw: { file: 'withdraw', flags: ['allow-oom'] },
   repeat_withdrawal: { file: 'repeat-withdrawal', flags: ['allow-oom'] },
   repeat_release: { file: 'repeat-release', flags: ['allow-oom'] },
+  repeat_reap: { file: 'repeat-reap', flags: ['allow-oom'] },
+  unbooked_reaps: { file: 'unbooked-reaps', flags: ['no-writes'] },
   put_key: { file: 'put-key', flags: ['allow-oom'] },
   put_account: { file: 'put-account', flags: ['allow-oom'] },
   put_subscription: { file: 'put-subscription', flags: ['allow-oom'] },

@@ -15,6 +15,7 @@ export {
   shardNames,
   shardOf,
 } from './keys.ts';
+export { KeyTypes, type WrongKey } from './key-types.ts';
 export { KeyWindows, type WindowFill } from './key-windows.ts';
 export * from './live-counts.ts';
 export * from './live-records.ts';
@@ -28,5 +29,6 @@ export * from './memory-use.ts';
 export * from './queue-keys.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
+export * from './reaped-requests.ts';
 export * from './shard-keys.ts';
 export * from './waiting-usage.ts';

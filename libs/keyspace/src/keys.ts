@@ -46,6 +46,7 @@ export const keys = {
   hold: (shard: string, rid: string): string => `${holdPrefix(shard)}${requestId(rid)}`,
   holdPrefix,
   holds: (shard: string): string => `${tag(shard)}:holds`,
+  reaped: (shard: string): string => `${tag(shard)}:reaped`,
   windows: (shard: string, hash: string): string => `${tag(shard)}:rl:${keyHash(hash)}`,
   inquiries: (shard: string, hash: string): string => `${tag(shard)}:rlq:${keyHash(hash)}`,
   background: (shard: string, responseHash: string): string =>
@@ -83,6 +84,10 @@ export function parseNodeAddress(address: string): { name: string; worker: numbe
 
 export function requestId(rid: string): string {
   return matching(rid, UUID_V7, 'rid (a UUIDv7: its time names the partition)');
+}
+
+export function isRequestId(text: string): boolean {
+  return UUID_V7.test(text);
 }
 
 /** A positive integer id. */

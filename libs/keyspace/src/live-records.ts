@@ -4,6 +4,7 @@ import { identifier, keys, natural, shardOf } from './keys.ts';
 import { lastGeneratedId, ReplyReader } from './reply-reader.ts';
 import {
   BALANCE_FIELDS,
+  readableOf,
   toBalance,
   type SubscriptionBalance,
   type SubscriptionRef,
@@ -114,10 +115,12 @@ export class LiveRecords {
   /**
    * Removes the open holds of a shard that is filled again, and its events with the markers of the requests they settle: their nodes know what they charge,
    * and settle again what is not acknowledged. With its marker a request would count as debited from a balance that no longer has its charge.
+   * `booked`: reaps that the ledger has taken over, whose charges the new balances have.
    */
-  async forgetHolds(shard: string): Promise<void> {
+  async forgetHolds(shard: string, booked: ReadonlySet<string> = new Set()): Promise<void> {
     const [holds, outbox] = [keys.holds(shard), keys.outbox(shard)];
-    const forget = async (rids: readonly string[]): Promise<void> => {
+    const forget = async (all: readonly string[]): Promise<void> => {
+      const rids = all.filter((rid) => !booked.has(rid));
       if (rids.length > 0)
         await this.#redis.del(...rids.map((rid) => `${keys.holdPrefix(shard)}${rid}`));
     };
@@ -131,7 +134,7 @@ export class LiveRecords {
       if (events.length < FORGOTTEN_AT_ONCE || last === undefined) break;
       after = `(${last}`;
     }
-    await this.#redis.del(holds, outbox);
+    await this.#redis.del(holds, outbox, keys.reaped(shard));
   }
 
   /** Removes a balance that was altered in Redis, to be rewritten from its row at once. */
@@ -199,7 +202,8 @@ export class LiveRecords {
       .xinfo('STREAM', keys.outbox(shard))
       .exec();
     const [balance, stream] = replies ?? [];
-    if (!balance || balance[0]) throw balance?.[0] ?? new Error('the mark was not taken');
+    if (!balance) throw new Error('the mark was not taken');
+    if (balance[0]) await readableOf({ accountId, modelId }, Promise.reject(balance[0]));
     const read = toBalance({ accountId, modelId }, balance[1]);
     // Without a stream XINFO is an error; there was no event yet.
     return read && { ...read, shard, outboxId: stream?.[0] ? '0-0' : lastGeneratedId(stream?.[1]) };
@@ -250,13 +254,12 @@ export class LiveRecords {
   }
 
   async #getBalance(ref: SubscriptionRef): Promise<SubscriptionBalance | null> {
-    return toBalance(
-      ref,
-      await this.#redis.hmget(
-        keys.subscription(shardOf(ref.accountId, this.#shards), ref.accountId, ref.modelId),
-        ...BALANCE_FIELDS,
-      ),
+    const record = keys.subscription(
+      shardOf(ref.accountId, this.#shards),
+      ref.accountId,
+      ref.modelId,
     );
+    return toBalance(ref, await readableOf(ref, this.#redis.hmget(record, ...BALANCE_FIELDS)));
   }
 
   #put(

@@ -182,7 +182,8 @@ export class MeteringStore {
     const shard = this.shardOf(hold.accountId);
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
       const args = [epoch, hold.rid, hold.accountId, hold.modelId, this.#now()];
-      return toReapReply(await this.#library.call('reap', this.#settlementKeys(shard, hold), args));
+      const touched = [...this.#settlementKeys(shard, hold), keys.reaped(shard)];
+      return toReapReply(await this.#library.call('reap', touched, args));
     });
   }
 
@@ -221,9 +222,7 @@ export class MeteringStore {
       keys.outbox(shard),
     ];
     const args = [
-      accountId,
-      modelId,
-      identifier(subscriptionId, 'subscription id'),
+      ...[accountId, modelId, identifier(subscriptionId, 'subscription id')],
       requestId(withdrawalId),
       drain ? 1 : 0,
     ];

@@ -64,3 +64,8 @@ export function lastGeneratedId(info: unknown): string {
   if (typeof id !== 'string') throw new Error('XINFO STREAM named no last id');
   return id;
 }
+
+/** A command for one type met a key of another. */
+export function isWrongType(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith('WRONGTYPE');
+}

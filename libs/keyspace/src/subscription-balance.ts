@@ -1,4 +1,4 @@
-import { ReplyReader, UnexpectedReply } from './reply-reader.ts';
+import { isWrongType, ReplyReader, UnexpectedReply } from './reply-reader.ts';
 
 export interface SubscriptionRef {
   accountId: number;
@@ -23,6 +23,15 @@ export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq']
 export class UnreadableBalance extends Error {
   constructor({ accountId, modelId }: SubscriptionRef, cause: unknown) {
     super(`the balance of account ${accountId} for model ${modelId} cannot be read`, { cause });
+  }
+}
+
+/** Awaits the read of a record; one of another type is as unreadable as one with other fields. */
+export async function readableOf<T>(ref: SubscriptionRef, read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    throw isWrongType(error) ? new UnreadableBalance(ref, error) : error;
   }
 }
 

@@ -27,7 +27,7 @@ export async function lastEvents(redis: RedisConnection, shards: number): Promis
   return Promise.all(shardNames(shards).map((shard) => lastEventIn(redis, shard)));
 }
 
-async function lastEventIn(redis: RedisConnection, shard: string): Promise<string> {
+export async function lastEventIn(redis: RedisConnection, shard: string): Promise<string> {
   const [[error, stream] = []] =
     (await redis.pipeline().xinfo('STREAM', keys.outbox(shard)).exec()) ?? [];
   // Without a stream XINFO is an error; there was no event yet.

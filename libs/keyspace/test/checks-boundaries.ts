@@ -124,10 +124,18 @@ export const boundaryChecks: Checks = {
     await openAccount(tenant);
     const { shard, accountId, library, keyHash } = tenant;
     const record = keys.subscription(shard, accountId, MODEL_ID);
-    await assert.rejects(
-      library.call('reset_credits', [keys.epoch(shard), record], ['e1', SUBSCRIPTION_ID, 'x', 'y']),
-      /invalid credit seq/,
-    );
+    for (const seqs of [
+      ['x', '1'],
+      ['1', 'x'],
+    ])
+      await assert.rejects(
+        library.call(
+          'reset_credits',
+          [keys.epoch(shard), record],
+          ['e1', SUBSCRIPTION_ID, ...seqs],
+        ),
+        /invalid credit seq/,
+      );
     const asked = [
       ...[keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId)],
       ...[keys.subscribedModels(shard, accountId), keys.inquiries(shard, keyHash)],

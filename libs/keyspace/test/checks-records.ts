@@ -197,9 +197,11 @@ export const recordChecks: Checks = {
     assert.deepEqual(await publish(base + 1), { kind: 'published' }, 'again is harmless');
     assert.deepEqual(await fleet.fetchSeal(base + 1), sealOf(base + 1));
     assert.equal(await fleet.currentVersion(), base + 1);
-    const ttl = await redis.ttl(keys.snapshot(base));
-    assert.ok(ttl > 86_000 && ttl <= 86_400, String(ttl));
-    assert.equal(await redis.ttl(keys.snapshot(base + 1)), -1);
+    for (const keyOf of [keys.snapshot, keys.snapshotSeal]) {
+      const ttl = await redis.ttl(keyOf(base));
+      assert.ok(ttl > 86_000 && ttl <= 86_400, String(ttl));
+      assert.equal(await redis.ttl(keyOf(base + 1)), -1);
+    }
     await assert.rejects(
       library.call(
         'publish',

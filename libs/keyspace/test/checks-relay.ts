@@ -118,6 +118,18 @@ export const relayChecks: Checks = {
       await tenant.store.reap({ rid: dangling, ...ref });
       assert.equal(await tenant.redis.zscore(keys.holds(tenant.shard), dangling), null);
     },
+  'a lease of ten minutes is kept, a longer one is shortened to a minute': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const holds = keys.holds(tenant.shard);
+    const [longest, longer] = [await admitted(tenant), await admitted(tenant)];
+    const { now } = tenant.clock;
+    await tenant.redis.zadd(holds, now + 600_000, longest, now + 600_001, longer);
+    await poll(tenant, {});
+    const leases = [longest, longer].map((rid) => tenant.redis.zscore(holds, rid));
+    assert.deepEqual((await Promise.all(leases)).map(Number), [now + 600_000, now + 60_000]);
+  },
+
   'a hold that was taken while the clock was a day ahead ends a minute after the clock is right again':
     async (world) => {
       const tenant = await world.tenant();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { addressHex, normaliseAllowlist, type RelayBatch } from '../src/index.ts';
+import { addressHex, normaliseAllowlist, ReapedRequests, type RelayBatch } from '../src/index.ts';
 import { element } from './element.ts';
 import type { Command } from './model-commands.ts';
 import { ADDRESSES, ALLOWLISTS, LIMITS, MODEL_NAMES, MODELS } from './model-fixtures.ts';
@@ -185,6 +185,18 @@ export abstract class ComparedCommands extends ComparedStores {
     const want = this.model.repeatRelease(request);
     if (want.kind === 'repeated') this.repeatedReleases.add(`${ref.rid}:2`);
     return [await this.lost.repeatRelease(request), want];
+  }
+
+  protected async repeatReap(
+    command: Extract<Command, { type: 'repeatReap' }>,
+  ): Promise<[unknown, { kind: string }]> {
+    const { ref } = this.rid(command.rid);
+    const { shard, epochCache: epochs } = this.tenant;
+    const reaped = new ReapedRequests({ ...this.tenant, epochs });
+    const byRid = (a: { rid: string }, b: { rid: string }): number => (a.rid < b.rid ? -1 : 1);
+    const all = await reaped.unbooked(shard);
+    assert.deepEqual(all.toSorted(byRid), this.model.unbookedReaps().toSorted(byRid));
+    return [await reaped.repeat(shard, ref.rid), this.model.repeatReap(ref)];
   }
 
   /** While there is no epoch, and of requests from before, nothing is taken. */

@@ -10,6 +10,7 @@ import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
+import { reapChecks } from './checks-reaps.ts';
 import { repeatingChecks } from './checks-repeating.ts';
 import { boundaryChecks } from './checks-boundaries.ts';
 import { restoreChecks } from './checks-restore.ts';
@@ -48,6 +49,7 @@ describe('at an edge', () => run(boundaryChecks));
 describe('settlement', () => run(settlementChecks));
 describe('settlement while the clock jumps', () => run(clockChecks));
 describe('closing subscriptions', () => run(closingChecks));
+describe('charges of reaps', () => run(reapChecks));
 describe('repeating what Redis has lost', () => run(repeatingChecks));
 describe('checkpoints', () => run(checkpointChecks));
 describe('records', () => run(recordChecks));
@@ -130,7 +132,7 @@ describe('the library', () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
     );
-    expect(flags.match(/allow-oom/g)).toHaveLength(15);
-    expect(flags.match(/no-writes/g)).toHaveLength(1);
+    expect(flags.match(/allow-oom/g)).toHaveLength(16);
+    expect(flags.match(/no-writes/g)).toHaveLength(2);
   });
 });

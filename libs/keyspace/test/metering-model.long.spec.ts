@@ -78,6 +78,7 @@ const REACHED = [
   ...['withdrawn', 'duplicate', 'not_found'].map((kind) => `withdraw:${kind}`),
   ...['repeated', 'duplicate', 'not_found'].map((kind) => `repeatWithdrawal:${kind}`),
   ...['repeated', 'duplicate', 'open', 'not_found'].map((kind) => `repeatRelease:${kind}`),
+  ...['sent', 'not_found'].map((kind) => `repeatReap:${kind}`),
   'fence:fenced',
   ...['putKey:stale', 'putAccount:stale', 'putSubscription:stale', 'access:allowed'],
 ];

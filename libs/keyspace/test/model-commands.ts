@@ -71,6 +71,7 @@ export type Command =
       tokens: number;
     }
   | { type: 'repeatRelease'; rid: Pick; tokens: number; isOfAnother: boolean }
+  | { type: 'repeatReap'; rid: Pick }
   /** The shard loses its epoch, and gets another one. */
   | { type: 'fence' }
   | { type: 'relay'; entriesMax: number; bytesMax: number; expiredHoldsMax: number };
@@ -82,6 +83,7 @@ const sub = fc.nat(SUBSCRIPTIONS - 1);
 const pick = (...of: Pick['of'][]): fc.Arbitrary<Pick> =>
   fc.record({ of: fc.constantFrom(...of), nth: fc.nat(1_000) });
 const running = pick('open', 'open', 'open', 'open', 'open', 'known', 'known', 'new');
+const known = pick('open', 'known', 'known', 'new');
 const drain = fc.boolean();
 /** Mostly the next revision, sometimes the same, sometimes an old one. */
 const step = fc.constantFrom(1, 1, 1, 0, -1);
@@ -271,6 +273,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
       isOfAnother: fc.constantFrom(false, false, false, true),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('repeatReap'), rid: known }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('fence') }) },
   {
     weight: 3,

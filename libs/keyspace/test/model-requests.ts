@@ -229,6 +229,7 @@ export abstract class ModelRequests extends ModelShard {
     const latest = this.lookAtClock();
     const sub = this.subscription(ref);
     this.close(sub, hold);
+    this.reaped.add(hold.rid);
     hold.state = 'reaped';
     hold.expiresAt = latest + REAPED_TTL_MS;
     hold.charged = hold.used;

@@ -180,6 +180,8 @@ class ModelRun extends ComparedCommands {
         return this.repeatWithdrawal(command);
       case 'repeatRelease':
         return this.repeatRelease(command);
+      case 'repeatReap':
+        return this.repeatReap(command);
       case 'fence':
         return this.fence();
       case 'relay':

@@ -31,6 +31,8 @@ export abstract class ModelShard {
   readonly subscriptions = new Map<string, ModelSubscription>();
   readonly holds = new Map<string, ModelHold>();
   readonly outbox: ModelEvent[] = [];
+  /** Of requests that the reaper ended, until they are known to be booked. */
+  readonly reaped = new Set<string>();
   /** What was released by requests that have no hold any more (seq 2), repeated out of the books. */
   protected marks = new Map<
     string,

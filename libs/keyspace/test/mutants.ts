@@ -16,6 +16,7 @@ import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
+import { reapChecks } from './checks-reaps.ts';
 import { repeatingChecks } from './checks-repeating.ts';
 import { restoreChecks } from './checks-restore.ts';
 import { clockChecks } from './checks-clock.ts';
@@ -36,6 +37,7 @@ const CHECKS = {
   ...settlementChecks,
   ...clockChecks,
   ...closingChecks,
+  ...reapChecks,
   ...repeatingChecks,
   ...checkpointChecks,
   ...restoreChecks,

@@ -1,14 +1,16 @@
 import type {
   HoldRef,
+  ReapedRequest,
   RelayReply,
   RelayRequest,
+  RepeatReapReply,
   RepeatReleaseRequest,
   RepeatReply,
   RepeatWithdrawalRequest,
   WithdrawReply,
   WithdrawRequest,
 } from '../src/index.ts';
-import { DONE_TTL_MS, withdrawPayload } from './model-records.ts';
+import { DONE_TTL_MS, withdrawPayload, type ModelHold } from './model-records.ts';
 import { ModelRequests } from './model-requests.ts';
 
 /** No lease is longer; one that is was taken while the clock was ahead. */
@@ -91,6 +93,7 @@ export class ReferenceModel extends ModelRequests {
     for (const [name, value] of copy.subscriptions) model.subscriptions.set(name, value);
     for (const [name, value] of copy.holds) model.holds.set(name, value);
     model.outbox.push(...copy.outbox);
+    for (const rid of this.reaped) model.reaped.add(rid);
     return model;
   }
 
@@ -99,6 +102,27 @@ export class ReferenceModel extends ModelRequests {
     for (const [rid, hold] of this.holds)
       if (hold.state !== 'open' && hold.expiresAt <= this.now) this.holds.delete(rid);
     for (const [rid, mark] of this.marks) if (mark.expiresAt <= this.now) this.marks.delete(rid);
+  }
+
+  repeatReap({ rid }: { rid: string }): RepeatReapReply {
+    if (this.isFenced()) return { kind: 'fenced' };
+    const hold = this.holds.get(rid);
+    const charged = hold && chargeOfReap(hold);
+    if (!charged) return { kind: 'not_found' };
+    const sub = this.subscription(hold);
+    this.push(sub, { rid, seq: 0, ...charged });
+    const released = hold.emitted.get(2);
+    if (released) this.push(sub, { rid, seq: 2, ...released });
+    const { subscriptionId } = hold;
+    return { kind: 'sent', subscriptionId, chargedTokens: charged.delta };
+  }
+
+  unbookedReaps(): ReapedRequest[] {
+    return [...this.reaped].flatMap((rid) => {
+      const hold = this.holds.get(rid);
+      const charged = hold && chargeOfReap(hold);
+      return charged ? [{ rid, delta: String(charged.delta), payload: charged.payload }] : [];
+    });
   }
 
   /** Undefined when the lease was given up (`leaseMs` 0). */
@@ -153,4 +177,9 @@ export class ReferenceModel extends ModelRequests {
     const tooLong = this.openHolds((deadline) => deadline > this.now + LEASE_MAX_MS);
     for (const hold of tooLong.slice(0, holdsMax)) hold.deadline = this.now + LEASE_ANEW_MS;
   }
+}
+
+/** What its first event says, when the reaper wrote it. */
+function chargeOfReap({ state, emitted }: ModelHold) {
+  return state === 'reaped' || emitted.has(1) ? emitted.get(0) : undefined;
 }

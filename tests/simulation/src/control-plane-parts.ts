@@ -1,6 +1,7 @@
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import type { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
+import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
@@ -20,6 +21,7 @@ export interface ControlPlaneParts {
   droppedDays: (host: Host) => DroppedDays;
   ingest: (...parts: ConstructorParameters<typeof UsageIngest>) => UsageIngest;
   proofs: (...parts: ConstructorParameters<typeof FinalProofs>) => FinalProofs;
+  lostReaps: (...parts: ConstructorParameters<typeof LostReaps>) => LostReaps;
   recharge: (...parts: ConstructorParameters<typeof AutoRechargeService>) => AutoRechargeService;
   /** What a control plane believes PostgreSQL's epochs to be when it compares them with Redis'. */
   comparedEpochs: (redis: Epochs, known: ShardEpochs) => ShardEpochs;
@@ -32,6 +34,7 @@ export const SHIPPED_CONTROL_PLANE: ControlPlaneParts = {
   droppedDays: (host) => new DroppedDays(host),
   ingest: (...parts) => new UsageIngest(...parts),
   proofs: (...parts) => new FinalProofs(...parts),
+  lostReaps: (...parts) => new LostReaps(...parts),
   recharge: (...parts) => new AutoRechargeService(...parts),
   comparedEpochs: (_redis, known) => known,
   paysOutRests: true,

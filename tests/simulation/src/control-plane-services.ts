@@ -5,6 +5,7 @@ import type {
   LiveRecords,
   LostWithdrawals,
   MeteringStore,
+  ReapedRequests,
   RedisConnection,
 } from '@tollgate/keyspace';
 import { EpochsService } from '../../../apps/control-plane/src/features/epochs/epochs.service.ts';
@@ -21,6 +22,7 @@ import { AlteredCounts } from '../../../apps/control-plane/src/features/reconcil
 import { BalanceRepairs } from '../../../apps/control-plane/src/features/reconciliation/balance-repairs.ts';
 import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
+import { UsageArrival } from '../../../apps/control-plane/src/features/reconciliation/usage-arrival.ts';
 import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { DroppedTelemetry } from '../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
@@ -44,7 +46,7 @@ import type { UsageJobs } from './usage-jobs.ts';
 
 type IngestParts = ConstructorParameters<typeof UsageIngest>;
 type JournalParts = ConstructorParameters<typeof JournalService>;
-type ReconcilerParts = ConstructorParameters<typeof Reconciler>;
+type ArrivalParts = ConstructorParameters<typeof UsageArrival>;
 
 export interface ServiceParts {
   world: ControlPlaneWorld;
@@ -55,6 +57,11 @@ export interface ServiceParts {
   payOut: (subscriptionId: number) => Promise<boolean>;
 }
 
+/** Nothing else than the functions writes keys here. */
+const RIGHT_TYPES = {
+  repairShards: () => Promise.resolve(),
+  repairAccounts: () => Promise.resolve(),
+};
 const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
 
 /** The services of a control plane as they are shipped, on the models. */
@@ -110,11 +117,14 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const proofs = parts.proofs(dataSource, alerts, { FLEET_CREDENTIAL: CREDENTIAL }, host);
   const epochsOfRedis: EpochsOfRedis = epochsOver(redis, redisLink);
   const filler = redisClient(redis, redisLink, { isFiller: true }) as unknown as LiveRecords;
+  const reaped = client as unknown as ReapedRequests;
+  const shardFiller = new ShardFiller(new LiveRebuildService(rows, filler, config), reaped);
+  shardFiller.listen((events) => jobs.process(events));
   const epochs = new EpochsService(
     dataSource,
     epochsOfRedis,
     parts.comparedEpochs(epochsOfRedis, shardEpochs),
-    new ShardFiller(new LiveRebuildService(rows, filler, config)),
+    shardFiller,
     new ShardOpening(epochsOfRedis, fleet, host),
     alerts,
     { SHARDS: shards },
@@ -132,11 +142,13 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       const undone = await jobs.undone();
       return [...ids].every((id) => !undone.has(id));
     },
-  } as unknown as ReconcilerParts[2];
+  } as unknown as ArrivalParts[1];
+  const arrival = new UsageArrival(records, backlog, host);
   const reconciler = new Reconciler(
     dataSource,
     records,
-    backlog,
+    arrival,
+    parts.lostReaps(dataSource, reaped, arrival, alerts, config),
     new AlteredCounts(
       dataSource,
       transactions,
@@ -147,6 +159,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       alerts,
     ),
     new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
+    RIGHT_TYPES as unknown as ConstructorParameters<typeof Reconciler>[6],
     host,
   );
   const lostTail = new LostTail(redisLink as unknown as RedisConnection, transactions, pump, host);

@@ -17,6 +17,9 @@ function restlessness(world: World): string[] {
     ...[...model.holds.values()]
       .filter(({ state }) => state === 'open')
       .map(({ rid }) => `hold ${rid}`),
+    ...[...model.holds.values()]
+      .filter(({ rid, state }) => state === 'reaped' && !world.truth.isCharged(rid))
+      .map(({ rid }) => `the reap of ${rid} is not booked`),
   ]);
   const late = rows.credits.committed().filter((credit) => credit.applied_at === null);
   return [

@@ -3,6 +3,7 @@ import type { Random } from './random.ts';
 const FAULT_KINDS = [
   'kill-node',
   'power-loss',
+  'lost-disk',
   'lying-disk',
   'full-disk',
   'failing-disk',
@@ -19,6 +20,7 @@ const FAULT_KINDS = [
   'redis-flush',
   'redis-old-file',
   'duplicates',
+  'lost-jobs',
   'drop-days',
   'unsubscribe',
   'forgery',
@@ -37,6 +39,7 @@ export interface Fault {
 const WEIGHTS: Record<FaultKind, number> = {
   'kill-node': 6,
   'power-loss': 2,
+  'lost-disk': 1,
   'lying-disk': 1,
   'full-disk': 2,
   'failing-disk': 1,
@@ -53,6 +56,7 @@ const WEIGHTS: Record<FaultKind, number> = {
   'redis-flush': 2,
   'redis-old-file': 0,
   duplicates: 2,
+  'lost-jobs': 2,
   'drop-days': 1,
   unsubscribe: 3,
   forgery: 2,

@@ -7,6 +7,7 @@ import type { World } from './world.ts';
 
 /** What a power loss may cost at most: a tick between two syncs, and the sync itself. */
 const SYNCED_WITHIN_MS = 250;
+const LOSING_EVERY_MS = 10;
 
 type Strike = (world: World, fault: Fault) => void;
 
@@ -80,6 +81,19 @@ const losePower: Strike = (world, { target, forMs }) => {
   excuse(world, lost, 'power loss');
 };
 
+/** The machine comes back with an empty disk: what only its journals knew is lost, and its requests are reaped. */
+const loseDisk: Strike = (world, { target, forMs }) => {
+  const machine = target % world.machines.length;
+  const { disk } = world.machines[machine] ?? {};
+  if (!disk) return;
+  const before = lostFinals(world, machine);
+  for (const index of world.workersOn(machine)) killNode(world, index, forMs);
+  disk.files.clear();
+  const lost = [...lostFinals(world, machine)].filter((rid) => !before.has(rid));
+  excuse(world, lost, 'lost disk');
+  for (const [rid, struck] of world.damaged) if (struck === machine) world.damaged.delete(rid);
+};
+
 /** While its node is down, so that the next start reads it. */
 const damage: Strike = (world, { target, forMs }) => {
   const index = target % world.nodes.length;
@@ -100,6 +114,16 @@ const dropDays: Strike = (world) => {
   const today = new Date(world.scheduler.nowMs).toISOString().slice(0, 10);
   if (today === new Date(world.startMs).toISOString().slice(0, 10)) return;
   void world.someControlPlane?.dropDays(today).catch(() => undefined);
+};
+
+/** While it lasts the queue loses what it is given: its server fails over, or another program deletes keys. */
+const loseJobs: Strike = (world, { forMs }) => {
+  const endMs = world.scheduler.nowMs + forMs;
+  const lose = (): void => {
+    world.redis.runAny((state) => void (state.jobs = []));
+    if (world.scheduler.nowMs < endMs) later(world, LOSING_EVERY_MS, lose);
+  };
+  lose();
 };
 
 const disk =
@@ -186,6 +210,7 @@ const jumpOfNode: Strike = (world, { target, forMs, size }) => {
 export const STRIKES: Readonly<Record<Fault['kind'], Strike>> = {
   'kill-node': (world, { target, forMs }) => killNode(world, target % world.nodes.length, forMs),
   'power-loss': losePower,
+  'lost-disk': loseDisk,
   'lying-disk': disk((struck, isOn) => {
     struck.isLying = isOn;
     struck.hasLied = true;
@@ -216,5 +241,6 @@ export const STRIKES: Readonly<Record<Fault['kind'], Strike>> = {
     world.isDuplicating = true;
     later(world, forMs, () => void (world.isDuplicating = false));
   },
+  'lost-jobs': loseJobs,
   'drop-days': dropDays,
 };

@@ -1,6 +1,10 @@
 import type { PriceVersion } from '@tollgate/snapshot';
 import type { JournalDisk } from '../../../apps/proxy-node/src/journal/journal-disk.ts';
 import type { TryLock } from '../../../apps/proxy-node/src/journal/journal-lock.ts';
+import {
+  RechargeWaits,
+  type RechargeWaitsParts,
+} from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
 import type { PostJournal } from '../../../apps/proxy-node/src/usage/journal-uplink.ts';
 import type { LiveStore } from './live-store.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -12,6 +16,7 @@ import type { Truth } from './truth.ts';
 export interface NodeParts {
   disk: (disk: JournalDisk) => JournalDisk;
   tryLock: (lock: TryLock) => TryLock;
+  waits: (parts: RechargeWaitsParts) => RechargeWaits;
   /** How long a request took, for its final. */
   durationMs: (
     process: SimulatedProcess,
@@ -22,6 +27,7 @@ export interface NodeParts {
 export const SHIPPED_NODE: NodeParts = {
   disk: (disk) => disk,
   tryLock: (lock) => lock,
+  waits: (parts) => new RechargeWaits(parts),
   durationMs: (process, startedAt) => process.monotonicMs() - startedAt.monotonicMs,
 };
 
@@ -32,6 +38,8 @@ export interface NodeWorld {
   truth: Truth;
   shards: number;
   parts: NodeParts;
+  /** Ends the run. */
+  broken: (error: unknown) => void;
   /** Names of the workers that report. */
   peers: () => string[];
   post: (process: SimulatedProcess) => PostJournal;

@@ -1,11 +1,19 @@
-import { hashCredential, holdSigner, NO_USAGE } from '@tollgate/contracts';
+import {
+  hashCredential,
+  holdSigner,
+  NO_USAGE,
+  type FleetMessage,
+  type FundsHint,
+} from '@tollgate/contracts';
 import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
+import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
 import type { RecorderOptions } from '../../../apps/proxy-node/src/usage/recorder-options.ts';
 import { RequestRecorder } from '../../../apps/proxy-node/src/usage/request-recorder.ts';
 import type { SimulatedDisk } from './disk.ts';
 import { CREDENTIAL } from './credential.ts';
+import { Funds } from './funds.ts';
 import { Link } from './link.ts';
 import { SimulatedProcess } from './process.ts';
 import { redisClient, type RedisClient } from './redis-client.ts';
@@ -18,6 +26,9 @@ export interface Machine {
 }
 
 const LEASE_MS = 60_000;
+/** Of requests that wait for a purchase. */
+const WAIT_MS = 2_000;
+const WAITERS_MAX = 12;
 const POP_EVERY_MS = 250;
 const SILENT = Object.fromEntries(
   ['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]),
@@ -30,6 +41,8 @@ export class Node {
   readonly address: string;
   readonly #world: NodeWorld;
   readonly #client: RedisClient;
+  readonly #waits: RechargeWaits;
+  readonly #funds: Funds;
   #recorder: RequestRecorder | null = null;
 
   constructor(
@@ -47,6 +60,16 @@ export class Node {
     this.link = new Link(this.process, { server: redis, scheduler, random });
     this.#client = redisClient(redis, this.link, {
       signHold: holdSigner(hashCredential(CREDENTIAL)),
+    });
+    const hint = (need: FundsHint): void => {
+      world.truth.needed(need);
+      this.#recorder?.refusedForFunds(need);
+    };
+    const timers = this.process.timersOf(random);
+    this.#waits = world.parts.waits({ waitMs: WAIT_MS, waitersMax: WAITERS_MAX, hint, timers });
+    this.#funds = new Funds({
+      ...{ client: this.#client, waits: this.#waits, hint, world, process: this.process },
+      waitMs: WAIT_MS,
     });
     const options = this.#options({ node, worker }, machine);
     this.process.after(
@@ -73,7 +96,8 @@ export class Node {
     return (
       this.#recorder !== null &&
       this.#recorder.state.open === 0 &&
-      this.#recorder.state.unacknowledged === 0
+      this.#recorder.state.unacknowledged === 0 &&
+      this.#waits.size === 0
     );
   }
 
@@ -82,8 +106,11 @@ export class Node {
   }
 
   /** Word from the control plane, if it arrives. */
-  shardFilled(shard: string, epoch: string): void {
-    if (this.link.status === 'ready') this.#recorder?.shardFilled(shard, epoch);
+  receive(message: FleetMessage): void {
+    if (this.link.status !== 'ready') return;
+    if (message.kind === 'shard_filled') this.#recorder?.shardFilled(message.shard, message.epoch);
+    if (message.kind === 'subscription_changed')
+      this.#waits.changed({ accountId: message.account_id, modelId: message.model_id });
   }
 
   kill(): void {
@@ -99,22 +126,21 @@ export class Node {
     const slice = Math.max(1, Math.ceil((bound - prompt) / random.integer(1, 4)));
     const rid = random.uuidV7(startedAt.unixMs);
     this.#world.truth.asked.add(rid);
-    const reply = await this.#client
-      .admit({
-        rid,
-        accountId: ask.accountId,
-        keyHash: ask.keyHash,
-        modelId: ask.modelId,
-        modelName: 'model',
-        priceVersionId: ask.price.id,
-        wantTokens: ask.isStream ? prompt + slice : bound,
-        minTokens: prompt + 1,
-        addressHex: '',
-        concurrencyMax: 0,
-        leaseMs: LEASE_MS,
-        node: this.address,
-      })
-      .catch(() => null);
+    const reply = await this.#funds.ask({
+      rid,
+      accountId: ask.accountId,
+      keyHash: ask.keyHash,
+      modelId: ask.modelId,
+      modelName: 'model',
+      priceVersionId: ask.price.id,
+      wantTokens: ask.isStream ? prompt + slice : bound,
+      minTokens: prompt + 1,
+      isWhole: !ask.isStream,
+      addressHex: '',
+      concurrencyMax: 0,
+      leaseMs: LEASE_MS,
+      node: this.address,
+    });
     if (reply?.kind !== 'admitted' || !this.#recorder) return;
     const { keyId, subscriptionId, generation, epoch, grantedTokens } = reply;
     const hold: OpenHold = {

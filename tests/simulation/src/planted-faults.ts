@@ -1,13 +1,17 @@
 import type { RelayedEvent } from '@tollgate/contracts';
-import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
 import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
 import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.ts';
-import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
-import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { Fault, FaultKind } from './fault-plan.ts';
 import { FIRST_SUBSCRIPTIONS } from './postgres/first-rows.ts';
+import {
+  ForgetfulDays,
+  ForgetfulWithdrawals,
+  HastyWaits,
+  IdleReaps,
+  TrustingProofs,
+} from './planted-parts.ts';
 import type { Random } from './random.ts';
 import { SHIPPED, type Parts } from './world.ts';
 
@@ -56,18 +60,6 @@ class JudgingIngest extends UsageIngest {
   }
 }
 
-class ForgetfulWithdrawals extends BookedWithdrawals {
-  override repeat(): Promise<void> {
-    return Promise.resolve();
-  }
-}
-
-class TrustingProofs extends FinalProofs {
-  override judge(...[events]: Parameters<FinalProofs['judge']>): ReturnType<FinalProofs['judge']> {
-    return Promise.resolve({ believed: [...events], finals: [...events], forged: [] });
-  }
-}
-
 /** Says that Redis has every credit that PostgreSQL has. */
 class HastyBalances extends LiveBalances {
   readonly #shipped: LiveBalances;
@@ -87,14 +79,6 @@ class HastyBalances extends LiveBalances {
     const [row] = await this.#rows.subscriptions(ids);
     for (const balance of balances?.values() ?? []) balance.creditSeq = row?.creditSeq ?? 0;
     return balances;
-  }
-}
-
-class ForgetfulDays extends DroppedDays {
-  override setAside(
-    ...[, events]: Parameters<DroppedDays['setAside']>
-  ): ReturnType<DroppedDays['setAside']> {
-    return Promise.resolve({ kept: events, aside: [] });
   }
 }
 
@@ -265,6 +249,20 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       turns(8, (nth) => [
         at('redis-crash', 5_000 + nth * 10_000 + random.integer(0, 3_000), 1_500, { size: 0.5 }),
       ]),
+  },
+  {
+    name: 'a request that waited for a purchase is refused without being asked about once more',
+    parts: withNode({ waits: (parts) => new HastyWaits(parts) }),
+    faults: () => [],
+  },
+  {
+    name: 'charges of reaps that the queue lost are not sent again',
+    parts: withControlPlane({ lostReaps: (...parts) => new IdleReaps(...parts) }),
+    // What a machine left behind is reaped a lease later, when the queue loses what it is given.
+    faults: (random) => [
+      at('lost-disk', 12_000 + random.integer(0, 3_000), 2_000),
+      at('lost-jobs', 68_000, 20_000),
+    ],
   },
   {
     name: 'the epochs of Redis and PostgreSQL are not compared',

@@ -1,5 +1,11 @@
 import type { SignHold } from '@tollgate/contracts';
-import type { LiveCounts, LiveRecords, LostWithdrawals, MeteringStore } from '@tollgate/keyspace';
+import type {
+  LiveCounts,
+  LiveRecords,
+  LostWithdrawals,
+  MeteringStore,
+  ReapedRequests,
+} from '@tollgate/keyspace';
 import { uuidTimeMs } from '../../../apps/control-plane/src/features/usage/ingest/read-event.ts';
 import type { ReferenceModel } from '../../../libs/keyspace/test/reference-model.ts';
 import type { Link } from './link.ts';
@@ -30,9 +36,10 @@ type Records = Pick<
   | 'mark'
   | 'oldestEvent'
 >;
+type Reaped = Pick<ReapedRequests, 'waiting' | 'repeat' | 'settled' | 'unbooked' | 'lastEvent'>;
 type Lost = Pick<LostWithdrawals, 'repeatWithdrawal' | 'repeatRelease'>;
 
-export type RedisClient = Metering & Records & Lost & Pick<LiveCounts, 'recountAllHolds'>;
+export type RedisClient = Metering & Records & Lost & Reaped & Pick<LiveCounts, 'recountAllHolds'>;
 
 /** What a process asks of Redis, answered by the model of its functions. To the filler of a shard the mark of a rebuild is the epoch. */
 export function redisClient(
@@ -99,12 +106,19 @@ export function redisClient(
       of('discardBalance', { accountId }, (model) => {
         model.subscriptions.delete(`${accountId}:${modelId}`);
       }),
-    forgetHolds: (shard) =>
+    forgetHolds: (shard, booked = new Set()) =>
       call('forgetHolds', shard, (model) => {
         for (const [rid, { state }] of model.holds) if (state === 'open') model.holds.delete(rid);
-        for (const { rid, seq } of model.outbox) if (seq === 0) model.holds.delete(rid);
+        for (const { rid, seq } of model.outbox)
+          if (seq === 0 && !booked.has(rid)) model.holds.delete(rid);
         model.outbox.length = 0;
+        model.reaped.clear();
       }),
+    waiting: (shard) => call('waiting reaps', shard, (model) => [...model.reaped]),
+    repeat: (shard, rid) => call('repeatReap', shard, (model) => model.repeatReap({ rid })),
+    settled: (shard, rids) =>
+      call('settled reaps', shard, (model) => rids.forEach((rid) => void model.reaped.delete(rid))),
+    unbooked: (shard) => call('unbooked reaps', shard, (model) => model.unbookedReaps()),
     getBalances: (refs) =>
       Promise.all(
         refs.map((ref) =>
@@ -135,6 +149,7 @@ export function redisClient(
           }
         );
       }),
+    lastEvent: (shard) => call('last event', shard, ({ lastOutboxId }) => lastOutboxId),
     oldestEvent: (shard) =>
       call('oldest event', shard, ({ outbox }) => outbox[0]?.outboxId ?? null),
     recountAllHolds: async () => {

@@ -4,6 +4,7 @@ import { bookLetters } from './book-letters.ts';
 import { checkEnd, isQuiet } from './end-checks.ts';
 import { drawFaults, type Fault } from './fault-plan.ts';
 import { STRIKES } from './faults.ts';
+import type { Truth } from './truth.ts';
 import { startWorkload } from './workload.ts';
 import { SHIPPED, World, type Parts } from './world.ts';
 
@@ -28,6 +29,8 @@ export interface RunResult {
   repairs: readonly { what: string; step: number }[];
   /** Purchases of auto-recharge. */
   recharges: number;
+  /** Requests that waited for one, by how that ended. */
+  waits: Truth['waits'];
 }
 
 const RUN_MS = 90_000;
@@ -67,6 +70,7 @@ export async function simulate({
     violation,
     repairs: world.checks.repairs,
     recharges: world.checks.recharges,
+    waits: world.truth.waits,
   };
 }
 

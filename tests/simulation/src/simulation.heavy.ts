@@ -23,11 +23,11 @@ function report(line: string): void {
 
 async function runSeed(seed: number): Promise<boolean> {
   const result = await simulate({ seed });
-  const { steps, requests, faults, traceHash, violation, repairs, recharges } = result;
+  const { steps, requests, faults, traceHash, violation, repairs, recharges, waits } = result;
   const kinds = [...new Set(faults.map(({ kind }) => kind))].toSorted().join(', ');
   const left =
     repairs.length > 0 ? `, ${repairs.length} repaired by reconciliation (faults: ${kinds})` : '';
-  const what = `seed ${seed}: ${steps} steps, ${requests} requests, ${recharges} purchases of auto-recharge, ${faults.length} faults, trace ${traceHash}${left}`;
+  const what = `seed ${seed}: ${steps} steps, ${requests} requests, ${recharges} purchases of auto-recharge, ${waits.answered + waits.refused} requests waited for one, ${waits.refused} of them refused, ${faults.length} faults, trace ${traceHash}${left}`;
   if (violation === null) {
     report(`ok    ${what}`);
     return true;

@@ -1,3 +1,4 @@
+import type { FundsHint } from '@tollgate/contracts';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 
 /** What really happened to a request; only the simulation knows it. */
@@ -19,6 +20,10 @@ export class Truth {
   readonly requests = new Map<string, TrueRequest>();
   /** Every request for which a worker asked for a hold. It may have got one and not lived to learn of it. */
   readonly asked = new Set<string>();
+  /** Requests that waited for a purchase, by how that ended. */
+  readonly waits = { answered: 0, refused: 0 };
+  /** The most that a request of a subscription (account and model) said it needs at the least. */
+  readonly needs = new Map<string, number>();
   /** Charged tokens booked in PostgreSQL: by request and number of the event. */
   readonly #booked = new Map<string, Map<number, number>>();
 
@@ -34,6 +39,20 @@ export class Truth {
     };
     this.requests.set(hold.rid, request);
     return request;
+  }
+
+  waited(how: keyof Truth['waits']): void {
+    this.waits[how] += 1;
+  }
+
+  needed({ accountId, modelId, neededTokens }: FundsHint): void {
+    const name = `${accountId}:${modelId}`;
+    this.needs.set(name, Math.max(neededTokens, this.needs.get(name) ?? 0));
+  }
+
+  /** Whether the first charge of a request is booked. */
+  isCharged(rid: string): boolean {
+    return this.#booked.get(rid)?.has(0) ?? false;
   }
 
   book({ rid, seq, delta }: { rid: string; seq: number; delta: number }): void {

@@ -17,7 +17,7 @@ interface UsageJobsParts {
   services: () => {
     ingest: Pick<UsageIngest, 'ingest'>;
     proofs: Pick<FinalProofs, 'judge'>;
-    recharge: Pick<AutoRechargeService, 'consider'>;
+    recharge: Pick<AutoRechargeService, 'consider' | 'considerRefused'>;
   };
 }
 
@@ -34,6 +34,7 @@ export class UsageJobs {
     if (!job) return;
     try {
       await this.process(job.job.events);
+      await this.#parts.services().recharge.considerRefused(job.job.refusedForFunds ?? []);
       await this.#onQueue('complete', (state) => {
         state.jobs = state.jobs.filter(({ id }) => id !== job.id);
       });

@@ -122,6 +122,7 @@ export class World {
       truth: this.truth,
       shards: SHARDS,
       parts: this.#parts.node,
+      broken: (error) => void (this.failure ??= error),
       peers: () => this.#alive().map(({ address }) => address),
       post: (process) => (upload) => this.#post(process, upload),
     });
@@ -167,16 +168,10 @@ export class World {
   }
 
   #announce(message: FleetMessage): void {
-    if (message.kind !== 'shard_filled') return;
-    const { shard, epoch } = message;
     const random = this.random('words');
     for (const node of this.#alive())
       if (random.chance(0.8))
-        node.process.after(
-          random.integer(1, WORD_MS_MAX),
-          () => node.shardFilled(shard, epoch),
-          'word',
-        );
+        node.process.after(random.integer(1, WORD_MS_MAX), () => node.receive(message), 'word');
   }
 
   #alive(): Node[] {

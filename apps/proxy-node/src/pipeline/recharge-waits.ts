@@ -2,6 +2,7 @@ import type { FundsHint } from '@tollgate/contracts';
 import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone } from '../http/read-body.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 /** Of the waiting requests of a process, one subscription has this share: one account cannot take all places. */
 const SUBSCRIPTION_SHARE = 1 / 4;
@@ -13,6 +14,7 @@ export interface RechargeWaitsParts {
   waitersMax: number;
   /** Makes auto-recharge look. */
   hint: (hint: FundsHint) => void;
+  timers?: Timers;
 }
 
 interface Waiter {
@@ -57,9 +59,10 @@ export class RechargeWaits {
       waiter.isOver = true;
       waiter.wake?.();
     };
-    const timer = setTimeout(end, this.#parts.waitMs);
+    const { waitMs, timers = SYSTEM_TIMERS } = this.#parts;
+    const cancelEnd = timers.after(waitMs, end);
     // A hint may be lost, or be one too many of its second.
-    const reminder = setTimeout(() => this.#parts.hint(hint), this.#parts.waitMs / 2);
+    const cancelReminder = timers.after(waitMs / 2, () => this.#parts.hint(hint));
     client.onGone(end);
     try {
       for (;;) {
@@ -71,8 +74,8 @@ export class RechargeWaits {
         if (!waiter.isOver) await changed;
       }
     } finally {
-      clearTimeout(timer);
-      clearTimeout(reminder);
+      cancelEnd();
+      cancelReminder();
       this.#leave(hint, waiter);
     }
   }

@@ -95,7 +95,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('recharge' as const),
       sub,
-      free: fc.constantFrom(-5_000, 0, 19_999, 20_000, 20_001, 40_000, 80_000),
+      free: fc.constantFrom(-5_000, 0, 300, 301, 19_999, 20_000, 20_001, 40_000, 80_000),
       isBehind: fc.constantFrom(false, false, false, true),
       isRearmed: fc.boolean(),
     }),

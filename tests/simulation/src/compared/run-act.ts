@@ -1,7 +1,10 @@
 import { NO_USAGE, tokenFieldsOf, type RelayedEvent } from '@tollgate/contracts';
 import { shardNames, shardOf } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
-import { driftsAt } from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
+import {
+  chargedOf,
+  driftsAt,
+} from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
 import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
 import { Random } from '../random.ts';
@@ -172,6 +175,8 @@ async function recharge(
   if (isRearmed) await service.rearm(accountId);
   service.consider([id]);
   await service.idle();
+  await service.considerRefused([{ accountId, modelId: MODEL_ID, neededTokens: free + 1 }]);
+  await service.idle();
   await service.sweep();
   await service.idle();
 }
@@ -209,7 +214,7 @@ function dropDays({ transactions, days }: Side, before: string): Promise<void> {
 /** What rebuild, reconciliation and payout of rests read. */
 async function look(
   { rows, dataSource }: Side,
-  { nowMs }: Sequence,
+  sequence: Sequence,
   { shard, marks }: Extract<Act, { type: 'look' }>,
 ): Promise<void> {
   const page = { shards: SHARDS, index: shard, afterId: 0, limit: 500 };
@@ -221,6 +226,10 @@ async function look(
   await dataSource.query('SELECT shard, epoch FROM shard_epochs WHERE shard = $1', [
     shardNames(SHARDS)[shard],
   ]);
+  await chargedOf(
+    dataSource,
+    Array.from({ length: 9 }, (_, request) => ridOf(sequence, request)),
+  );
   await driftsAt(
     dataSource,
     FIRST_SUBSCRIPTIONS.map(({ id, accountId }, index) => ({
@@ -228,7 +237,7 @@ async function look(
       accountId,
       modelId: MODEL_ID,
       shard: shardOf(accountId, SHARDS),
-      outboxId: `${nowMs - 1_000}-${marks[index]?.outbox ?? 0}`,
+      outboxId: `${sequence.nowMs - 1_000}-${marks[index]?.outbox ?? 0}`,
       creditSeq: marks[index]?.creditSeq ?? 0,
       balance: marks[index]?.balance ?? 0,
       held: 0,

@@ -21,7 +21,8 @@ export const PRICE_PER_MILLION = TOKEN_PRICE * 1_000_000n;
 export const FIRST_WALLET = 200_000n;
 const AUTO_RECHARGES = [
   { threshold: 20_000, amount: 15_000 },
-  { threshold: 40_000, amount: 3_000 },
+  // So little that requests wait for a purchase.
+  { threshold: 300, amount: 3_000 },
   null,
 ];
 /** Accounts with a key and a subscription each. */

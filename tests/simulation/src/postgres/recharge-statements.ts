@@ -1,4 +1,4 @@
-import { PRICE_PER_MILLION } from './first-rows.ts';
+import { MODEL_ID, PRICE_PER_MILLION } from './first-rows.ts';
 import type { ModelPostgres, Statement } from './model-postgres.ts';
 import type { SubscriptionRow } from './rows.ts';
 import type { ModelTransaction } from './transaction.ts';
@@ -50,6 +50,17 @@ const belowThreshold: Statement = (db, tx) =>
     .slice(0, SWEEP_ROWS)
     .map(({ id }) => ({ id }));
 
+const refused: Statement = (db, tx, [users, models, needs]) =>
+  db.rows.subscriptions
+    .all(tx)
+    .flatMap(({ id, user_id, auto_recharge_amount: amount }) =>
+      (users as number[]).flatMap((user, index) =>
+        user === user_id && (models as number[])[index] === MODEL_ID && (amount ?? 0) > 0
+          ? [{ id, needed: String((needs as number[])[index]) }]
+          : [],
+      ),
+    );
+
 const change =
   (
     changes: (
@@ -90,6 +101,7 @@ const heldBack: Statement = (db, tx, [userId]) =>
     });
 
 export const RECHARGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
+  ['SELECT s.id, r.needed FROM subscriptions s JOIN unnest', refused],
   ['AND s.id = ANY($1::int[])', byId],
   ['AND s.balance - s.overdraft <= s.auto_recharge_threshold', belowThreshold],
   [

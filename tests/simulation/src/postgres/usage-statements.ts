@@ -110,6 +110,11 @@ const bookedByRid: Statement = (db, tx, [, rids]) =>
     }),
   );
 
+const chargedOf: Statement = (db, tx, [, rids]) =>
+  (rids as string[]).flatMap((rid) =>
+    db.rows.usage.get(tx, `${rid.toLowerCase()}:0`) ? [{ rid }] : [],
+  );
+
 /** The latest withdrawals of a subscription; `[id, day of the last one]`. */
 const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
   const early = dayOf(tx.nowMs - 2 * 86_400_000);
@@ -221,6 +226,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['INSERT INTO usage_dead_letters', insertLetters],
   ['UPDATE usage_events u SET shard', adopt],
   ['SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u', bookedByRid],
+  ['SELECT u.rid FROM usage_events u', chargedOf],
   [
     "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
     bookedWithdrawals,

@@ -4,6 +4,7 @@ import {
   Epochs,
   FunctionLibrary,
   LiveRecords,
+  ReapedRequests,
   type RedisConnection,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
@@ -40,10 +41,13 @@ import { ShardOpening } from './shard-opening.ts';
           epochs: new EpochCache(epochs, { isRebuilder: true }),
           shards: config.SHARDS,
         });
-        return new ShardFiller(new LiveRebuildService(new LiveRows(dataSource), records, config));
+        return new ShardFiller(
+          new LiveRebuildService(new LiveRows(dataSource), records, config),
+          new ReapedRequests({ redis, library, epochs: new EpochCache(epochs) }),
+        );
       },
     },
   ],
-  exports: [EpochsService, ShardEpochs],
+  exports: [EpochsService, ShardEpochs, ShardFiller],
 })
 export class EpochsModule {}

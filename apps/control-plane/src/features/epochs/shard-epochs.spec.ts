@@ -4,6 +4,7 @@ import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent } from '../../testing/ledger-under-test.ts';
+import { reapedRequest } from '../../testing/reaped-under-test.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
@@ -81,6 +82,35 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     );
     expect(await ledger.violations()).toEqual({});
   });
+
+  test.each([
+    ['is of an old file', (shard: string) => plane.app.get(Epochs).set(shard, 'of-an-old-file')],
+    [
+      'belongs to a fill that was interrupted',
+      (shard: string) => plane.app.get(Epochs).beginRebuild(shard, 'of-a-process-that-died'),
+    ],
+  ])(
+    'loses no charge of a request whose node is gone: what it reaped is booked once, when its epoch %s',
+    async (_what, mark) => {
+      const { account, model, shard } = await stale();
+      const redis = plane.app.get(REDIS);
+      await redis.hset(keysOf(plane, account.id, model.id), { held: '0', conc: '0' });
+      const rid = await reapedRequest(plane, { account, model }, 300);
+      const charges = () =>
+        ledger.query('SELECT seq, delta::int FROM usage_events WHERE rid = $1', [rid]);
+      expect(await charges()).toEqual([]);
+      await mark(shard);
+      await plane.app.get(EpochsService, { strict: false }).ensureAll();
+      await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
+      expect(await charges()).toEqual([{ seq: 0, delta: 300 }]);
+      await eventually(async () =>
+        expect(await ledger.live(account, model)).toMatchObject({ balance: 700, held: 0 }),
+      );
+      // Its node may come back after all: what it corrects stands on the charge that is booked.
+      expect(await redis.hget(`{${shard}}:hold:${rid}`, 'st')).toBe('reaped');
+      expect(await ledger.violations()).toEqual({});
+    },
+  );
 
   test('keeps nothing of it where the fill was interrupted, nor the trace of a request whose event it forgets', async () => {
     const { account, model, shard } = await stale();

@@ -1,14 +1,42 @@
 import { Injectable } from '@nestjs/common';
+import type { RelayedEvent } from '@tollgate/contracts';
+import type { ReapedRequests } from '@tollgate/keyspace';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
+
+/** Epoch of what was written before the shard was filled: never the one that it has. */
+const FORGOTTEN_EPOCH = 'forgotten';
+
+/** Books usage of an epoch that is gone. */
+type Booking = (events: readonly RelayedEvent[]) => Promise<void>;
 
 /** Writes everything Redis must know of a shard, in order. What a rebuild does beyond live records is added here. */
 @Injectable()
 export class ShardFiller {
-  constructor(private readonly records: LiveRebuildService) {}
+  private book: Booking = () => Promise.resolve();
 
-  /** Removes what Redis has of the shard from before it was lost. */
+  constructor(
+    private readonly records: LiveRebuildService,
+    private readonly reaped: Pick<ReapedRequests, 'unbooked'>,
+  ) {}
+
+  listen(book: Booking): void {
+    this.book = book;
+  }
+
+  /** Removes what Redis has of the shard from before it was lost. What reaps charged is booked first: their nodes are gone, so no other process sends it again. */
   async forget(shard: string): Promise<void> {
-    await this.records.forgetAll(shard);
+    const reaped = await this.reaped.unbooked(shard);
+    if (reaped.length > 0)
+      await this.book(
+        reaped.map((event) => ({
+          ...event,
+          seq: '0',
+          shard,
+          epoch: FORGOTTEN_EPOCH,
+          outboxId: '',
+        })),
+      );
+    await this.records.forgetAll(shard, new Set(reaped.map(({ rid }) => rid)));
   }
 
   async fill(shard: string): Promise<void> {

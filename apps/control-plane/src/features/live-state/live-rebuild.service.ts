@@ -59,9 +59,9 @@ export class LiveRebuildService {
     return { accounts, keys, subscriptions };
   }
 
-  /** Forgets balances, holds and events of the shard. Keys and accounts are replaced by `rewriteAll`; their revisions only rise. */
-  async forgetAll(shard: string): Promise<void> {
-    await this.records.forgetHolds(shard);
+  /** Forgets balances, holds and events of the shard. Keys and accounts are replaced by `rewriteAll`; their revisions only rise. `reaped`: requests whose reap is booked; they stay known. */
+  async forgetAll(shard: string, reaped: ReadonlySet<string>): Promise<void> {
+    await this.records.forgetHolds(shard, reaped);
     await this.eachPage(
       shardNames(this.config.SHARDS).indexOf(shard),
       (which) => this.rows.subscriptions(which),

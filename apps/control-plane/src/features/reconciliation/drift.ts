@@ -67,6 +67,26 @@ export async function aheadOf(
   return marks.filter(({ id }) => ids.has(id));
 }
 
+const CHARGED =
+  'SELECT u.rid FROM usage_events u JOIN unnest($1::date[], $2::uuid[]) AS w(day, rid) USING (day, rid) WHERE u.seq = 0';
+const ridRow = z.object({ rid: z.string() });
+
+/** Of these requests those whose first charge is booked. */
+export async function chargedOf(
+  dataSource: DataSource,
+  rids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (rids.length === 0) return new Set();
+  const rows: unknown[] = await dataSource.query(CHARGED, [rids.map(dayOf), rids]);
+  return new Set(rows.map((row) => ridRow.parse(row).rid));
+}
+
+/** The day of its partition: a UUIDv7 begins with Unix ms. */
+function dayOf(rid: string): string {
+  const unixMs = Number.parseInt(rid.slice(0, 8) + rid.slice(9, 13), 16);
+  return new Date(unixMs).toISOString().slice(0, 10);
+}
+
 /** The subscription of that name, if there is one. */
 export async function idsOf(
   dataSource: DataSource,

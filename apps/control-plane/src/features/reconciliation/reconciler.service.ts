@@ -4,8 +4,8 @@ import {
   Optional,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleDestroy,
 } from '@nestjs/common';
-import { USAGE_QUEUE } from '@tollgate/contracts';
 import {
   LiveRecords,
   type BalanceMark,
@@ -17,32 +17,37 @@ import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Host } from '../../platform/host/host.ts';
-import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { openPages, positionsOf } from '../subscriptions/subscription-pages.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
 import { AlteredCounts, unreadable, type Subscription } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
-import { driftsAt, isAfter } from './drift.ts';
+import { driftsAt } from './drift.ts';
+import { LostReaps } from './lost-reaps.ts';
+import { UsageArrival } from './usage-arrival.ts';
+import { WrongTypes } from './wrong-types.ts';
 
 const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
 /** Between the two readings that must agree. */
 const PAUSE_MS = 5_000;
-/** Usage takes well under a second from Redis to PostgreSQL; with a longer backlog there is nothing to compare. */
-const BOOKED_WITHIN_MS = 20_000;
-const POLL_MS = 200;
+
+interface Compared {
+  /** By subscription, for those that have one. */
+  drifts: ReadonlyMap<number, number>;
+  /** Compared, and as the ledger has them. */
+  clean: readonly number[];
+}
 
 /**
  * Compares every subscription's balance in Redis with the ledger while both move, and repairs what two readings agree on. Drift has causes that
  * are known (a failover that lost more than the journals repeat) and ones that are not; each is an alert.
  */
 @Injectable()
-export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown {
+export class Reconciler implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger('reconciliation');
   private readonly startedAtMs: number;
   /** Repaired by this process, and not seen clean since. */
   private readonly repaired = new Set<number>();
-  private isStopping = false;
   private readonly loop = new BackgroundLoop({
     everyMs: EVERY_MS,
     retryMs: RETRY_MS,
@@ -55,9 +60,11 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   constructor(
     private readonly dataSource: DataSource,
     private readonly records: LiveRecords,
-    private readonly backlog: QueueBacklog,
+    private readonly arrival: UsageArrival,
+    private readonly reaps: LostReaps,
     private readonly altered: AlteredCounts,
     private readonly repairs: BalanceRepairs,
+    private readonly types: WrongTypes,
     @Optional() private readonly host: Host = new Host(),
   ) {
     this.startedAtMs = host.monotonicMs();
@@ -67,8 +74,12 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     this.loop.start();
   }
 
+  /** First of all: what waits for usage to be booked would wait without result, as workers stop too. */
+  onModuleDestroy(): void {
+    this.arrival.end();
+  }
+
   onApplicationShutdown(): Promise<void> {
-    this.isStopping = true;
     return this.loop.stop();
   }
 
@@ -125,10 +136,15 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async round(pauseMs: number): Promise<number> {
     let repairs = 0;
+    // First: nothing else can be read where such a key is.
+    await this.types.repairShards();
+    const sent = await this.reaps.sendAgain();
     for await (const page of openPages(this.dataSource)) {
-      if (this.isStopping) break;
+      if (this.arrival.isEnded) return repairs;
+      await this.types.repairAccounts(page);
       repairs += await this.reconcile(page, pauseMs);
     }
+    for (const id of sent) this.repaired.add(id);
     await this.recount('all');
     return repairs;
   }
@@ -139,15 +155,15 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     isRepaired: (tokens: number) => boolean = () => true,
   ): Promise<number> {
     const { marks, altered } = await this.altered.corrected(page);
-    const first = await this.read(marks);
-    for (const { id } of page) if (!first.has(id) && !altered.has(id)) await this.noteClean(id);
+    const { drifts: first, clean } = await this.read(marks);
+    for (const id of clean) if (!altered.has(id)) await this.noteClean(id);
     for (const id of altered) this.repaired.add(id);
     if (first.size === 0) return altered.size;
-    await this.pause(pauseMs);
+    await this.arrival.pause(pauseMs);
     const again = await this.altered.marks(page.filter(({ id }) => first.has(id)));
     const second = await this.read(again.readable);
     const repairs = new Set(altered);
-    for (const [id, tokens] of second) {
+    for (const [id, tokens] of second.drifts) {
       if (first.get(id) !== tokens || !(isRepaired(tokens) || altered.has(id))) continue;
       await this.repair(id, tokens);
       repairs.add(id);
@@ -155,12 +171,16 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return repairs.size;
   }
 
-  /** Drift by subscription, for those that have one; none when usage does not reach the ledger in time. */
-  private async read(marks: readonly BalanceMark[]): Promise<Map<number, number>> {
+  /** Compares those whose usage reaches the ledger in time. */
+  private async read(marks: readonly BalanceMark[]): Promise<Compared> {
     const isSuspect = await this.drifting(marks);
-    const suspects = marks.filter(({ id }) => isSuspect.has(id));
-    const booked = await this.booked(suspects);
-    return booked.length === 0 ? new Map() : this.drifting(booked);
+    const [suspects, clean] = [true, false].map((is) =>
+      marks.filter(({ id }) => isSuspect.has(id) === is),
+    ) as [BalanceMark[], BalanceMark[]];
+    const arrived = await this.arrival.upTo(suspects);
+    const drifts = arrived.length === 0 ? new Map<number, number>() : await this.drifting(arrived);
+    const compared = [...clean, ...arrived].map(({ id }) => id);
+    return { drifts, clean: compared.filter((id) => !drifts.has(id)) };
   }
 
   private async drifting(marks: readonly BalanceMark[]): Promise<Map<number, number>> {
@@ -170,41 +190,6 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
         .filter(([, { tokens, isRepairing }]) => tokens !== 0 && !isRepairing)
         .map(([id, { tokens }]) => [id, tokens]),
     );
-  }
-
-  /** Those up to which every event is in PostgreSQL, out of the outbox and its job done; waits for it. A shard that stands still holds up no other. */
-  private async booked(marks: readonly BalanceMark[]): Promise<BalanceMark[]> {
-    if (marks.length === 0) return [];
-    const lastOf = new Map<string, string>();
-    for (const { shard, outboxId } of marks)
-      if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
-    const standing = new Set<string>();
-    await Promise.all(
-      [...lastOf].map(async ([shard, outboxId]) => {
-        if (!(await this.until(() => this.isRelayed(shard, outboxId)))) standing.add(shard);
-      }),
-    );
-    const jobs = await this.backlog.undone(USAGE_QUEUE);
-    const areDone = await this.until(() => this.backlog.areDone(USAGE_QUEUE, jobs));
-    return areDone ? marks.filter(({ shard }) => !standing.has(shard)) : [];
-  }
-
-  private async isRelayed(shard: string, outboxId: string): Promise<boolean> {
-    const oldest = await this.records.oldestEvent(shard);
-    return oldest === null || isAfter(oldest, outboxId);
-  }
-
-  private async until(look: () => Promise<boolean>): Promise<boolean> {
-    const deadline = this.host.monotonicMs() + BOOKED_WITHIN_MS;
-    while (!this.isStopping && this.host.monotonicMs() < deadline) {
-      if (await look()) return true;
-      await this.pause(POLL_MS);
-    }
-    return false;
-  }
-
-  private pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.host.after(ms, resolve));
   }
 
   private async repair(id: number, tokens: number): Promise<void> {

@@ -5,12 +5,24 @@ import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { AlteredCounts } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
 import { ClosedBalances } from './closed-balances.ts';
+import { LostReaps } from './lost-reaps.ts';
 import { Reconciler } from './reconciler.service.ts';
+import { UsageArrival } from './usage-arrival.ts';
 import { UseGuard } from './use-guard.ts';
+import { WrongTypes } from './wrong-types.ts';
 
 @Module({
   imports: [AlertsModule, LiveStateModule, SubscriptionsModule],
-  providers: [AlteredCounts, BalanceRepairs, Reconciler, UseGuard, ClosedBalances],
+  providers: [
+    AlteredCounts,
+    BalanceRepairs,
+    LostReaps,
+    Reconciler,
+    UsageArrival,
+    UseGuard,
+    ClosedBalances,
+    WrongTypes,
+  ],
   exports: [Reconciler, UseGuard],
 })
 export class ReconciliationModule {}

@@ -3,5 +3,7 @@ import './reconciliation.part.spec.ts';
 import './closed-balances.part.spec.ts';
 import './use-guard.part.spec.ts';
 import './altered-counts.part.spec.ts';
+import './lost-reaps.part.spec.ts';
+import './wrong-types.part.spec.ts';
 
 shareControlPlane();

@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { plane } from '../../testing/ledger-plane-under-test.ts';
 
 export { ledger, plane } from '../../testing/ledger-plane-under-test.ts';
+
+const TRIES_MAX = 10;
 
 export const post = (
   path: string,
@@ -8,3 +11,22 @@ export const post = (
   body: unknown,
   headers: Record<string, string> = {},
 ) => plane.call('POST', path, { token, body, headers });
+
+/** As `post`, by a client that repeats a 503 after its Retry-After: a hundred requests at once may wait longer for a connection than a busy machine lets them. */
+export async function patientPost(...call: Parameters<typeof post>): ReturnType<typeof post> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await post(...call);
+    if (answer.status !== 503 || tries === TRIES_MAX) return answer;
+    await sleep(Number(answer.headers.get('retry-after')) * 1_000);
+  }
+}
+
+/** How many answers had each status, with the code of a refusal. */
+export function tally(
+  answers: readonly { status: number; body: { code?: string } }[],
+): Record<string, number> {
+  const groups = Map.groupBy(answers, ({ status, body }) =>
+    status < 400 ? String(status) : `${status} ${body.code}`,
+  );
+  return Object.fromEntries([...groups].map(([what, { length }]) => [what, length]));
+}

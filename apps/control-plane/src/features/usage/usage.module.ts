@@ -21,6 +21,7 @@ import { BookingTraces } from './ingest/booking-traces.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { DroppedDays } from './ingest/dropped-days.ts';
 import { EventJudge } from './ingest/event-judge.ts';
+import { ForgottenReaps } from './ingest/forgotten-reaps.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
 import { KnownWithdrawals } from './ingest/known-withdrawals.ts';
 import { LateUsage } from './ingest/late-usage.ts';
@@ -51,6 +52,7 @@ import { JournalService } from './journal/journal.service.ts';
     DroppedTelemetry,
     DroppedDays,
     EventJudge,
+    ForgottenReaps,
     KnownFacts,
     KnownWithdrawals,
     LateUsage,

@@ -24,6 +24,9 @@ const CONNECTION_CODES = new Set([
 /** What ioredis says when Redis does not answer: its own failures carry no code. */
 const REDIS_AWAY =
   /^(Connection is closed\.|Stream isn't writeable|Command timed out|Reached the max retries per request limit|Failed to refresh slots cache)/;
+/** What pg says of a connection that is not there, without a code: none was free in time, or the one in use broke. */
+const POSTGRES_AWAY =
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
 
 function parse(error: unknown) {
   const parsed = postgresError.safeParse(
@@ -43,10 +46,11 @@ export function isTransactionConflict(error: unknown): boolean {
   return RETRYABLE.has(parse(error)?.code ?? '');
 }
 
-/** The database (or Redis) cannot be reached at all: not the caller's fault and not a bug. */
+/** The database (or Redis) cannot be reached, or has no connection left: not the caller's fault and not a bug. */
 export function isConnectionFailure(error: unknown): boolean {
   return (
     CONNECTION_CODES.has(parse(error)?.code ?? '') ||
-    (error instanceof Error && REDIS_AWAY.test(error.message))
+    (error instanceof Error &&
+      (REDIS_AWAY.test(error.message) || POSTGRES_AWAY.test(error.message)))
   );
 }

@@ -5,11 +5,13 @@ import {
   Epochs,
   FleetStore,
   FunctionLibrary,
+  KeyTypes,
   KeyWindows,
   LiveCounts,
   LiveRecords,
   LostWithdrawals,
   MeteringStore,
+  ReapedRequests,
   openRedis,
   type RedisConnection,
 } from '@tollgate/keyspace';
@@ -83,6 +85,18 @@ const logger = new Logger('redis');
         new LostWithdrawals({ library, epochs, shards: config.SHARDS }),
     },
     {
+      provide: ReapedRequests,
+      inject: [REDIS, FunctionLibrary, EpochCache],
+      useFactory: (redis: RedisConnection, library: FunctionLibrary, epochs: EpochCache) =>
+        new ReapedRequests({ redis, library, epochs }),
+    },
+    {
+      provide: KeyTypes,
+      inject: [REDIS, CONFIG],
+      useFactory: (redis: RedisConnection, config: Config) =>
+        new KeyTypes({ redis, shards: config.SHARDS }),
+    },
+    {
       provide: KeyWindows,
       inject: [REDIS, CONFIG],
       useFactory: (redis: RedisConnection, config: Config) =>
@@ -108,10 +122,12 @@ const logger = new Logger('redis');
     Epochs,
     EpochCache,
     MeteringStore,
+    KeyTypes,
     KeyWindows,
     LiveCounts,
     LiveRecords,
     LostWithdrawals,
+    ReapedRequests,
     FleetStore,
     Acknowledgements,
   ],

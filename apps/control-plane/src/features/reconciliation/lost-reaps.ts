@@ -1,0 +1,88 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { ReapedRequests, shardNames } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { chargedOf } from './drift.ts';
+import { UsageArrival } from './usage-arrival.ts';
+
+/**
+ * Finds charges of reaps that were lost between Redis and the ledger: an event that was deleted from its outbox, a job that the queue lost. A final is emitted
+ * again by its node; the node of a reaped request is gone. Redis keeps what it charged for a day, so the event is emitted again here, and booked once by its number.
+ */
+@Injectable()
+export class LostReaps {
+  private readonly logger = new Logger('reconciliation');
+  private readonly shards: string[];
+  /** Those that an alert was raised about. */
+  private readonly reported = new Set<string>();
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly reaped: ReapedRequests,
+    private readonly arrival: UsageArrival,
+    private readonly alerts: AlertsService,
+    @Inject(CONFIG) config: Pick<Config, 'SHARDS'>,
+  ) {
+    this.shards = shardNames(config.SHARDS);
+  }
+
+  /** Answers the subscriptions whose charges are on their way again. */
+  async sendAgain(): Promise<number[]> {
+    const waiting: { shard: string; rids: string[]; outboxId: string }[] = [];
+    for (const shard of this.shards) {
+      const rids = await this.unbooked(shard, await this.reaped.waiting(shard));
+      // Read after them: their events were written before it.
+      if (rids.length > 0)
+        waiting.push({ shard, rids, outboxId: await this.reaped.lastEvent(shard) });
+    }
+    const sent: number[] = [];
+    for (const { shard, rids } of await this.arrival.upTo(waiting))
+      for (const rid of await this.unbooked(shard, rids))
+        sent.push(...(await this.repeat(shard, rid)));
+    return sent;
+  }
+
+  /** Those that PostgreSQL does not know; the others are done. */
+  private async unbooked(shard: string, rids: readonly string[]): Promise<string[]> {
+    const charged = await chargedOf(this.dataSource, rids);
+    await this.settled(
+      shard,
+      rids.filter((rid) => charged.has(rid)),
+    );
+    return rids.filter((rid) => !charged.has(rid));
+  }
+
+  private async settled(shard: string, rids: readonly string[]): Promise<void> {
+    await this.reaped.settled(shard, rids);
+    for (const rid of rids) this.reported.delete(rid);
+  }
+
+  private async repeat(shard: string, rid: string): Promise<number[]> {
+    const reply = await this.reaped.repeat(shard, rid);
+    if (reply.kind === 'fenced') return [];
+    if (reply.kind === 'not_found') {
+      this.logger.error(
+        `the charge of request ${rid}, whose node is gone, is not in Redis any more`,
+      );
+      await this.settled(shard, [rid]);
+      return [];
+    }
+    if (!this.reported.has(rid)) await this.tell(rid, reply);
+    return [reply.subscriptionId];
+  }
+
+  private async tell(
+    rid: string,
+    { subscriptionId, chargedTokens }: { subscriptionId: number; chargedTokens: number },
+  ): Promise<void> {
+    const message = `Subscription ${subscriptionId}: the charge of request ${rid}, ${chargedTokens} tokens, was lost between Redis and the ledger; its node is gone, so it is sent again`;
+    this.logger.error(message);
+    await this.alerts.raise(this.dataSource.manager, {
+      rule: 'drift',
+      subject: `subscription:${subscriptionId}`,
+      message,
+    });
+    this.reported.add(rid);
+  }
+}

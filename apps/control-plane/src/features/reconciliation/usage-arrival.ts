@@ -1,0 +1,85 @@
+import { Injectable, Optional } from '@nestjs/common';
+import { USAGE_QUEUE } from '@tollgate/contracts';
+import { LiveRecords } from '@tollgate/keyspace';
+import { Host } from '../../platform/host/host.ts';
+import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
+import { isAfter } from './drift.ts';
+
+/** Usage takes well under a second from Redis to PostgreSQL; with a longer backlog there is nothing to compare. */
+const BOOKED_WITHIN_MS = 20_000;
+const POLL_MS = 200;
+
+/** A moment of a shard's outbox: its last event until then. */
+export interface OutboxMark {
+  shard: string;
+  outboxId: string;
+}
+
+/** Waits until usage has arrived in PostgreSQL. */
+@Injectable()
+export class UsageArrival {
+  private stopped = false;
+  private readonly pauses = new Set<() => void>();
+
+  constructor(
+    private readonly records: LiveRecords,
+    private readonly backlog: QueueBacklog,
+    @Optional() private readonly host: Host = new Host(),
+  ) {}
+
+  /** Nothing waits here any longer: what is waited for is not known to have arrived. */
+  end(): void {
+    this.stopped = true;
+    for (const wake of this.pauses) wake();
+  }
+
+  get isEnded(): boolean {
+    return this.stopped;
+  }
+
+  /** Those up to which every event is in PostgreSQL, out of the outbox and its job done; waits for it. A shard that stands still holds up no other. */
+  async upTo<M extends OutboxMark>(marks: readonly M[]): Promise<M[]> {
+    if (marks.length === 0) return [];
+    const lastOf = new Map<string, string>();
+    for (const { shard, outboxId } of marks)
+      if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
+    const standing = new Set<string>();
+    await Promise.all(
+      [...lastOf].map(async ([shard, outboxId]) => {
+        if (!(await this.until(() => this.isRelayed(shard, outboxId)))) standing.add(shard);
+      }),
+    );
+    if (this.stopped) return [];
+    const jobs = await this.backlog.undone(USAGE_QUEUE);
+    const areDone = await this.until(() => this.backlog.areDone(USAGE_QUEUE, jobs));
+    return areDone ? marks.filter(({ shard }) => !standing.has(shard)) : [];
+  }
+
+  /** Ends early when nothing is to wait here any longer. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.stopped) return resolve();
+      const wake = (): void => {
+        cancel();
+        this.pauses.delete(wake);
+        resolve();
+      };
+      const cancel = this.host.after(ms, wake);
+      this.pauses.add(wake);
+    });
+  }
+
+  private async isRelayed(shard: string, outboxId: string): Promise<boolean> {
+    const oldest = await this.records.oldestEvent(shard);
+    return oldest === null || isAfter(oldest, outboxId);
+  }
+
+  private async until(look: () => Promise<boolean>): Promise<boolean> {
+    const deadline = this.host.monotonicMs() + BOOKED_WITHIN_MS;
+    while (!this.stopped && this.host.monotonicMs() < deadline) {
+      if (await look()) return true;
+      await this.pause(POLL_MS);
+    }
+    return false;
+  }
+}

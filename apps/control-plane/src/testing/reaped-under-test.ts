@@ -1,0 +1,41 @@
+import { expect } from '@jest/globals';
+import { hashCredential, holdSigner, parseApiKey } from '@tollgate/contracts';
+import { EpochCache, Epochs, FunctionLibrary, MeteringStore } from '@tollgate/keyspace';
+import { uuidv7 } from '../platform/http/visitor.ts';
+import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
+import { eventually } from './eventually.ts';
+import type { EventParts } from './ledger-under-test.ts';
+
+/** Redis as a node of this installation uses it. */
+export function nodesStoreOf(plane: ControlPlane): MeteringStore {
+  return new MeteringStore({
+    library: plane.app.get(FunctionLibrary),
+    epochs: new EpochCache(plane.app.get(Epochs)),
+    shards: Number(plane.environment['SHARDS']),
+    signHold: holdSigner(hashCredential(FLEET_CREDENTIAL)),
+  });
+}
+
+/** A request of a node that is gone: its hold was taken, checkpointed once and reaped. Answers its id. */
+export async function reapedRequest(
+  plane: ControlPlane,
+  { account, model }: Pick<EventParts, 'account' | 'model'>,
+  usedTokens: number,
+): Promise<string> {
+  const store = nodesStoreOf(plane);
+  const rid = uuidv7(Date.now());
+  const { body } = await plane.call('POST', '/keys', { token: account.token, body: { name: rid } });
+  const keyHash = parseApiKey(body.key)?.hash ?? '';
+  const who = { rid, accountId: account.id, modelId: model.id, keyHash, node: 'node-a:0' };
+  await eventually(async () =>
+    expect(
+      await store.admit({
+        ...{ ...who, modelName: model.name, priceVersionId: model.priceId, addressHex: '' },
+        ...{ wantTokens: 900, minTokens: 900, concurrencyMax: 0, leaseMs: 60_000 },
+      }),
+    ).toMatchObject({ kind: 'admitted' }),
+  );
+  await store.checkpoint({ ...who, usedTokens, extendTokens: 0, leaseMs: 0 });
+  await eventually(async () => expect(await store.reap(who)).toMatchObject({ kind: 'reaped' }));
+  return rid;
+}

@@ -1,0 +1,77 @@
+import { keys, natural, shardNames, shardOf } from './keys.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { isWrongType } from './reply-reader.ts';
+import type { SubscriptionRef } from './subscription-balance.ts';
+
+/** A key that every function of its shard or account fails at. */
+export interface WrongKey {
+  name: string;
+  /** Whose record it is; null for one of a whole shard. */
+  accountId: number | null;
+}
+
+type Probe = [name: string, look: (name: string) => Promise<unknown>];
+
+/** Finds keys that hold another type than Tollgate's functions write: another program wrote them, and no function replaces them. */
+export class KeyTypes {
+  readonly #redis: RedisConnection;
+  readonly #shards: number;
+
+  constructor({ redis, shards }: { redis: RedisConnection; shards: number }) {
+    this.#redis = redis;
+    this.#shards = natural(shards, 'shards');
+  }
+
+  /** What a shard has one of. */
+  async wrongOfShards(): Promise<WrongKey[]> {
+    const found: WrongKey[] = [];
+    for (const shard of shardNames(this.#shards)) {
+      const probes: Probe[] = [
+        ...[keys.epoch, keys.relay, keys.latestTime].map((of): Probe => this.#text(of(shard))),
+        ...[keys.holds, keys.reaped].map((of): Probe => [
+          of(shard),
+          (name) => this.#redis.zcard(name),
+        ]),
+        [keys.outbox(shard), (name) => this.#redis.xlen(name)],
+      ];
+      found.push(...(await wrong(probes, null)));
+    }
+    return found;
+  }
+
+  /** Of the accounts of these subscriptions. The balances themselves: `LiveRecords.mark`. */
+  async wrongOf(refs: readonly SubscriptionRef[]): Promise<WrongKey[]> {
+    const accounts = [...new Set(refs.map(({ accountId }) => accountId))];
+    const found = accounts.map((accountId) => {
+      const shard = shardOf(accountId, this.#shards);
+      const probes: Probe[] = [
+        [keys.account(shard, accountId), (name) => this.#redis.hget(name, 'rev')],
+        [keys.subscribedModels(shard, accountId), (name) => this.#redis.smembers(name)],
+      ];
+      return wrong(probes, accountId);
+    });
+    return (await Promise.all(found)).flat();
+  }
+
+  /** Write its content again afterwards. */
+  async remove({ name }: WrongKey): Promise<void> {
+    await this.#redis.del(name);
+  }
+
+  #text(name: string): Probe {
+    return [name, () => this.#redis.get(name)];
+  }
+}
+
+async function wrong(probes: readonly Probe[], accountId: number | null): Promise<WrongKey[]> {
+  const found = probes.map(async ([name, look]): Promise<WrongKey[]> => {
+    try {
+      await look(name);
+      return [];
+    } catch (error) {
+      if (!isWrongType(error)) throw error;
+      return [{ name, accountId }];
+    }
+  });
+  return (await Promise.all(found)).flat();
+}

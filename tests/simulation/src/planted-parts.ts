@@ -1,0 +1,57 @@
+import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
+import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
+import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
+import {
+  RechargeWaits,
+  type RechargeWaitsParts,
+} from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
+import type { Timers } from '../../../apps/proxy-node/src/timers.ts';
+
+/** Answers a request at the end of its wait without asking Redis once more: the word of the purchase may be lost. */
+export class HastyWaits extends RechargeWaits {
+  readonly #waitMs: number;
+  readonly #after: Timers['after'];
+
+  constructor(parts: RechargeWaitsParts) {
+    super(parts);
+    this.#waitMs = parts.waitMs;
+    this.#after = (parts.timers as Timers).after;
+  }
+
+  override until<Answer>(
+    ...[hint, client, again]: Parameters<typeof RechargeWaits.prototype.until<Answer>>
+  ): Promise<Answer | undefined> {
+    let isOver = false;
+    // Before the wait's own end, by more than a timer may be late.
+    this.#after(this.#waitMs - 5, () => void (isOver = true));
+    return super.until(hint, client, () => (isOver ? Promise.resolve(undefined) : again()));
+  }
+}
+
+/** Looks for charges of reaps that were lost, and sends none again. */
+export class IdleReaps extends LostReaps {
+  override async sendAgain(): Promise<number[]> {
+    return Promise.resolve([]);
+  }
+}
+
+export class ForgetfulDays extends DroppedDays {
+  override setAside(
+    ...[, events]: Parameters<DroppedDays['setAside']>
+  ): ReturnType<DroppedDays['setAside']> {
+    return Promise.resolve({ kept: events, aside: [] });
+  }
+}
+
+export class ForgetfulWithdrawals extends BookedWithdrawals {
+  override repeat(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+export class TrustingProofs extends FinalProofs {
+  override judge(...[events]: Parameters<FinalProofs['judge']>): ReturnType<FinalProofs['judge']> {
+    return Promise.resolve({ believed: [...events], finals: [...events], forged: [] });
+  }
+}
