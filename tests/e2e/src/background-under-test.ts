@@ -10,7 +10,8 @@ type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
 type Loose = ReturnType<typeof JSON.parse>;
 
 export const BOUGHT = 1_000_000;
-export const { server, record } = createDemoUpstream();
+const { server, record } = createDemoUpstream();
+export { record };
 
 export let node: NodeUnderTest;
 export let baseUrl: string;

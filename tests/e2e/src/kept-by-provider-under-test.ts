@@ -29,7 +29,8 @@ export const CALL = {
   code: '1',
   container_id: CONTAINERS[0],
 };
-export const { id: _, ...NAMELESS } = CALL;
+const { id: _, ...nameless } = CALL;
+export const NAMELESS = nameless;
 const CITATION = { type: 'container_file_citation', container_id: CONTAINERS[0], file_id: 'f' };
 const MESSAGE = {
   id: 'msg_1',

@@ -6,7 +6,8 @@ export const BOUGHT = 1_000_000;
 export const DRAIN_TOKENS = 60;
 
 export let node: NodeUnderTest;
-export const { upstreamOf, closeUpstreams } = localUpstreams();
+const { upstreamOf, closeUpstreams } = localUpstreams();
+export { upstreamOf };
 
 interface Model {
   id: number;

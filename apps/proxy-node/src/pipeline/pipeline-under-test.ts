@@ -5,7 +5,8 @@ import { localUpstreams } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 export let node: NodeUnderTest;
-export const { upstreamOf, closeUpstreams } = localUpstreams();
+const { upstreamOf, closeUpstreams } = localUpstreams();
+export { upstreamOf };
 
 const USAGE = { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 };
 export const COMPLETION = {

@@ -1,0 +1,2 @@
+// `outbound` imports a library above it.
+import '../../keyspace/src/index.ts';
