@@ -31,7 +31,14 @@ export default defineConfig(({ command }) => ({
       output: {
         // Small files compress badly, and each is a request: what half of the pages share is one file.
         codeSplitting: {
-          groups: [{ name: 'parts', test: /console\/src\/(api|ui)\//, minShareCount: 9 }],
+          groups: [
+            {
+              // What is typed into loads with the pages that have it.
+              name: 'parts',
+              test: /console\/src\/(api|ui)\/(?!(confirm-dialog|dialog|field|form)\.tsx)/,
+              minShareCount: 9,
+            },
+          ],
         },
       },
     },

@@ -172,6 +172,8 @@ const BOUGHT = 1_000_000;
       await row.getByRole('button', { name: 'Actions' }).click();
       await page.getByRole('menuitem', { name: 'Delete' }).click();
       await verb(page, 'Delete').click();
+      // While a dialog is open, the page behind it has no roles.
+      await dialogOf(page).first().waitFor({ state: 'detached' });
       await row.waitFor({ state: 'detached' });
       const routes = await stage.tollgate.admin.list(`/routing?page_size=100`);
       expect(routes.filter(({ model_id: id }) => id === spare.id)).toHaveLength(1);

@@ -47,6 +47,17 @@ describeInBrowser(`every page${WITHOUT}`, () => {
     ROUND_MS,
   );
 
+  test(
+    'stays within its bounds on a screen of 2,560 px, for a user and an administrator',
+    async () => {
+      const credentials = stage.tollgate.adminCredentials;
+      const wide = { width: 2560, isQuick: true };
+      expect(await visit({ ...wide, credentials: customer }, userPaths)).toEqual([]);
+      expect(await visit({ ...wide, credentials }, adminPaths)).toEqual([]);
+    },
+    ROUND_MS,
+  );
+
   test.each(FAILURES)(
     'says what to do when the interface answers with %s',
     async (_, answer) => {

@@ -71,8 +71,29 @@ export function deleteModel(id: number, isRefund: boolean) {
   return dataOf(client.DELETE('/admin-api/models/{id}', { params: { path: { id }, query } }));
 }
 
-export function setPrice(body: PriceSettings & { model_id: number; effective_at?: string }) {
-  return dataOf(client.POST('/admin-api/models/pricing', { body }));
+/** The price in force of every model, with its weights. */
+export const pricesInForceQuery = queryOptions({
+  queryKey: ['prices', 'in-force'],
+  queryFn: () =>
+    readWholeList((paging) =>
+      dataOf(
+        client.GET('/admin-api/models/pricing', {
+          params: { query: { ...paging, in_force: 'true', sort: 'model_id' } },
+        }),
+      ),
+    ),
+});
+
+export function setPrice(
+  body: PriceSettings & { model_id: number; effective_at?: string },
+  idempotencyKey?: string,
+) {
+  return dataOf(
+    client.POST('/admin-api/models/pricing', {
+      body,
+      ...(idempotencyKey && { params: { header: { 'Idempotency-Key': idempotencyKey } } }),
+    }),
+  );
 }
 
 /** An example request of 10,000 input and 1,000 output tokens at the price in force and at another one. */

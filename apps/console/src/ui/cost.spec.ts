@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { costOf } from './cost.ts';
+import { costOf, timesFactor } from './cost.ts';
 
 test.each([
   [1_000_000, '2', '2'],
@@ -9,4 +9,11 @@ test.each([
   [9_007_199_254_740_991, '10', '90071992547.40991'],
 ])('%d tokens at %s a million cost %s', (tokens, price, cost) => {
   expect(costOf(tokens, price)).toBe(cost);
+});
+
+test('a price times a factor is exact, and rounded to what a price can be', () => {
+  expect(timesFactor('3', '1.1')).toBe('3.3');
+  expect(timesFactor('0.000003', '0.5')).toBe('0.000002');
+  expect(timesFactor('12345678.9', '1')).toBe('12345678.9');
+  expect(timesFactor('2', '0')).toBe('0');
 });

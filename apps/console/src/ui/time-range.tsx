@@ -1,14 +1,18 @@
 import { CalendarRange } from './icons.tsx';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import { useSpeech, useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
-import { SelectFilter, TextField } from './field.tsx';
-import { DAY, intervalOf, LENGTHS, type RangeName, type TimeRange } from './range-bounds.ts';
+import { OnceOpened } from './once-opened.tsx';
+import { SelectFilter } from './select-filter.tsx';
+import { intervalOf, LENGTHS, type RangeName, type TimeRange } from './range-bounds.ts';
 import type { PageAddress } from '../page-module.ts';
 import { optional, useSearchState, withDefault, z, type SearchOf } from './search-state.ts';
 import { formatExact } from './time.tsx';
 import { useZone } from './zone.tsx';
+
+const CustomRangeDialog = lazy(async () => ({
+  default: (await import('./custom-range.tsx')).CustomRangeDialog,
+}));
 
 const rangeSearch = z.object({
   range: withDefault(z.enum(['24h', '7d', '30d', '90d']), '24h'),
@@ -89,65 +93,14 @@ function CustomRange() {
         aria-label={shell.rangeCustom}
         onClick={() => setOpen(true)}
       />
-      <Dialog title={shell.rangeCustom} isOpen={isOpen} onClose={() => setOpen(false)}>
-        {({ close }) => (
-          <RangeForm
-            first={search}
-            onChoose={(from, to) => {
-              change({ range: undefined, from, to, cursor: undefined });
-              close();
-            }}
-          />
-        )}
-      </Dialog>
+      <OnceOpened isOpen={isOpen}>
+        <CustomRangeDialog
+          first={search}
+          isOpen={isOpen}
+          onClose={() => setOpen(false)}
+          onChoose={(from, to) => change({ range: undefined, from, to, cursor: undefined })}
+        />
+      </OnceOpened>
     </>
   );
-}
-
-interface RangeFormProps {
-  first: { from?: string | undefined; to?: string | undefined };
-  onChoose: (from: string, to: string) => void;
-}
-
-function RangeForm({ first, onChoose }: RangeFormProps) {
-  const { shell } = useWords();
-  const [from, setFrom] = useState(() => toInput(first.from ?? new Date(Date.now() - DAY)));
-  const [to, setTo] = useState(() => toInput(first.to ?? new Date()));
-  return (
-    <form
-      className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onChoose(new Date(from).toISOString(), new Date(to).toISOString());
-      }}
-    >
-      <TextField
-        name="from"
-        label={shell.rangeFrom}
-        type="datetime-local"
-        required
-        max={to}
-        value={from}
-        onChange={(event) => setFrom(event.target.value)}
-      />
-      <TextField
-        name="to"
-        label={shell.rangeTo}
-        type="datetime-local"
-        required
-        min={from}
-        value={to}
-        onChange={(event) => setTo(event.target.value)}
-      />
-      <Button type="submit" look="primary" className="self-end">
-        {shell.rangeApply}
-      </Button>
-    </form>
-  );
-}
-
-/** What the browser's field of date and time takes: local time, without a zone. */
-function toInput(at: string | Date): string {
-  const time = new Date(at);
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -73,6 +73,7 @@ async function raiseAlert({ taken_at }: Backup): Promise<void> {
       rule: 'restore_open',
       subject: 'database',
       message: `The database was restored from a backup of ${taken_at}; balances in Redis are not reconciled until tollgate-ops loss has run`,
+      detail: { taken_at },
     });
   });
 }

@@ -1760,7 +1760,9 @@ export interface components {
             subject_user_id: number | null;
             /** @description It, or its account, is deleted */
             subject_is_gone: boolean;
+            /** @description In English */
             message: string;
+            /** @description The figures and names of the message; `kind` where a rule has several sentences */
             detail: {
                 [key: string]: unknown;
             };

@@ -4,7 +4,7 @@ import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
 import { pathOfRecord } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';

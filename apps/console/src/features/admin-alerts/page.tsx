@@ -12,7 +12,8 @@ import { Segments } from '../../ui/segments.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords, type Words } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech } from '../../words/words.ts';
+import { alertSentence } from './alert-sentence.ts';
 import { SeverityBadge } from './severity.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
@@ -110,12 +111,13 @@ function AlertSubject({
 }
 
 export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: React.ReactNode }) {
-  const { admin } = useWords();
+  const speech = useSpeech();
+  const { admin } = speech.words;
   const hasEnded = rows.some(({ resolved_at: at }) => at !== null);
   return (
     <Table
       label={admin.alerts.title}
-      columns={columnsOf(admin, hasEnded)}
+      columns={columnsOf(speech, hasEnded)}
       rows={rows}
       rowId={({ id }) => id}
       empty={empty}
@@ -123,7 +125,8 @@ export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: Re
   );
 }
 
-function columnsOf({ alerts, findings }: Words['admin'], hasEnded: boolean): Column<Alert>[] {
+function columnsOf({ words, locale }: Speech, hasEnded: boolean): Column<Alert>[] {
+  const { alerts, findings } = words.admin;
   const ended: Column<Alert> = {
     id: 'ended',
     header: alerts.ended,
@@ -142,7 +145,9 @@ function columnsOf({ alerts, findings }: Words['admin'], hasEnded: boolean): Col
       cell: (alert) => (
         <>
           <span className="block font-medium">{findings.rules[alert.rule]}</span>
-          <span className="foreign line-clamp-2 text-text-2">{alert.message}</span>
+          <span className="foreign line-clamp-2 text-text-2">
+            {alertSentence(alert, { sentences: findings.sentences, locale })}
+          </span>
           <AlertSubject of={alert} />
         </>
       ),

@@ -6,7 +6,7 @@ import { marketQuery, type PriceTag } from '../../api/models.ts';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
@@ -14,6 +14,7 @@ import { optional, useSearchState, withDefault, z, type SearchOf } from '../../u
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { useWords, type Words } from '../../words/words.ts';
+import { ChangePricesDialog } from './change-prices.tsx';
 import { CreateModelDialog } from './model-dialogs.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
 import { inOrder, SORTS, type Prices } from './in-order.ts';
@@ -53,7 +54,7 @@ export function Page() {
     <Frame
       title={models.title}
       purpose={models.purpose}
-      actions={add}
+      actions={<Acts models={list.data?.data ?? []} add={add} />}
       bar={
         <>
           <SearchBox label={models.search} value={q} onSearch={(text) => change({ q: text })} />
@@ -76,6 +77,18 @@ export function Page() {
       </Panel>
       <CreateModelDialog isOpen={isCreating} onClose={close} />
     </Frame>
+  );
+}
+
+function Acts({ models, add }: { models: readonly Model[]; add: React.ReactNode }) {
+  const words = useWords().admin.models;
+  const [isPricing, setPricing] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setPricing(true)}>{words.changePrices}</Button>
+      {add}
+      <ChangePricesDialog of={models} isOpen={isPricing} onClose={() => setPricing(false)} />
+    </>
   );
 }
 

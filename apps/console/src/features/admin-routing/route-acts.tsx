@@ -1,15 +1,19 @@
-import { useState } from 'react';
-import { deleteRoute, updateRoute, type Route } from '../../api/upstreams.ts';
+import { lazy, Suspense, useState } from 'react';
+import { updateRoute, type Route } from '../../api/upstreams.ts';
 import { useAct } from '../../ui/act.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { formatCount } from '../../ui/format.ts';
 import { Ellipsis } from '../../ui/icons.tsx';
 import { Menu, type MenuAct } from '../../ui/menu.tsx';
-import { useSpeech, useWords } from '../../words/words.ts';
-import { RouteDialog } from './route-dialog.tsx';
+import { useWords } from '../../words/words.ts';
 
-interface RouteActsProps {
+const RouteDialog = lazy(async () => ({
+  default: (await import('./route-dialog.tsx')).RouteDialog,
+}));
+const DeleteRoute = lazy(async () => ({
+  default: (await import('./delete-route.tsx')).DeleteRoute,
+}));
+
+export interface RouteActsProps {
   of: Route;
   /** Requests of the last 24 hours. */
   carried: number;
@@ -35,8 +39,10 @@ export function RouteActs({ of: route, carried }: RouteActsProps) {
   return (
     <>
       <Acts acts={acts} />
-      {open === 'edit' && <RouteDialog of={route} isOpen onClose={close} />}
-      {open === 'delete' && <DeleteRoute of={route} carried={carried} onClose={close} />}
+      <Suspense fallback={null}>
+        {open === 'edit' && <RouteDialog of={route} isOpen onClose={close} />}
+        {open === 'delete' && <DeleteRoute of={route} carried={carried} onClose={close} />}
+      </Suspense>
     </>
   );
 }
@@ -70,25 +76,5 @@ function Acts({ acts }: { acts: readonly (MenuAct & { isBusy?: boolean })[] }) {
         />
       </span>
     </>
-  );
-}
-
-function DeleteRoute({ of: route, carried, onClose }: RouteActsProps & { onClose: () => void }) {
-  const { words, locale } = useSpeech();
-  const { routing } = words.admin;
-  return (
-    <ConfirmDialog
-      title={routing.remove}
-      text={
-        <>
-          {routing.removeText} {carried > 0 && routing.carried(formatCount(carried, locale))}
-        </>
-      }
-      verb={routing.remove}
-      isOpen
-      onClose={onClose}
-      act={() => deleteRoute(route.id)}
-      done={() => routing.removed}
-    />
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { simulationQuery, type CallerProtocol } from '../../api/upstreams.ts';
 import type { Shape } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { formatPercent } from '../../ui/format.ts';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';

@@ -20,7 +20,8 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
-import { UpstreamDialog } from './upstream-dialogs.tsx';
+import { UpstreamState } from './upstream-state.tsx';
+import { TestDialog, UpstreamDialog } from './upstream-dialogs.tsx';
 import { nodesQuery } from '../../api/fleet.ts';
 import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
 import type { Prefetch } from '../../page-module.ts';
@@ -95,30 +96,55 @@ function AddButton({ onAdd }: { onAdd: () => void }) {
   );
 }
 
-export function UpstreamState({ of: { enabled } }: { of: Upstream }) {
-  const { admin } = useWords();
-  const { upstreams } = admin;
-  return (
-    <Badge tone={enabled ? 'good' : 'off'}>
-      {enabled ? upstreams.enabled : upstreams.disabled}
-    </Badge>
-  );
-}
-
 function UpstreamsTable({ rows, empty }: { rows: readonly Upstream[]; empty: React.ReactNode }) {
   const speech = useSpeech();
   const { upstreams } = speech.words.admin;
   const fares = useUpstreamFares();
+  const [tested, setTested] = useState<Upstream>();
+  const [isTesting, setTesting] = useState(false);
+  const test = (upstream: Upstream): void => {
+    setTested(upstream);
+    setTesting(true);
+  };
   return (
-    <Table
-      label={upstreams.title}
-      columns={[...nameColumns(speech), ...fareColumns(speech, fares)]}
-      rows={rows}
-      rowId={({ id }) => id}
-      rowTo={({ id }) => paths.adminUpstream(id)}
-      empty={empty}
-    />
+    <>
+      <Table
+        label={upstreams.title}
+        columns={[...nameColumns(speech), ...fareColumns(speech, fares), testColumn(speech, test)]}
+        rows={rows}
+        rowId={({ id }) => id}
+        rowTo={({ id }) => paths.adminUpstream(id)}
+        empty={empty}
+      />
+      {tested && (
+        <TestDialog
+          key={tested.id}
+          of={tested}
+          startsAtOnce
+          isOpen={isTesting}
+          onClose={() => setTesting(false)}
+        />
+      )}
+    </>
   );
+}
+
+function testColumn({ words }: Speech, test: (upstream: Upstream) => void): Column<Upstream> {
+  const { upstreams } = words.admin;
+  return {
+    id: 'test',
+    header: '',
+    align: 'right',
+    cell: (upstream) => (
+      <Button
+        size="small"
+        aria-label={upstreams.testOf(upstream.name)}
+        onClick={() => test(upstream)}
+      >
+        {upstreams.testShort}
+      </Button>
+    ),
+  };
 }
 
 function nameColumns({ words }: Speech): Column<Upstream>[] {

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { useEffect, type ReactNode } from 'react';
 import { CircleAlert, CircleCheck } from '../../ui/icons.tsx';
 import {
   createUpstream,
@@ -140,42 +141,66 @@ export function UpstreamKeyDialog({
 
 interface TestDialogProps {
   of: Upstream;
+  /** Opening it is the test, of the model of its first route. */
+  startsAtOnce?: boolean;
   isOpen: boolean;
   onClose: () => void;
 }
 
-export function TestDialog({ of: upstream, isOpen, onClose }: TestDialogProps) {
-  const { admin } = useWords();
-  const { upstreams } = admin;
+export function TestDialog({
+  of: upstream,
+  startsAtOnce = false,
+  isOpen,
+  onClose,
+}: TestDialogProps) {
+  const { upstreams } = useWords().admin;
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: (model: string) => testUpstream(upstream.id, model),
   });
+  useEffect(() => {
+    if (startsAtOnce && isOpen) mutate('');
+  }, [startsAtOnce, isOpen, mutate]);
   return (
     <Dialog title={upstreams.test} purpose={upstream.name} isOpen={isOpen} onClose={onClose}>
       {() => (
-        <form
-          className="flex flex-col gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            mutate(String(new FormData(event.currentTarget).get('model') ?? ''));
-          }}
-        >
-          <p className="text-text-2">{upstreams.testText}</p>
-          <TextField
-            name="model"
-            label={upstreams.testModel}
-            help={upstreams.testModelHelp}
-            autoComplete="off"
-          />
+        <TestForm isPending={isPending} onTest={mutate}>
           <TestOutcome data={data} error={error} />
-          <div className="flex justify-end">
-            <Button type="submit" look="primary" isBusy={isPending}>
-              {upstreams.test}
-            </Button>
-          </div>
-        </form>
+        </TestForm>
       )}
     </Dialog>
+  );
+}
+
+interface TestFormProps {
+  isPending: boolean;
+  onTest: (model: string) => void;
+  children: ReactNode;
+}
+
+function TestForm({ isPending, onTest, children }: TestFormProps) {
+  const { upstreams } = useWords().admin;
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onTest(String(new FormData(event.currentTarget).get('model') ?? ''));
+      }}
+    >
+      <p className="text-text-2">{upstreams.testText}</p>
+      <TextField
+        name="model"
+        label={upstreams.testModel}
+        help={upstreams.testModelHelp}
+        autoComplete="off"
+      />
+      {children}
+      <div className="flex justify-end">
+        <Button type="submit" look="primary" isBusy={isPending}>
+          {upstreams.test}
+        </Button>
+      </div>
+    </form>
   );
 }
 

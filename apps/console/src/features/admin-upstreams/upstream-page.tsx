@@ -1,35 +1,28 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { Ellipsis } from '../../ui/icons.tsx';
-import { useState } from 'react';
-import {
-  deleteUpstream,
-  routesQuery,
-  updateUpstream,
-  upstreamQuery,
-  type Upstream,
-} from '../../api/upstreams.ts';
+import { lazy, useState } from 'react';
+import { updateUpstream, upstreamQuery, type Upstream } from '../../api/upstreams.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Duration } from '../../ui/figures.tsx';
-import { formatCount } from '../../ui/format.ts';
 import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { OnceOpened } from '../../ui/once-opened.tsx';
 import { useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { Segments } from '../../ui/segments.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
-import { useSpeech, useWords } from '../../words/words.ts';
+import { useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
 import { isLatency, UsageChart } from '../usage/usage-chart.tsx';
 import { UpstreamHealth } from './upstream-health.tsx';
-import { UpstreamState } from './page.tsx';
-import { TestDialog, UpstreamDialog, UpstreamKeyDialog } from './upstream-dialogs.tsx';
+import type { OpenDialog } from './upstream-page-dialogs.tsx';
+import { UpstreamState } from './upstream-state.tsx';
 
 export function Page() {
   const { admin } = useWords();
@@ -51,12 +44,14 @@ export function Page() {
 const SHOWN = ['requests', 'errors', 'duration_ms', 'first_token_ms'] as const;
 const search = z.object({ show: withDefault(z.enum(SHOWN), 'requests') });
 
-type Open = 'edit' | 'key' | 'test' | 'delete' | undefined;
+const UpstreamDialogs = lazy(async () => ({
+  default: (await import('./upstream-page-dialogs.tsx')).UpstreamDialogs,
+}));
 
 function UpstreamPage({ of: upstream }: { of: Upstream }) {
   const { admin } = useWords();
   const { upstreams } = admin;
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   return (
     <Frame
       title={upstream.name}
@@ -78,12 +73,14 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
       <Panel title={upstreams.routes} isFlush>
         <RoutesTable upstreamId={upstream.id} empty={admin.routing.empty} />
       </Panel>
-      <UpstreamDialogs of={upstream} open={open} onClose={() => setOpen(undefined)} />
+      <OnceOpened isOpen={open !== undefined}>
+        <UpstreamDialogs of={upstream} open={open} onClose={() => setOpen(undefined)} />
+      </OnceOpened>
     </Frame>
   );
 }
 
-function UpstreamMenu({ of: upstream, open }: { of: Upstream; open: (what: Open) => void }) {
+function UpstreamMenu({ of: upstream, open }: { of: Upstream; open: (what: OpenDialog) => void }) {
   const { admin, general } = useWords();
   const { upstreams } = admin;
   const toggle = useAct({
@@ -103,37 +100,6 @@ function UpstreamMenu({ of: upstream, open }: { of: Upstream; open: (what: Open)
         { label: upstreams.remove, isDanger: true, onAct: () => open('delete') },
       ]}
     />
-  );
-}
-
-interface UpstreamDialogsProps {
-  of: Upstream;
-  open: Open;
-  onClose: () => void;
-}
-
-function UpstreamDialogs({ of: upstream, open, onClose }: UpstreamDialogsProps) {
-  const { words, locale } = useSpeech();
-  const { upstreams } = words.admin;
-  const navigate = useNavigate();
-  const { data: routes } = useQuery(routesQuery);
-  const count = routes?.data.filter(({ upstream_id: id }) => id === upstream.id).length ?? 0;
-  return (
-    <>
-      <UpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={onClose} />
-      <UpstreamKeyDialog of={upstream} isOpen={open === 'key'} onClose={onClose} />
-      <TestDialog of={upstream} isOpen={open === 'test'} onClose={onClose} />
-      <ConfirmDialog
-        title={`${upstreams.remove}: ${upstream.name}`}
-        text={upstreams.removeText(formatCount(count, locale))}
-        verb={upstreams.remove}
-        isOpen={open === 'delete'}
-        onClose={onClose}
-        act={() => deleteUpstream(upstream.id)}
-        done={() => upstreams.removed(upstream.name)}
-        onDone={() => navigate({ to: paths.adminUpstreams() })}
-      />
-    </>
   );
 }
 

@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts';
 import type { Search } from '../../search.ts';
 import { useActedRows } from '../../ui/acted-rows.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Paged } from '../../ui/paged.tsx';

@@ -4,7 +4,7 @@ import { marketQuery, subscriptionsQuery, type MyModel } from '../../api/models.
 import { useLive } from '../../api/stream.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Panel } from '../../ui/page.tsx';

@@ -6,7 +6,7 @@ import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import type { Search } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Paged } from '../../ui/paged.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';

@@ -10,7 +10,7 @@ import {
 import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';

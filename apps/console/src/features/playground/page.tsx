@@ -7,7 +7,7 @@ import { useMe } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
 import type { Search } from '../../search.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { Segments } from '../../ui/segments.tsx';

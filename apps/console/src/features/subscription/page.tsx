@@ -1,23 +1,32 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import { marketQuery, subscriptionsQuery, type MyModel, type PriceTag } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { OnceOpened } from '../../ui/once-opened.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
-import { BuyDialog, type BuyTarget } from '../market/buy-dialog.tsx';
-import { AutoRechargeDialog } from './auto-recharge.tsx';
+import type { BuyTarget } from '../market/buy-dialog.tsx';
 import { Purchases } from './purchases.tsx';
 import { SubscriptionSummary } from './summary.tsx';
 import { ENTRY_KINDS, TokenLedger } from './token-ledger.tsx';
-import { UnsubscribeDialog } from './unsubscribe.tsx';
 import { SubscriptionUsage } from './usage.tsx';
+
+const BuyDialog = lazy(async () => ({
+  default: (await import('../market/buy-dialog.tsx')).BuyDialog,
+}));
+const AutoRechargeDialog = lazy(async () => ({
+  default: (await import('./auto-recharge.tsx')).AutoRechargeDialog,
+}));
+const UnsubscribeDialog = lazy(async () => ({
+  default: (await import('./unsubscribe.tsx')).UnsubscribeDialog,
+}));
 
 const search = z.object({
   tab: withDefault(z.enum(['usage', 'purchases', 'ledger']), 'usage'),
@@ -78,7 +87,9 @@ function SubscriptionPage({ of: row }: { of: MyModel }) {
           {subscription.unsubscribe}
         </Button>
       </div>
-      <BuyDialog target={buying} userId={row.user_id} onClose={() => setBuying(undefined)} />
+      <OnceOpened isOpen={buying !== undefined}>
+        <BuyDialog target={buying} userId={row.user_id} onClose={() => setBuying(undefined)} />
+      </OnceOpened>
       <SubscriptionDialogs of={row} price={price} open={open} onClose={() => setOpen(undefined)} />
     </Frame>
   );
@@ -102,7 +113,7 @@ interface SubscriptionDialogsProps {
 function SubscriptionDialogs({ of: row, price, open, onClose }: SubscriptionDialogsProps) {
   const navigate = useNavigate();
   return (
-    <>
+    <OnceOpened isOpen={open !== undefined}>
       <AutoRechargeDialog of={row} price={price} isOpen={open === 'auto'} onClose={onClose} />
       <UnsubscribeDialog
         of={row}
@@ -110,7 +121,7 @@ function SubscriptionDialogs({ of: row, price, open, onClose }: SubscriptionDial
         onClose={onClose}
         onUnsubscribed={() => navigate({ to: paths.market() })}
       />
-    </>
+    </OnceOpened>
   );
 }
 

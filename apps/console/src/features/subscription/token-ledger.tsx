@@ -11,7 +11,7 @@ import {
 import type { Search } from '../../search.ts';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { DownloadLink } from '../../ui/download-link.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';

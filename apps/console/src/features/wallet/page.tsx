@@ -8,7 +8,7 @@ import { entriesQuery, ENTRIES_PAGE_SIZE, walletQuery } from '../../api/wallet.t
 import type { Search } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
 import { DownloadLink } from '../../ui/download-link.tsx';
-import { SelectFilter } from '../../ui/field.tsx';
+import { SelectFilter } from '../../ui/select-filter.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';

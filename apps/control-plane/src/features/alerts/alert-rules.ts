@@ -26,11 +26,17 @@ export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 export type AlertRule = keyof typeof ALERT_RULES;
 
+/**
+ * The figures and names of an alert's message, from which the console says it in the reader's language. Where a rule has several sentences, `kind`
+ * tells them apart.
+ */
+export type AlertDetail = Readonly<Record<string, unknown>>;
+
 export interface AlertToRaise {
   rule: AlertRule;
   /** What it is about, `<kind>:<id>`, e.g. `subscription:17`; one open alert per (rule, subject). */
   subject: string;
   /** A sentence for a person, without secrets. */
   message: string;
-  detail?: Readonly<Record<string, unknown>>;
+  detail?: AlertDetail;
 }

@@ -29,8 +29,10 @@ export const alertResponseSchema = z
       ),
     subject_user_id: idField.nullable().describe('The account that the subject belongs to'),
     subject_is_gone: z.boolean().describe('It, or its account, is deleted'),
-    message: z.string(),
-    detail: z.record(z.string(), z.unknown()),
+    message: z.string().describe('In English'),
+    detail: z
+      .record(z.string(), z.unknown())
+      .describe('The figures and names of the message; `kind` where a rule has several sentences'),
     status: z.enum(['open', 'resolved']),
     raised_at: timeField,
     last_seen_at: timeField,

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
-import type { AlertRule } from './alert-rules.ts';
+import type { AlertDetail, AlertRule } from './alert-rules.ts';
 import type { AlertsService } from './alerts.service.ts';
 
 /** New alerts a look; the next look brings the rest. */
@@ -25,7 +25,7 @@ export async function keepStateAlerts(
     say: (row: unknown) => {
       subject: string;
       message: string;
-      detail: Readonly<Record<string, unknown>>;
+      detail: AlertDetail;
     };
   },
 ): Promise<void> {

@@ -147,6 +147,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
         rule: 'redis_data_lost',
         subject,
         message,
+        detail: { kind: isStale ? 'stale' : 'lost', shard },
       });
     }
     const epoch = this.host.uuid();

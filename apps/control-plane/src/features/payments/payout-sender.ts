@@ -116,7 +116,7 @@ export class PayoutSender implements OnApplicationBootstrap, BeforeApplicationSh
         rule: 'payout_unsettled',
         subject: `payout:${id}`,
         message: `Payout ${id} of user ${userId} has no outcome after ${attempts} attempts`,
-        detail: { user_id: userId },
+        detail: { user_id: userId, payout_id: id, attempts },
       });
     });
   }

@@ -97,7 +97,8 @@ export class FinalProofs {
     if (first) {
       this.forgedAtMs = this.host.monotonicMs();
       const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
-      await this.alerts.raise(manager, { ...FORGERY, message });
+      const detail = { kind: 'usage', events: forged.length, reason: first.reason };
+      await this.alerts.raise(manager, { ...FORGERY, message, detail });
     } else if (this.forgedAtMs !== null && this.host.monotonicMs() - this.forgedAtMs > ALERTED_MS) {
       this.forgedAtMs = null;
       await this.alerts.resolve(manager, FORGERY);

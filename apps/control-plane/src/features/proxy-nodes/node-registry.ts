@@ -19,7 +19,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import type { AlertRule } from '../alerts/alert-rules.ts';
+import type { AlertDetail, AlertRule } from '../alerts/alert-rules.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { FleetFormats } from './fleet-formats.ts';
 import { NodeRepository, type KnownFleet } from './node-repository.ts';
@@ -231,6 +231,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       `node:${node.id}`,
       unacknowledged > BACKLOG_MAX,
       `Node ${node.name} holds ${unacknowledged} finals that are not in PostgreSQL yet`,
+      { finals: unacknowledged },
     );
     // Workers of a node share one DATA_DIR.
     const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));
@@ -239,6 +240,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       `node:${node.id}`,
       setAside > 0,
       `Node ${node.name} could not read ${setAside} journal files whole; they are kept in its DATA_DIR as *.set-aside.*`,
+      { files: setAside },
     );
     const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
     await this.tell(
@@ -246,6 +248,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       `node:${node.id}`,
       refusal !== undefined,
       `Node ${node.name} refuses the published snapshot: ${refusal}`,
+      { reason: refusal },
     );
   }
 
@@ -255,10 +258,12 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     subject: string,
     isWrong: boolean,
     message: string,
+    detail: AlertDetail = {},
   ): Promise<void> {
     const key = `${rule} ${subject}`;
     if (this.reported.get(key) === isWrong) return;
-    if (isWrong) await this.alerts.raise(this.dataSource.manager, { rule, subject, message });
+    if (isWrong)
+      await this.alerts.raise(this.dataSource.manager, { rule, subject, message, detail });
     else await this.alerts.resolve(this.dataSource.manager, { rule, subject });
     this.reported.set(key, isWrong);
   }

@@ -44,7 +44,7 @@ export class UpstreamWatch extends Watch {
           rule: 'upstream_failing',
           subject: subjectOf(id),
           message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes send nothing to the routes that failed for up to 15 s, then try each with one request`,
-          detail: { workers },
+          detail: { workers, failures: FAILURES_IN_ROW },
         });
       }
       const known = new Set(failing.map((each) => subjectOf(each.upstreamId)));

@@ -8,6 +8,7 @@ import {
 } from '@tollgate/keyspace';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Transactions } from '../../platform/database/transactions.ts';
+import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
@@ -73,14 +74,18 @@ export class AlteredCounts {
       const { creditSeq } = await this.tokens.lockOne(tx, mark.id);
       if (mark.creditSeq <= creditSeq) return;
       const message = `Subscription ${mark.id}: Redis counted ${mark.creditSeq} credits, of which PostgreSQL has given ${creditSeq}; it has been set back`;
-      await this.report(tx, mark.id, message);
+      await this.report(tx, mark.id, message, {
+        kind: 'credits',
+        counted: mark.creditSeq,
+        given: creditSeq,
+      });
       await this.counts.resetCredits({ ...mark, foundSeq: mark.creditSeq, seq: creditSeq });
     });
   }
 
   private async openAnew({ id, ...ref }: Subscription): Promise<void> {
     const message = `Subscription ${id}: its balance in Redis could not be read; it is rewritten from the ledger`;
-    await this.report(this.dataSource.manager, id, message);
+    await this.report(this.dataSource.manager, id, message, { kind: 'unreadable' });
     await this.writer.openAnew(id);
     await this.counts.recountHolds([ref]);
   }
@@ -99,16 +104,21 @@ export class AlteredCounts {
     for (const { accountId, modelId, before, held } of await found) {
       for (const id of await idsOf(this.dataSource, { accountId, modelId })) {
         const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held}; it has been recounted`;
-        await this.report(this.dataSource.manager, id, message);
+        await this.report(this.dataSource.manager, id, message, { kind: 'held', before, held });
         ids.push(id);
       }
     }
     return ids;
   }
 
-  private async report(tx: EntityManager, id: number, message: string): Promise<void> {
+  private async report(
+    tx: EntityManager,
+    id: number,
+    message: string,
+    detail: AlertDetail,
+  ): Promise<void> {
     this.logger.error(message);
-    await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message });
+    await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message, detail });
   }
 }
 

@@ -31,7 +31,11 @@ export class BalanceRepairs {
         rule: 'drift',
         subject: `subscription:${id}`,
         message,
-        detail: { tokens },
+        detail: {
+          kind: tokens > 0 ? 'below' : 'above',
+          tokens,
+          difference: Math.abs(tokens),
+        },
       });
       await this.live.creditAdded(tx, id);
     });

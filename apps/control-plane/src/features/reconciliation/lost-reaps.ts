@@ -82,6 +82,7 @@ export class LostReaps {
       rule: 'drift',
       subject: `subscription:${subscriptionId}`,
       message,
+      detail: { kind: 'reap', rid, tokens: chargedTokens },
     });
     this.reported.add(rid);
   }

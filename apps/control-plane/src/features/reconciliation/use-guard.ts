@@ -129,7 +129,11 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
       this.forgedAtMs = performance.now();
       const message = `Redis contained records that the control plane did not write: ${found.slice(0, 10).join('; ')}; they are rewritten`;
       this.logger.error(message);
-      await this.alerts.raise(manager, { ...FORGERY, message, detail: { records: found } });
+      await this.alerts.raise(manager, {
+        ...FORGERY,
+        message,
+        detail: { kind: 'records', records: found },
+      });
     } else if (this.forgedAtMs !== null && performance.now() - this.forgedAtMs > ALERTED_MS) {
       this.forgedAtMs = null;
       await this.alerts.resolve(manager, FORGERY);

@@ -55,7 +55,11 @@ export class WrongTypes {
       const names = found.map(({ name }) => name);
       const message = `Redis contained keys of a type that Tollgate does not write: ${names.slice(0, 10).join(', ')}; they are removed and written again`;
       this.logger.error(message);
-      await this.alerts.raise(manager, { ...FORGERY, message, detail: { keys: names } });
+      await this.alerts.raise(manager, {
+        ...FORGERY,
+        message,
+        detail: { kind: 'types', keys: names },
+      });
     } else if (this.foundAtMs !== null && this.host.monotonicMs() - this.foundAtMs > ALERTED_MS) {
       this.foundAtMs = null;
       await this.alerts.resolve(manager, FORGERY);

@@ -19,6 +19,7 @@ import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { CONTROL_PLANE_MAC } from '../../platform/secrets/secrets.module.ts';
+import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import {
   SnapshotRepository,
@@ -149,7 +150,10 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
       await this.alerts.resolve(this.dataSource.manager, FORGERY);
       return true;
     }
-    await this.tell(`The snapshot of version ${latest.version} in Redis was altered`);
+    await this.tell(`The snapshot of version ${latest.version} in Redis was altered`, {
+      kind: 'snapshot',
+      version: latest.version,
+    });
     return false;
   }
 
@@ -168,14 +172,18 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
   private async tellOfForgery(standing: FleetStanding | null): Promise<void> {
     const version = standing === null ? await this.fleet.currentVersion() : null;
     if (version !== null && (await this.fleet.fetchSeal(version)) !== null)
-      await this.tell(`The seal of snapshot ${version} in Redis is forged`);
+      await this.tell(`The seal of snapshot ${version} in Redis is forged`, {
+        kind: 'seal',
+        version,
+      });
   }
 
-  private async tell(message: string): Promise<void> {
+  private async tell(message: string, detail: AlertDetail): Promise<void> {
     this.documentCheckedAtMs = performance.now();
     await this.alerts.raise(this.dataSource.manager, {
       ...FORGERY,
       message: `${message}; it is rewritten from PostgreSQL`,
+      detail,
     });
   }
 

@@ -240,7 +240,13 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
         rule: 'auto_recharge_failed',
         subject: `subscription:${candidate.id}`,
         message,
-        detail: { user_id: candidate.userId, model_id: candidate.modelId },
+        detail: {
+          user_id: candidate.userId,
+          model_id: candidate.modelId,
+          kind: refusal.code === 'insufficient_funds' ? 'funds' : 'refused',
+          amount: candidate.amount,
+          reason,
+        },
       });
     });
   }

@@ -52,7 +52,7 @@ export class BalanceWatch extends Watch {
         say: (row) => {
           const { subject, balance, bought, ...detail } = lowRow.parse(row);
           const message = `${balance} of the ${bought} tokens of the last purchase are left`;
-          return { subject, message, detail };
+          return { subject, message, detail: { ...detail, balance, bought } };
         },
       });
       await this.resolveRepaid(tx);

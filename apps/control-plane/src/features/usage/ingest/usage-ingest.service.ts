@@ -166,7 +166,8 @@ export class UsageIngest {
     }
     if (newLetters === 0) return;
     const message = `${newLetters} usage events could not be booked and wait as dead letters, e.g.: ${reason ?? 'unknown'}`;
-    await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message });
+    const detail = { events: newLetters, reason: reason ?? 'unknown' };
+    await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message, detail });
   }
 
   private async bookOneByOne({ sound, poison, ...source }: Batch): Promise<ReadEvent[]> {
