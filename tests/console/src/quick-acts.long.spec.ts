@@ -45,7 +45,7 @@ const STORY_MS = 60_000;
   );
 
   test(
-    'the prices of several models are multiplied, one typed anew, one left, and each is in force with its weights',
+    'the prices of several models are multiplied, one typed, one left, and each is in force with its weights',
     async () => {
       const { page, complaints, context, go } = await stage.open({
         credentials: stage.tollgate.adminCredentials,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { adminFindings as english } from '../../words/en/admin-findings.ts';
+import { ALERT_SENTENCES } from '../../words/alert-sentences.ts';
 import { adminFindings as chinese } from '../../words/zh/admin-findings.ts';
 import { alertSentence } from './alert-sentence.ts';
 
@@ -10,7 +10,7 @@ const alert = {
   message: 'Subscription 7 used or withdrew 12345 tokens beyond its balance',
   detail: { tokens: 12_345 },
 };
-const zh = { sentences: chinese.sentences, locale: 'zh-CN' };
+const zh = { sentences: ALERT_SENTENCES.zh, locale: 'zh-CN' };
 
 test('an alert is said in the language of the page, with its figures', () => {
   expect(alertSentence(alert, zh)).toBe('使用或取出的 token 超出余额 12,345 个;已记为透支');
@@ -30,10 +30,10 @@ test('the server says it where a figure is missing, a kind is unknown or the cat
   expect(alertSentence({ ...alert, rule: 'drift', detail: { kind: 'new' } }, zh)).toBe(
     alert.message,
   );
-  expect(alertSentence(alert, { sentences: english.sentences, locale: 'en' })).toBe(alert.message);
+  expect(alertSentence(alert, { sentences: ALERT_SENTENCES.en, locale: 'en' })).toBe(alert.message);
 });
 
 test('every rule has a sentence in Chinese', () => {
-  const said = new Set(Object.keys(chinese.sentences).map((name) => name.split('.')[0]));
+  const said = new Set(Object.keys(ALERT_SENTENCES.zh).map((name) => name.split('.')[0]));
   expect(Object.keys(chinese.rules).filter((rule) => !said.has(rule))).toEqual([]);
 });

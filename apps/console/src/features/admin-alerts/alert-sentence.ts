@@ -1,15 +1,16 @@
 import type { Alert } from '../../api/admin.ts';
 import { formatCount } from '../../ui/format.ts';
+import type { AlertSentences } from '../../words/alert-sentences.ts';
 
-type Told = Pick<Alert, 'rule' | 'subject' | 'subject_name' | 'message' | 'detail'>;
+type SaidAlert = Pick<Alert, 'rule' | 'subject' | 'subject_name' | 'message' | 'detail'>;
 
 /**
  * What an alert says, from the catalogue's sentence of its rule and the figures it comes with. The server's own sentence where the catalogue
  * has none, or where a figure is missing because the alert is of an earlier release.
  */
 export function alertSentence(
-  alert: Told,
-  { sentences, locale }: { sentences: Readonly<Record<string, string>>; locale: string },
+  alert: SaidAlert,
+  { sentences, locale }: { sentences: AlertSentences; locale: string },
 ): string {
   const { rule, detail, message } = alert;
   const template = sentences['kind' in detail ? `${rule}.${String(detail.kind)}` : rule];

@@ -12,6 +12,7 @@ import { Segments } from '../../ui/segments.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { ALERT_SENTENCES } from '../../words/alert-sentences.ts';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { alertSentence } from './alert-sentence.ts';
 import { SeverityBadge } from './severity.tsx';
@@ -125,7 +126,7 @@ export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: Re
   );
 }
 
-function columnsOf({ words, locale }: Speech, hasEnded: boolean): Column<Alert>[] {
+function columnsOf({ words, language, locale }: Speech, hasEnded: boolean): Column<Alert>[] {
   const { alerts, findings } = words.admin;
   const ended: Column<Alert> = {
     id: 'ended',
@@ -146,7 +147,7 @@ function columnsOf({ words, locale }: Speech, hasEnded: boolean): Column<Alert>[
         <>
           <span className="block font-medium">{findings.rules[alert.rule]}</span>
           <span className="foreign line-clamp-2 text-text-2">
-            {alertSentence(alert, { sentences: findings.sentences, locale })}
+            {alertSentence(alert, { sentences: ALERT_SENTENCES[language], locale })}
           </span>
           <AlertSubject of={alert} />
         </>

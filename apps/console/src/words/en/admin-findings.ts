@@ -22,8 +22,6 @@ export const adminFindings = {
     payout_unsettled: 'A payout has no outcome',
     model_not_priced: 'A model for sale has no price',
   },
-  /** By rule, or rule and kind, with the names of `detail` in braces. The server's own sentences are English. */
-  sentences: {} as Readonly<Record<string, string>>,
   equalities: {
     ledger_transactions: {
       title: 'Ledger transactions',

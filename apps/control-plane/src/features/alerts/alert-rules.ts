@@ -27,8 +27,8 @@ export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 export type AlertRule = keyof typeof ALERT_RULES;
 
 /**
- * The figures and names of an alert's message, from which the console says it in the reader's language. Where a rule has several sentences, `kind`
- * tells them apart.
+ * The figures and names of an alert's message, from which the console says it in the reader's language; `kind` where a rule has several
+ * sentences.
  */
 export type AlertDetail = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,47 @@
+import type { Language } from './words.ts';
+
+export type AlertSentences = Readonly<Record<string, string>>;
+
+const zh: AlertSentences = {
+  node_offline: '节点 {subject} 已 10 秒没有报告',
+  node_refuses_snapshot: '节点 {subject} 拒绝已发布的配置:{reason}',
+  bad_node_proof: '以节点 {subject} 名义发来的报告没有有效凭证,已被忽略',
+  snapshot_pinned: '发布固定在版本 {version}(回滚到 {rollback_of});更改在取消固定前等待',
+  publication_failed: '配置更改无法发布;节点保留最后一个完好的版本',
+  upstream_failing:
+    '上游 {subject} 连续失败 {failures} 次或更多;节点最长 15 秒内不再使用失败的路由,之后各用一个请求试探',
+  upstream_overruns:
+    '上游 {subject} 生成的内容超出输出上限;超出部分不收费,一小时内其预留量乘以 {hold_factor}',
+  usage_doubted:
+    '上游 {subject} 报告的用量存疑(近几小时 {doubts} 次,最后一次:{last_doubt});不可能正确时按网关自己的计数收费',
+  settlement_backlog: '节点 {subject} 有 {finals} 条结算尚未写入 PostgreSQL',
+  journal_set_aside:
+    '节点 {subject} 有 {files} 个日志文件无法完整读取;它们以 *.set-aside.* 之名留在其 DATA_DIR 中',
+  dead_letter: '{events} 条用量无法入账,作为死信等待,例如:{reason}',
+  'drift.below': 'Redis 中的余额比账本少 {difference} 个 token;已修复',
+  'drift.above': 'Redis 中的余额比账本多 {difference} 个 token;已修复',
+  'drift.reap': '请求 {rid} 的 {tokens} 个 token 在 Redis 与账本之间丢失;其节点已不在,因此重新发送',
+  'drift.credits': 'Redis 计入 {counted} 笔入账,而 PostgreSQL 只给出 {given} 笔;已恢复',
+  'drift.unreadable': 'Redis 中的余额无法读取;已按账本重写',
+  'drift.held': 'Redis 中预留了 {before} 个 token,而运行中的请求只预留 {held} 个;已重新计算',
+  'redis_tampered.usage':
+    'Redis 中有 {events} 条用量并非来自其所称的节点;它们作为死信等待,例如:{reason}',
+  'redis_tampered.snapshot': 'Redis 中版本 {version} 的配置被改动;已按 PostgreSQL 重写',
+  'redis_tampered.seal': 'Redis 中版本 {version} 的配置印记是伪造的;已按 PostgreSQL 重写',
+  'redis_tampered.types': 'Redis 中有类型不属于 Tollgate 的键:{keys};已删除并重写',
+  'redis_tampered.records': 'Redis 中有并非控制平面写入的记录:{records};已重写',
+  'redis_data_lost.lost': 'Redis 丢失了分片 {shard} 的数据;正在由 PostgreSQL 重新填充',
+  'redis_data_lost.stale':
+    'Redis 中分片 {shard} 的纪元与 PostgreSQL 不同:其数据早于一次丢失,或 PostgreSQL 丢失了该更改;正在由 PostgreSQL 重新填充',
+  restore_open:
+    '数据库由 {taken_at} 的备份恢复;在运行 tollgate-ops loss 之前,Redis 中的余额不作核对',
+  overdraft: '使用或取出的 token 超出余额 {tokens} 个;已记为透支',
+  low_balance: '最近一次购买的 {bought} 个 token 还剩 {balance} 个',
+  'auto_recharge_failed.funds': '无法自动充值:钱包余额不足以购买 {amount} 个 token',
+  'auto_recharge_failed.refused': '无法自动充值:{reason}',
+  payout_unsettled: '退款 {payout_id} 尝试 {attempts} 次后仍没有结果',
+  model_not_priced: '模型“{subject}”在售但从未定价:请定价、声明免费或下架',
+};
+
+/** By rule, or rule and kind, with the names of the alert's `detail` in braces. The server's own sentences are English. */
+export const ALERT_SENTENCES: Readonly<Record<Language, AlertSentences>> = { en: {}, zh };
