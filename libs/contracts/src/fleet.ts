@@ -116,8 +116,15 @@ export type FleetMessage =
   | { kind: 'shard_filled'; shard: string; epoch: string }
   /** The live record of a subscription was changed or credited: requests that wait for tokens ask again. */
   | { kind: 'subscription_changed'; account_id: number; model_id: number }
-  /** A worker has seen a route fail and leaves it alone for so long; `is_providers`: its provider has named the time. `by`: node address of the worker. */
-  | { kind: 'rest'; by: string; route_id: number; rest_ms: number; is_providers: boolean }
+  /** A worker has seen a route fail and leaves it alone for so long; `is_providers`: its provider has named the time, with `is_rate_limit` as it limits requests. `by`: node address of the worker. */
+  | {
+      kind: 'rest';
+      by: string;
+      route_id: number;
+      rest_ms: number;
+      is_providers: boolean;
+      is_rate_limit: boolean;
+    }
   | { kind: 'recovered'; by: string; route_id: number }
   | {
       kind: 'dump';

@@ -24,6 +24,7 @@ const fleetMessageSchema = z.discriminatedUnion('kind', [
     route_id: rowId,
     rest_ms: z.number().int().positive().max(REST_MS_MAX),
     is_providers: z.boolean(),
+    is_rate_limit: z.boolean().default(false),
   }),
   z.object({ kind: z.literal('recovered'), by: node, route_id: rowId }),
   z.object({

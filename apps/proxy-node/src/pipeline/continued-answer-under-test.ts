@@ -10,7 +10,9 @@ export type Client = 'chat' | 'messages';
 /** `words` of an answer, and how it ends: properly, by a reset, by an end without a finish, by an error event, or refused at once. */
 export interface Script {
   words: readonly string[];
-  end: 'well' | 'reset' | 'eof' | 'error' | '500' | 'waits';
+  end: 'well' | 'reset' | 'eof' | 'error' | '400' | '500' | 'waits';
+  /** Like the models that refuse an answer's beginning as the last message. */
+  isWithoutPrefill?: boolean;
   before?: 'tool' | 'thinking';
 }
 
@@ -104,8 +106,28 @@ function closing(dialect: Dialect): string {
   return `${chunk({}, 'stop')}${data(last)}data: [DONE]\n\n`;
 }
 
-function perform(response: ServerResponse, script: Script, dialect: Dialect): void {
-  if (script.end === '500') return void response.writeHead(500).end('{}');
+const REFUSED_PREFILL = {
+  type: 'error',
+  error: {
+    type: 'invalid_request_error',
+    message:
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
+  },
+};
+
+function endsWithAnswer(body: string): boolean {
+  const { messages } = JSON.parse(body) as { messages: { role: string }[] };
+  return messages.at(-1)?.role === 'assistant';
+}
+
+function perform(
+  response: ServerResponse,
+  { script, body, dialect }: { script: Script; body: string; dialect: Dialect },
+): void {
+  if (script.isWithoutPrefill && endsWithAnswer(body))
+    return void response.writeHead(400).end(JSON.stringify(REFUSED_PREFILL));
+  if (script.end === '400' || script.end === '500')
+    return void response.writeHead(Number(script.end)).end('{}');
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const error = { type: 'error', error: { type: 'api_error', message: 'it fell over' } };
   const text = opening(dialect, script);
@@ -154,12 +176,14 @@ export async function ask(client: Client, model: SnapshotModel, more: object = {
 export function modelWith(
   dialects: readonly Dialect[],
   failover: FailoverSettings = { continues: true },
+  upstreamModel?: string,
 ): Promise<SnapshotModel> {
   return node.addModel(
     dialects.map((protocol, priority) => ({
       baseUrl: upstreams[priority]?.baseUrl ?? '',
       protocol,
       priority,
+      ...(upstreamModel !== undefined && { upstreamModel }),
     })),
     { failover },
   );
@@ -188,12 +212,12 @@ export function shareNode(): void {
     node = await startNodeUnderTest();
     upstreams = await Promise.all(
       [0, 1, 2].map((place) =>
-        startLocalUpstream((response, _body, { url = '' }) =>
-          perform(
-            response,
-            scripts[place] as Script,
-            url.endsWith('/messages') ? 'anthropic' : 'openai',
-          ),
+        startLocalUpstream((response, body, { url = '' }) =>
+          perform(response, {
+            script: scripts[place] as Script,
+            body,
+            dialect: url.endsWith('/messages') ? 'anthropic' : 'openai',
+          }),
         ),
       ),
     );

@@ -93,6 +93,48 @@ test('the request for the rest has the text that was delivered, and what is left
   expect(sent.max_tokens).toBe(500 - countTokens(FIRST.join('')));
 });
 
+test.each<Client>(['chat', 'messages'])(
+  'a %s stream is continued with an instruction by an upstream that refuses the prefill',
+  async (client) => {
+    const model = await modelWith(
+      ['anthropic', 'anthropic'],
+      { continues: true },
+      'claude-sonnet-4-5',
+    );
+    const asked = upstreams[1]?.requests.length ?? 0;
+    script(cut('eof'), { ...well, isWithoutPrefill: true });
+    const { text, stream, final } = await ask(client, model);
+    expect(text).toBe([...FIRST, ...SECOND].join(''));
+    expect(stream).not.toContain('"error"');
+    const sent = upstreams[1]?.requests.slice(asked).map(({ body }) => JSON.parse(body) as object);
+    const alone = await modelWith(['anthropic'], {}, 'claude-sonnet-4-5');
+    const broken = (await ask(client, alone)).final;
+    expect(final).toMatchObject({
+      outcome: 'completed',
+      output_tokens: broken.output_tokens + REPORTED,
+      attempts: [{ error: 'cut' }, { error: 'invalid_request', status: 400 }, { status: 200 }],
+    });
+    expect(sent).toMatchObject([
+      { messages: [{ role: 'user' }, { role: 'assistant' }] },
+      { messages: [{ role: 'user' }, { role: 'assistant' }, { role: 'user' }] },
+    ]);
+  },
+);
+
+test('an upstream that refuses the request for the rest in every form is asked for it twice, and the stream ends with an error', async () => {
+  const model = await modelWith(
+    ['anthropic', 'anthropic'],
+    { continues: true },
+    'claude-sonnet-4-5',
+  );
+  const asked = upstreams[1]?.requests.length ?? 0;
+  script(cut('eof'), { words: [], end: '400' });
+  const { text, stream, final } = await ask('messages', model);
+  expect([text, stream.includes('"error"')]).toEqual([FIRST.join(''), true]);
+  expect(final.outcome).toBe('upstream_interrupted');
+  expect((upstreams[1]?.requests.length ?? 0) - asked).toBe(2);
+});
+
 test('an answer names its upstream where the model allows it, and else does not', async () => {
   const headerOf = async (failover: FailoverSettings): Promise<string | null> => {
     const { name } = await modelWith(['openai'], failover);

@@ -40,19 +40,28 @@ export class CutAnswer extends UpstreamFailure {
   /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is. */
   async askOf(
     ask: Ask,
-    { candidate: { route, upstream }, outputLimit }: { candidate: Candidate; outputLimit: number },
-  ): Promise<{ ask: Ask; outputLimit: number } | null> {
+    {
+      candidate: { route, upstream },
+      outputLimit,
+      mayPrefill,
+    }: { candidate: Candidate; outputLimit: number; mayPrefill: boolean },
+  ): Promise<{ ask: Ask; outputLimit: number; isPrefill: boolean } | null> {
     const charged: TokenUsage = (await this.#counted).usage;
     const outputTokens = outputLimit - outputTokensOf(charged);
     if (outputTokens < 1) return null;
-    const { ask: rest, trimmed } = continuationAsk(ask, {
+    const {
+      ask: rest,
+      trimmed,
+      isPrefill,
+    } = continuationAsk(ask, {
       delivered: this.#delivered.text,
       upstreamProtocol: upstream.protocol,
       upstreamModel: route.upstream_model,
+      mayPrefill,
     });
     const delivered = this.#delivered;
     this.#resume({ delivered, trimmed, charged, prompt: rest.prompt, outputTokens });
-    return { ask: rest, outputLimit: outputTokens };
+    return { ask: rest, outputLimit: outputTokens, isPrefill };
   }
 
   /** No upstream continues it: the stream ends as one that broke. */

@@ -3,7 +3,9 @@ import type { AttemptCost } from '@tollgate/contracts';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
-import { mayBeBilled, type UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { mayBeBilled, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted } from './admission.ts';
 import type { AnswerMeter } from './answer-meter.ts';
 import type { Outbound, RouteAttempt } from './forward.ts';
@@ -35,8 +37,12 @@ export interface Tries {
   readonly repeated: Set<number>;
   /** Fields that a model refused, each of which is worth one repetition without it. */
   readonly adapted: Set<string>;
+  /** By route: whether it was asked for the rest of an answer with its beginning as a prefill, or has refused that. */
+  readonly prefills: Map<number, 'asked' | 'refused'>;
   /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
   asked: number;
+  /** The attempt whose answer was read last; of two that raced, the winner. */
+  read: RouteAttempt | null;
   /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
   windowMin: number;
   last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null;
@@ -48,7 +54,9 @@ export function openTries(delivery: Delivery): Tries {
     tried: new Set(),
     repeated: new Set(),
     adapted: new Set(),
+    prefills: new Map(),
     asked: 0,
+    read: null,
     windowMin: -1,
     last: null,
   };
@@ -128,12 +136,53 @@ function sessionFor({ asked, admitted, clientHeaders }: Delivery): string | null
 }
 
 /** The customer pays what the cut attempt delivered. */
-export function noteCut(attempt: RouteAttempt | undefined): void {
-  if (attempt) attempt.error = 'cut';
+export function noteCut({ read }: Tries): void {
+  if (read) read.error = 'cut';
 }
 
 /** The customer pays the output of an attempt that continues an answer, and the installation the prompt that it was sent. */
 export function noteContinued({ attempts, passing }: Delivery): void {
   const attempt = attempts.at(-1);
   if (attempt) attempt.cost = { ...passing.costSoFar(), output_tokens: 0 };
+}
+
+/** A route that was only slower than the one that broke off may continue its answer. */
+export function readmitLosers({ attempts }: Delivery, { tried }: Tries): void {
+  for (const { error, route_id: id } of attempts)
+    if (error === 'hedge_lost' && id !== undefined) tried.delete(id);
+}
+
+/** A model that the names do not tell may refuse a prefill: its route is asked once more, with an instruction. */
+export function noteRefusedPrefill(
+  { prefills, tried }: Tries,
+  { failure, candidate: { route } }: Pick<NonNullable<Tries['last']>, 'failure' | 'candidate'>,
+): void {
+  if (failure.error.kind !== 'invalid_request' || prefills.get(route.id) !== 'asked') return;
+  prefills.set(route.id, 'refused');
+  tried.delete(route.id);
+}
+
+/** The failure with the time after which the first of the request's routes may be tried again: the last one may have named a longer one. */
+export function withSoonestWait(
+  failure: UpstreamFailure,
+  { delivery, tries, health }: { delivery: Delivery; tries: Tries; health: UpstreamHealth },
+): UpstreamFailure {
+  const { kind, retryAfterMs } = failure.error;
+  if (retryAfterMs === null || (kind !== 'rate_limited' && kind !== 'overloaded')) return failure;
+  const { asked, attempts } = delivery;
+  const isOfUse = (candidate: Candidate): boolean =>
+    windowOf(candidate, asked.model) > tries.windowMin &&
+    (!tries.tried.has(candidate.route.id) ||
+      attempts.some(({ route_id: id }) => id === candidate.route.id));
+  const now = monotonicMs();
+  const waits = asked.candidates
+    .flat()
+    .filter(isOfUse)
+    .map(({ route: { id: routeId }, upstream: { id: upstreamId } }) =>
+      health.waitMs({ routeId, upstreamId }, now),
+    );
+  const soonestMs = Math.min(retryAfterMs, ...waits);
+  return soonestMs === retryAfterMs
+    ? failure
+    : new UpstreamFailure({ ...failure.error, retryAfterMs: soonestMs || null }, failure);
 }

@@ -14,10 +14,13 @@ import {
   noteCut,
   noteFailure,
   noteLost,
+  noteRefusedPrefill,
   noteSkipped,
   openTries,
   outboundOf,
+  readmitLosers,
   windowOf,
+  withSoonestWait,
   type Delivery,
   type Tries,
 } from './delivery.ts';
@@ -92,7 +95,8 @@ export class Failover {
   async #continue(delivery: Delivery, tries: Tries, first: CutAnswer): Promise<Metered> {
     let cut = first;
     let { error } = first;
-    noteCut(delivery.attempts.at(-1));
+    noteCut(tries);
+    readmitLosers(delivery, tries);
     while (!delivery.isOver()) {
       const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
       if (choice.kind !== 'candidate') break;
@@ -110,11 +114,12 @@ export class Failover {
         ({ error } = failure);
         if (!(failure instanceof CutAnswer)) {
           noteFailure(delivery, tries, { failure, candidate: choice.candidate, durationMs: 0 });
+          noteRefusedPrefill(tries, { failure, candidate: choice.candidate });
           continue;
         }
         cut = failure;
         noteContinued(delivery);
-        noteCut(delivery.attempts.at(-1));
+        noteCut(tries);
       }
     }
     return cut.giveUp(error);
@@ -128,8 +133,10 @@ export class Failover {
   ): Promise<Metered | null> {
     const { asked, admitted, passing } = delivery;
     const outputLimit = admitted.outputLimit ?? 0;
-    const rest = await cut.askOf(asked.ask, { candidate, outputLimit });
+    const mayPrefill = tries.prefills.get(candidate.route.id) !== 'refused';
+    const rest = await cut.askOf(asked.ask, { candidate, outputLimit, mayPrefill });
     if (!rest) return null;
+    if (rest.isPrefill) tries.prefills.set(candidate.route.id, 'asked');
     const forRest: Delivery = {
       ...delivery,
       asked: { ...asked, ask: rest.ask },
@@ -138,7 +145,9 @@ export class Failover {
     const attempt = this.#start(forRest, tries, { candidate, isAnew: false });
     attempt.win();
     passing.watch(attempt.flight);
-    return passing.read(await attempt.flight.answer);
+    const answer = await attempt.flight.answer;
+    tries.read = answer.attempt;
+    return passing.read(answer);
   }
 
   async #attempt(delivery: Delivery, tries: Tries, next: Next): Promise<Metered> {
@@ -162,6 +171,7 @@ export class Failover {
       won.runner.win();
       passing.watch(won.runner.flight);
     }
+    tries.read = won.answer.attempt;
     delivery.onAnswer(won.runner.candidate);
     this.#affinity.served(tries.session, won.runner.candidate.route.id, monotonicMs());
     const metered = await passing.read(won.answer);
@@ -226,7 +236,9 @@ export class Failover {
     const { last, repeated } = tries;
     const replay = delivery.asked.model.failover?.replay;
     if (last && this.#adapts(tries, last)) return { candidate: last.candidate, isAnew: true };
-    if (last && !mayRepeat(last.failure, replay ?? 'always')) throw last.failure;
+    const seen = { delivery, tries, health: this.#health };
+    if (last && !mayRepeat(last.failure, replay ?? 'always'))
+      throw withSoonestWait(last.failure, seen);
     const again = (candidate: Candidate): Next => {
       repeated.add(candidate.route.id);
       return { candidate, isAnew: true };
@@ -237,7 +249,10 @@ export class Failover {
     if (choice.kind === 'candidate') return { candidate: choice.candidate, isAnew: false };
     if (isFresh && isWorthRepeating(last, replay)) return again(last.candidate);
     if (choice.kind === 'resting') noteSkipped(delivery.attempts, choice);
-    throw last?.failure ?? new AllRest(choice.kind === 'resting' ? choice.waitMs : 0);
+    if (last) throw withSoonestWait(last.failure, seen);
+    throw choice.kind === 'resting'
+      ? new AllRest(choice.waitMs, choice.isRateLimited)
+      : new AllRest(0);
   }
 
   #adapts({ adapted }: Tries, { candidate, failure }: NonNullable<Tries['last']>): boolean {

@@ -9,18 +9,22 @@ const USED = 7;
 const SAMPLES = 20;
 const SLOW_MS = 3_000;
 
-type Manner = 'quick' | 'slow' | 'mute' | 'broken' | 'empty';
+type Manner = 'quick' | 'slow' | 'mute' | 'broken' | 'empty' | 'cut' | 'slow and cut';
 
 let node: NodeUnderTest;
 let first: LocalUpstream;
 let second: LocalUpstream;
+/** Answers of the first upstream whose connection is open. */
+const unfinished = new Set<ServerResponse>();
 const manners: { first: Manner; second: Manner } = { first: 'quick', second: 'quick' };
 
 beforeAll(async () => {
   node = await startNodeUnderTest();
-  first = await startLocalUpstream((response, _, { url }) =>
-    answer(response, { manner: manners.first, word: 'one', url }),
-  );
+  first = await startLocalUpstream((response, _, { url }) => {
+    unfinished.add(response);
+    response.on('close', () => unfinished.delete(response));
+    answer(response, { manner: manners.first, word: 'one', url });
+  });
   second = await startLocalUpstream((response, _, { url }) =>
     answer(response, { manner: manners.second, word: 'two', url }),
   );
@@ -87,8 +91,12 @@ function answer(
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(beginning);
   if (manner === 'empty') return void setTimeout(() => response.end(), SLOW_MS / 4);
-  const finish = (): void => void response.end(rest);
-  if (manner === 'quick') return finish();
+  const said = rest.slice(0, rest.indexOf('\n\n', rest.indexOf(`"${word}"`)) + 2);
+  // The bytes before the reset must have left, or they would be lost with it.
+  const cut = (): void => void response.write(said, () => setTimeout(() => response.destroy(), 30));
+  if (manner === 'cut') return cut();
+  const finish = manner === 'slow' ? (): void => void response.end(rest) : cut;
+  if (manner === 'quick') return void response.end(rest);
   const timer = setTimeout(finish, SLOW_MS);
   response.on('close', () => clearTimeout(timer));
 }
@@ -116,6 +124,7 @@ async function knownModel(
   maxTokens = 1_000_000,
   stopsBilling?: boolean,
   protocol: 'openai' | 'anthropic' = 'openai',
+  continues = false,
 ): Promise<SnapshotModel> {
   const overrides = stopsBilling === undefined ? {} : { stops_billing_on_close: stopsBilling };
   const hedge = { max_percent: maxPercent, max_tokens_per_hour: maxTokens };
@@ -124,7 +133,7 @@ async function knownModel(
       { baseUrl: first.baseUrl, priority: 0, protocol, overrides },
       { baseUrl: second.baseUrl, priority: 1, protocol, overrides },
     ],
-    { failover: { hedge } },
+    { failover: { hedge, continues } },
   );
   for (let stream = 0; stream < SAMPLES; stream += 1)
     expect((await ask(model)).text).toContain('one');
@@ -149,7 +158,8 @@ describe('a stream that is slower than usual', () => {
         outcome: 'completed',
         attempts: [{ error: 'hedge_lost', cost: { output_tokens: 0 } }, { status: 200 }],
       });
-      await first.aborted;
+      // The loser's connection is closed; it would stay open until its provider spoke.
+      await until(() => Promise.resolve(unfinished.size === 0));
     },
   );
 
@@ -168,6 +178,58 @@ describe('a stream that is slower than usual', () => {
       expect(await node.settledBalance(model)).toBe(before - USED);
     },
   );
+
+  describe.each([
+    ['/v1/chat/completions', 'openai'],
+    ['/v1/messages', 'anthropic'],
+  ] as const)('whose winner breaks off (%s)', (path, protocol) => {
+    test('ends with an error, charged for what was delivered', async () => {
+      const model = await knownModel(100, 1_000_000, undefined, protocol);
+      manners.first = 'slow';
+      manners.second = 'cut';
+      const { text, rid } = await ask(model, { max_tokens: 50 }, path);
+      expect(text).toContain('"two"');
+      expect(text).not.toContain('"one"');
+      expect(text).toContain('"error"');
+      expect(text).not.toMatch(/\[DONE\]|"message_stop"/);
+      expect(await node.journalledFinal(rid)).toMatchObject({
+        outcome: 'upstream_interrupted',
+        output_tokens: 1,
+        attempts: [{ error: 'hedge_lost' }, { status: 200 }],
+      });
+    });
+
+    test('is continued by the slower one where the model allows it', async () => {
+      const model = await knownModel(100, 1_000_000, undefined, protocol, true);
+      manners.first = 'slow';
+      manners.second = 'cut';
+      const { text, rid } = await ask(model, { max_tokens: 50 }, path);
+      expect(text.indexOf('"two"')).toBeGreaterThan(0);
+      expect(text.indexOf('"one"')).toBeGreaterThan(text.indexOf('"two"'));
+      expect(text).not.toContain('"error"');
+      const final = await node.journalledFinal(rid);
+      expect(final).toMatchObject({
+        outcome: 'completed',
+        attempts: [{ error: 'hedge_lost' }, { error: 'cut' }, { status: 200 }],
+      });
+    });
+
+    test('is continued by the second upstream when the first had won, and the receipt names the cut one', async () => {
+      const model = await knownModel(100, 1_000_000, undefined, protocol, true);
+      manners.first = 'slow and cut';
+      manners.second = 'mute';
+      const asked = second.requests.length;
+      const asking = ask(model, { max_tokens: 50 }, path);
+      await until(() => Promise.resolve(second.requests.length > asked));
+      manners.second = 'quick';
+      const { text, rid } = await asking;
+      expect(text.indexOf('"two"')).toBeGreaterThan(text.indexOf('"one"'));
+      expect(await node.journalledFinal(rid)).toMatchObject({
+        outcome: 'completed',
+        attempts: [{ error: 'cut' }, { error: 'hedge_lost' }, { status: 200 }],
+      });
+    });
+  });
 
   test('stays with the first when that one speaks first after all', async () => {
     const model = await knownModel();

@@ -28,13 +28,13 @@ export function stopping(): UpstreamFailure {
   return gatewayFailure('overloaded', 'The gateway is being restarted; send the request again.');
 }
 
-/** All upstreams rest: nothing was sent anywhere. */
+/** All upstreams rest: nothing was sent anywhere. A provider's rate limit stays one for every request that meets it, so that clients treat all of them alike. */
 export class AllRest extends UpstreamFailure {
-  constructor(waitMs: number) {
-    const message = REFUSALS.no_route.message;
-    super(upstreamError('overloaded', { message, retryAfterMs: waitMs || null }), {
-      evidence: 'unsent',
-    });
+  constructor(waitMs: number, isRateLimited = false) {
+    const limited = `The upstreams of this model are limiting requests; try again in ${Math.ceil(waitMs / 1_000)} s.`;
+    const message = isRateLimited ? limited : REFUSALS.no_route.message;
+    const kind = isRateLimited ? 'rate_limited' : 'overloaded';
+    super(upstreamError(kind, { message, retryAfterMs: waitMs || null }), { evidence: 'unsent' });
   }
 }
 

@@ -4,8 +4,13 @@ import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 
 export type Choice =
   | { kind: 'candidate'; candidate: Candidate }
-  /** Routes are left, but all rest: `skipped` says why. `waitMs` until the first may be tried. */
-  | { kind: 'resting'; waitMs: number; skipped: readonly Skipped[] }
+  /** Routes are left, but all rest: `skipped` says why. `waitMs` until the first may be tried; `isRateLimited` where its provider's limit is what it waits for. */
+  | {
+      kind: 'resting';
+      waitMs: number;
+      isRateLimited: boolean;
+      skipped: readonly Skipped[];
+    }
   | { kind: 'exhausted' };
 
 /** A route that may not be tried now. */
@@ -33,7 +38,7 @@ export interface Routing {
  * less loaded one (power of two choices). A route is tried once a request.
  */
 export function route({ groups, tried, preferred, health, now, random }: Routing): Choice {
-  let waitMs = Number.POSITIVE_INFINITY;
+  let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
   const skipped: Skipped[] = [];
   for (const group of groups) {
     const free: Candidate[] = [];
@@ -44,7 +49,7 @@ export function route({ groups, tried, preferred, health, now, random }: Routing
         free.push(candidate);
         continue;
       }
-      waitMs = Math.min(waitMs, wait.ms);
+      if (wait.ms < first.ms) first = wait;
       const { route: of, upstream } = candidate;
       skipped.push({ upstreamId: upstream.id, routeId: of.id, reason: wait.reason });
     }
@@ -52,19 +57,27 @@ export function route({ groups, tried, preferred, health, now, random }: Routing
       free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
     if (candidate) return { kind: 'candidate', candidate };
   }
-  return skipped.length > 0 ? { kind: 'resting', waitMs, skipped } : { kind: 'exhausted' };
+  if (skipped.length === 0) return { kind: 'exhausted' };
+  return { kind: 'resting', waitMs: first.ms, isRateLimited: first.isRateLimit, skipped };
+}
+
+interface Wait {
+  readonly ms: number;
+  readonly isRateLimit: boolean;
+  readonly reason: SkipReason;
 }
 
 function waitFor(
   { route: { id }, upstream }: Candidate,
   health: UpstreamHealth,
   now: number,
-): { ms: number; reason: SkipReason } | null {
-  const ms = health.waitMs({ upstreamId: upstream.id, routeId: id }, now);
-  if (ms > 0) return { ms, reason: 'resting' };
+): Wait | null {
+  const ref = { upstreamId: upstream.id, routeId: id };
+  const ms = health.waitMs(ref, now);
+  if (ms > 0) return { ms, isRateLimit: health.isRateLimited(ref, now), reason: 'resting' };
   return upstream.max_concurrency !== null &&
     health.inFlight(upstream.id) >= upstream.max_concurrency
-    ? { ms: FULL_WAIT_MS, reason: 'full' }
+    ? { ms: FULL_WAIT_MS, isRateLimit: false, reason: 'full' }
     : null;
 }
 

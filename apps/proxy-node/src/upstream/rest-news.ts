@@ -17,7 +17,7 @@ export class RestNews {
     this.#by = by;
   }
 
-  rested({ routeId, restMs, isProviders }: RestBegun): void {
+  rested({ routeId, restMs, isProviders, isRateLimit = false }: RestBegun): void {
     if (restMs < WORTH_TELLING_MS) return;
     this.#announce({
       kind: 'rest',
@@ -25,6 +25,7 @@ export class RestNews {
       route_id: routeId,
       rest_ms: Math.ceil(restMs),
       is_providers: isProviders,
+      is_rate_limit: isRateLimit,
     });
   }
 
@@ -35,7 +36,7 @@ export class RestNews {
   hear(message: RestMessage, health: UpstreamHealth, now: number): void {
     if (message.by === this.#by) return;
     if (message.kind === 'recovered') return health.heardRecovery(message.route_id, now);
-    const { rest_ms: restMs, is_providers: isProviders } = message;
-    health.heardRest(message.route_id, { restMs, isProviders }, now);
+    const { rest_ms: restMs, is_providers: isProviders, is_rate_limit: isRateLimit } = message;
+    health.heardRest(message.route_id, { restMs, isProviders, isRateLimit }, now);
   }
 }

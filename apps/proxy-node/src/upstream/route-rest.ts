@@ -17,6 +17,8 @@ export interface Rest {
   readonly restMs: number;
   /** The provider named the time itself: no probe ends it early. */
   readonly isProviders: boolean;
+  /** It limits requests, rather than being overloaded. */
+  readonly isRateLimit?: boolean;
 }
 
 /** A failed attempt, as far as it says something of its route. `why`: the kind of the failure. */
@@ -39,6 +41,7 @@ export class RouteRest {
   #restMs = REST_MS;
   #probeUntil = 0;
   #cooldownUntil = 0;
+  #isRateLimit = false;
   #answeredAt = Number.NEGATIVE_INFINITY;
   #why: string | null = null;
 
@@ -49,6 +52,15 @@ export class RouteRest {
   /** ms until the route may be tried; 0 = now. */
   waitMs(now: number): number {
     return Math.max(this.#restUntil - now, this.#probeUntil - now, this.#cooldownUntil - now, 0);
+  }
+
+  /** Whether it is its provider's rate limit for which the route must be waited. */
+  isRateLimited(now: number): boolean {
+    return (
+      this.#isRateLimit &&
+      this.#cooldownUntil > now &&
+      this.waitMs(now) === this.#cooldownUntil - now
+    );
   }
 
   /** The first request after a rest is the probe; until its answer begins no other goes. */
@@ -77,7 +89,7 @@ export class RouteRest {
   /** The rest that begins with this failure; null when none does, or one has begun before. */
   failed({ why, isForAll = false, retryAfterMs, now }: FailureSeen): Rest | null {
     this.#why = why;
-    const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), now);
+    const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), why === 'rate_limited', now);
     // A provider that says when to return is not broken.
     if (why === 'rate_limited') return cooldown;
     // A probe that fails has asked for all, too.
@@ -86,8 +98,8 @@ export class RouteRest {
     return this.#failuresInRow < FAILURES_IN_ROW ? cooldown : (this.#rest(now) ?? cooldown);
   }
 
-  heard({ restMs, isProviders }: Rest, now: number): void {
-    if (isProviders) this.#coolDown(Math.min(restMs, HEARD_COOLDOWN_MS_MAX), now);
+  heard({ restMs, isProviders, isRateLimit = false }: Rest, now: number): void {
+    if (isProviders) this.#coolDown(Math.min(restMs, HEARD_COOLDOWN_MS_MAX), isRateLimit, now);
     // In doubt the next request is a probe.
     else if (now - this.#answeredAt < OWN_ANSWER_MS)
       this.#restUntil = Math.max(this.#restUntil, now);
@@ -120,14 +132,16 @@ export class RouteRest {
     const restMs = this.#restMs;
     this.#restUntil = now + restMs;
     this.#restMs = Math.min(restMs * 2, REST_MS_MAX);
-    return { restMs, isProviders: false };
+    return { restMs, isProviders: false, isRateLimit: false };
   }
 
-  #coolDown(ms: number, now: number): Rest | null {
+  #coolDown(ms: number, isRateLimit: boolean, now: number): Rest | null {
     if (ms === 0) return null;
     const isBegun = this.#cooldownUntil > now;
-    this.#cooldownUntil = Math.max(this.#cooldownUntil, now + Math.min(ms, COOLDOWN_MS_MAX));
-    return isBegun ? null : { restMs: ms, isProviders: true };
+    const until = now + Math.min(ms, COOLDOWN_MS_MAX);
+    if (!isBegun || until > this.#cooldownUntil) this.#isRateLimit = isRateLimit;
+    this.#cooldownUntil = Math.max(this.#cooldownUntil, until);
+    return isBegun ? null : { restMs: ms, isProviders: true, isRateLimit };
   }
 
   #clear(): void {

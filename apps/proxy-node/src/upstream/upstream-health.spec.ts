@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import type { FleetMessage } from '@tollgate/contracts';
+import { RestNews } from './rest-news.ts';
 import { UpstreamHealth, type RestBegun, type RouteRef } from './upstream-health.ts';
 
 const NOW = 1_000_000;
@@ -37,7 +39,13 @@ describe('a route that fails', () => {
     expect([health.waitMs(ROUTE, NOW), rests]).toEqual([0, []]);
     fail(health, 3);
     expect(health.waitMs(ROUTE, NOW)).toBe(5_000);
-    const begun = { restMs: 5_000, isProviders: false, failuresInRow: 5, why: 'server' };
+    const begun = {
+      restMs: 5_000,
+      isProviders: false,
+      isRateLimit: false,
+      failuresInRow: 5,
+      why: 'server',
+    };
     expect(rests).toEqual([{ ...ROUTE, ...begun }]);
   });
 
@@ -126,6 +134,40 @@ describe("a provider's Retry-After", () => {
     const health = new UpstreamHealth();
     fail(health, 1, { why: 'rate_limited' });
     expect(health.waitMs(ROUTE, NOW)).toBe(1_000);
+  });
+});
+
+describe('a rate limit of the provider', () => {
+  const isLimited = (health: UpstreamHealth, now = NOW): boolean =>
+    health.isRateLimited(ROUTE, now);
+
+  test('is told from an overload and from failures, as long as it is what the route waits for', () => {
+    const [limited, overloaded, failing] = [1, 2, 3].map(() => new UpstreamHealth());
+    if (!limited || !overloaded || !failing) throw new Error('three were made');
+    fail(limited, 1, { why: 'rate_limited', retryAfterMs: 3_000 });
+    expect([isLimited(limited), isLimited(limited, NOW + 3_000)]).toEqual([true, false]);
+    fail(limited, 5);
+    expect(isLimited(limited)).toBe(false);
+    fail(overloaded, 1, { why: 'overloaded', retryAfterMs: 3_000 });
+    fail(failing, 5);
+    expect([isLimited(overloaded), isLimited(failing)]).toEqual([false, false]);
+    fail(overloaded, 1, { why: 'rate_limited', retryAfterMs: 2_000 });
+    expect(isLimited(overloaded)).toBe(false);
+    fail(overloaded, 1, { why: 'rate_limited', retryAfterMs: 4_000 });
+    expect(isLimited(overloaded)).toBe(true);
+  });
+
+  test('stays one on the other nodes, which are told of it', () => {
+    const told: FleetMessage[] = [];
+    const news = new RestNews({ announce: (message) => told.push(message), by: 'node-1/0' });
+    const health = new UpstreamHealth({ onRested: (begun) => news.rested(begun) });
+    const other = new UpstreamHealth();
+    other.retain({ upstreams: [{ id: 1 }], routes: [{ id: 1, upstream_id: 1 }] });
+    fail(health, 1, { why: 'rate_limited', retryAfterMs: 60_000 });
+    const [message] = told;
+    if (message?.kind !== 'rest') throw new Error('a rest was announced');
+    new RestNews({ announce: () => undefined, by: 'node-2/0' }).hear(message, other, NOW);
+    expect([isLimited(other), other.waitMs(ROUTE, NOW)]).toEqual([true, 60_000]);
   });
 });
 

@@ -54,6 +54,11 @@ export class UpstreamHealth {
     return this.#routes.get(routeId)?.rest.waitMs(now) ?? 0;
   }
 
+  /** Whether the provider's rate limit is what the route must be waited for. */
+  isRateLimited({ routeId }: RouteRef, now: number): boolean {
+    return this.#routes.get(routeId)?.rest.isRateLimited(now) ?? false;
+  }
+
   inFlight(upstreamId: number): number {
     return this.#loads.get(upstreamId)?.inFlight ?? 0;
   }

@@ -12,6 +12,7 @@ export interface ContinuationAsk {
   readonly ask: Ask;
   /** White space at the end of the delivered text that a prefill may not have: the continuation is expected to repeat it. */
   readonly trimmed: string;
+  readonly isPrefill: boolean;
 }
 
 /**
@@ -24,10 +25,17 @@ export function continuationAsk(
     delivered,
     upstreamProtocol,
     upstreamModel,
-  }: { delivered: string; upstreamProtocol: UpstreamProtocol; upstreamModel: string },
+    mayPrefill = true,
+  }: {
+    delivered: string;
+    upstreamProtocol: UpstreamProtocol;
+    upstreamModel: string;
+    mayPrefill?: boolean;
+  },
 ): ContinuationAsk {
   const trimmedText = delivered.trimEnd();
   const isPrefill =
+    mayPrefill &&
     trimmedText !== '' &&
     isNative('messages', { protocol: upstreamProtocol }) &&
     claudeModel(upstreamModel).takesPrefill;
@@ -40,5 +48,6 @@ export function continuationAsk(
   return {
     ask: parseAsk(protocol, jsonBytes({ ...body, messages })),
     trimmed: delivered.slice(content.length),
+    isPrefill,
   };
 }
