@@ -1,6 +1,8 @@
 import { shareNode } from './pipeline-under-test.ts';
 import './answered-chats.part.spec.ts';
 import './failover.part.spec.ts';
+import './large-calls.part.spec.ts';
+import './rate-limited-upstreams.part.spec.ts';
 import './unserved-requests.part.spec.ts';
 
 shareNode();

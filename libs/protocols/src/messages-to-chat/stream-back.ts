@@ -182,17 +182,16 @@ function toldTool(state: MessageState, at: number, events: Events): MessageState
       content_block: { type: 'tool_use', id, name: tool.name, input: {} },
     });
   }
-  const news = tool.args.slice(tool.sent);
-  if (news !== '')
+  if (tool.unsent !== '')
     events.push({
       type: 'content_block_delta',
       index: block,
-      delta: { type: 'input_json_delta', partial_json: news },
+      delta: { type: 'input_json_delta', partial_json: tool.unsent },
     });
   return {
     ...free,
     blockCount: Math.max(free.blockCount, block + 1),
-    tools: free.tools.with(at, { ...tool, block, sent: tool.args.length }),
+    tools: free.tools.with(at, { ...tool, block, unsent: '' }),
   };
 }
 

@@ -7,9 +7,12 @@ export interface StreamedTool {
   readonly index: number | null;
   readonly id: string | null;
   readonly name: string;
-  /** Arguments so far, and how much of them the client has. */
+  /** Arguments so far. They are joined when they are looked at: a look at each delta would cost the square of their length. */
   readonly args: string;
-  readonly sent: number;
+  /** Those that the client does not have. */
+  readonly unsent: string;
+  /** Whether the last of them that is no blank is a closing brace. */
+  readonly endsInBrace: boolean;
   /** The content block it is sent in; null while it waits its turn. */
   readonly block: number | null;
   readonly isClosed: boolean;
@@ -30,20 +33,29 @@ export function withToolDelta(
   const args = argumentsText(fn['arguments']);
   const at = findTool(tools, { index, id, name, args });
   const known = tools[at];
+  const end = args.trimEnd();
   if (!known)
-    return [...tools, { index, id, name: name ?? '', args, sent: 0, block: null, isClosed: false }];
+    return [
+      ...tools,
+      {
+        ...{ index, id, name: name ?? '', args, unsent: args },
+        ...{ endsInBrace: end.endsWith('}'), block: null, isClosed: false },
+      },
+    ];
   if (known.isClosed) return tools;
   return tools.with(at, {
     ...known,
     id: known.id ?? id,
     name: known.name || (name ?? ''),
     args: known.args + args,
+    unsent: known.unsent + args,
+    endsInBrace: end === '' ? known.endsInBrace : end.endsWith('}'),
   });
 }
 
 /** Whole arguments: nothing but blanks can follow the closing brace of an object. */
-export function isComplete({ args }: StreamedTool): boolean {
-  return args.trimEnd().endsWith('}') && isRecord(parseJson(args));
+export function isComplete({ args, endsInBrace }: StreamedTool): boolean {
+  return endsInBrace && isRecord(parseJson(args));
 }
 
 function findTool(
