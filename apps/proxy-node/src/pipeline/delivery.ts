@@ -152,7 +152,7 @@ export function readmitLosers({ attempts }: Delivery, { tried }: Tries): void {
     if (error === 'hedge_lost' && id !== undefined) tried.delete(id);
 }
 
-/** A model that the names do not tell may refuse a prefill: its route is asked once more, with an instruction. */
+/** A model that the names do not tell may refuse a prefill: its route is asked again, with an instruction. */
 export function noteRefusedPrefill(
   { prefills, tried }: Tries,
   { failure, candidate: { route } }: Pick<NonNullable<Tries['last']>, 'failure' | 'candidate'>,

@@ -141,7 +141,7 @@ describe('a rate limit of the provider', () => {
   const isLimited = (health: UpstreamHealth, now = NOW): boolean =>
     health.isRateLimited(ROUTE, now);
 
-  test('is told from an overload and from failures, as long as it is what the route waits for', () => {
+  test('differs from an overload and from failures, as long as it is what the route waits for', () => {
     const [limited, overloaded, failing] = [1, 2, 3].map(() => new UpstreamHealth());
     if (!limited || !overloaded || !failing) throw new Error('three were made');
     fail(limited, 1, { why: 'rate_limited', retryAfterMs: 3_000 });
@@ -157,14 +157,14 @@ describe('a rate limit of the provider', () => {
     expect(isLimited(overloaded)).toBe(true);
   });
 
-  test('stays one on the other nodes, which are told of it', () => {
-    const told: FleetMessage[] = [];
-    const news = new RestNews({ announce: (message) => told.push(message), by: 'node-1/0' });
+  test('stays one on the other nodes, which hear of it', () => {
+    const announced: FleetMessage[] = [];
+    const news = new RestNews({ announce: (message) => announced.push(message), by: 'node-1/0' });
     const health = new UpstreamHealth({ onRested: (begun) => news.rested(begun) });
     const other = new UpstreamHealth();
     other.retain({ upstreams: [{ id: 1 }], routes: [{ id: 1, upstream_id: 1 }] });
     fail(health, 1, { why: 'rate_limited', retryAfterMs: 60_000 });
-    const [message] = told;
+    const [message] = announced;
     if (message?.kind !== 'rest') throw new Error('a rest was announced');
     new RestNews({ announce: () => undefined, by: 'node-2/0' }).hear(message, other, NOW);
     expect([isLimited(other), other.waitMs(ROUTE, NOW)]).toEqual([true, 60_000]);

@@ -7,7 +7,7 @@ export interface StreamedTool {
   readonly index: number | null;
   readonly id: string | null;
   readonly name: string;
-  /** Arguments so far. They are joined when they are looked at: a look at each delta would cost the square of their length. */
+  /** Arguments so far. They are joined when they are read: reading them at each delta would take the square of their length. */
   readonly args: string;
   /** Those that the client does not have. */
   readonly unsent: string;
