@@ -28,10 +28,17 @@ beforeAll(async () => {
     token: user.token,
     body: { model_id: model.id, tokens: 1_000 },
   });
-  await plane.call('POST', '/keys', {
+  const { body: key } = await plane.call('POST', '/keys', {
     token: user.token,
     body: { name: `laptop of ${NAME}`, allowed_models: '*', rpm: 0, rph: 0, rpd: 0 },
   });
+  // What an administrator does with things of the account is logged with the account's own words.
+  await plane.call('POST', `/keys/${key.id}/disable`, admin);
+  const { body: made } = await plane.call('POST', '/auth/tokens', {
+    token: user.token,
+    body: { name: `script of ${NAME}`, scope: 'read' },
+  });
+  await plane.call('DELETE', `/auth/tokens/${made.id}`, admin);
 }, 60_000);
 
 const erase = (isDryRun = false) =>

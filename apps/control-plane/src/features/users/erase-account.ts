@@ -51,9 +51,10 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   },
 };
 
-/** By whom, about whom, or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
+/** By whom, about whom, about what of theirs (its entry has names and addresses), or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
 const OF_PERSON = `action <> '${ERASURE}' AND (action <> '${ERASURE_ASKED}' OR actor_user_id = $1::int) AND num_nonnulls(actor_name, address, before, after) > 0
   AND (actor_user_id = $1::int OR (target_kind = 'user' AND target_id = ($1::int)::text)
+    OR (target_kind IN ('key', 'session', 'access_token') AND ($1::int)::text IN (before ->> 'user_id', after ->> 'user_id'))
     OR before @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath OR after @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath)`;
 /** Rows that one entry of the log excuses. */
 const EXCUSED_MAX = 1_000;
