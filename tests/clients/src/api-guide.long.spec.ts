@@ -79,7 +79,7 @@ describe.each(RUNS)('$name $variant', ({ name, text, variant }) => {
         },
       );
       expect(stdout).toContain(wordsUpTo(OUTPUT_TOKENS));
-      expect(stdout).toMatch(/(output|completion)_?[tT]okens: \d+/);
+      expect(stdout).toMatch(/(output|completion)_?[tT]okens: [1-9]/);
     },
     45_000,
   );

@@ -95,7 +95,7 @@ async function sayRunning(args: readonly string[]): Promise<number> {
   const content = readStartFile(STATE_FOLDER);
   console.log(
     content
-      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}${notesOn(await readStandings(content.proxyUrls))}`
+      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}${notesOn(await readStandings(content.proxyUrls), content.baseUrl)}`
       : 'Tollgate is already starting in this checkout.',
   );
   if (!args.includes(RESTORE_NODES)) return 0;
@@ -131,13 +131,13 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   const background = process.env[BACKGROUND];
   const stop = background ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`;
   const isTerminal = background ? background === OF_TERMINAL : process.stdout.isTTY;
-  return `${describeStart(content, stop, { isTerminal })}${notesOn(stack.standings)}`;
+  return `${describeStart(content, stop, { isTerminal })}${notesOn(stack.standings, baseUrl)}`;
 }
 
-const notesOn = (standings: ReadonlyMap<string, Standing>): string =>
-  describeStandings(standings)
-    .map((line) => `  ${line}\n`)
-    .join('');
+const notesOn = (standings: ReadonlyMap<string, Standing>, baseUrl: string): string => {
+  const notes = describeStandings(standings, baseUrl);
+  return notes && `\n${notes}`;
+};
 
 /** Only after a first start: what is seen then is a picture of use, not of emptiness; later starts are quiet. Nothing depends on it. */
 async function playDemo(

@@ -28,26 +28,57 @@ async function readAt(ms: number, canRegister = true): Promise<string | null> {
   return standing.read(canRegister);
 }
 
+const BASE_URL = 'http://127.0.0.1:8080';
+const SIGN_IN = `  node -p 'require("./.tollgate/start.json").admin.password' | npx tollgate login admin --url ${BASE_URL} --password-stdin\n`;
+const RESTORE = '  npm stop && npm start -- --restore-nodes\n';
+
 test.each([
-  ['disabled', 'node-1 is disabled. Enable it: '],
-  ['stopped', 'node-1 is stopped. Start it: '],
-  ['removed', 'node-1 was deleted. Bring it back: '],
-  ['unregistered', 'node-1 was deleted. Bring it back: '],
+  ['disabled', 'is disabled', `${SIGN_IN}  npx tollgate nodes toggle node-1 --enabled true\n`],
+  ['stopped', 'is stopped', `${SIGN_IN}  npx tollgate proxy start --node-id node-1\n`],
+  ['removed', 'was deleted', RESTORE],
+  ['unregistered', 'was deleted', RESTORE],
 ])(
-  'of a running installation, a node that is %s is named at once with how to undo it',
-  async (now, says) => {
+  'of a running installation, a node that is %s is named at once with all commands that undo it',
+  async (now, says, commands) => {
     state = now;
-    const notes = describeStandings(await readStandings([url]));
-    expect(notes).toEqual([expect.stringContaining(says)]);
+    const notes = describeStandings(await readStandings([url]), BASE_URL);
+    expect(notes).toContain(`node-1 ${says}. `);
+    expect(notes.split('\n\n')[1]).toBe(commands);
   },
 );
 
+test('nodes that are out of service for different reasons need one login', () => {
+  const standings = new Map([
+    ['node-1', 'disabled'],
+    ['node-2', 'serving'],
+    ['node-3', 'stopped'],
+    ['node-4', 'deleted'],
+  ] as const);
+  const notes = describeStandings(standings, BASE_URL);
+  expect(notes).toContain('node-1 is disabled, node-3 is stopped, node-4 was deleted. ');
+  expect(notes.split('\n\n')[1]).toBe(
+    `${SIGN_IN}  npx tollgate nodes toggle node-1 --enabled true\n  npx tollgate proxy start --node-id node-3\n${RESTORE}`,
+  );
+});
+
 test('of a running installation, a node that serves, starts or does not answer is not mentioned', async () => {
   state = 'serving';
-  expect(describeStandings(await readStandings([url]))).toEqual([]);
+  expect(describeStandings(await readStandings([url]), BASE_URL)).toBe('');
   state = 'starting';
-  expect(describeStandings(await readStandings([url, 'http://127.0.0.1:1']))).toEqual([]);
+  expect(describeStandings(await readStandings([url, 'http://127.0.0.1:1']), BASE_URL)).toBe('');
 });
+
+test.each(['stopped', 'disabled'])(
+  'a start waits no longer for a node once an administrator has %s it',
+  async (now) => {
+    state = 'starting';
+    expect(await readAt(0)).toBeNull();
+    state = now;
+    expect(await readAt(1)).toBe(now);
+    // A decision is one before the control plane is ready, too.
+    expect(await readAt(2, false)).toBe(now);
+  },
+);
 
 test('a node that the control plane has removed is waited for one second, not for a registration', async () => {
   state = 'removed';

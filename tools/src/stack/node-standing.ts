@@ -36,14 +36,12 @@ export class NodeStanding {
   /** `null` while the node starts. `canRegister`: the control plane is ready, so that an unregistered node is a deleted one after a while. */
   async read(canRegister: boolean): Promise<Standing | null> {
     const answer = await fetchReadiness(`${this.#url}/readyz`);
-    if (answer === null) return null;
-    if (answer.ready) return 'serving';
-    if (answer.state === 'stopped' || answer.state === 'disabled') return answer.state;
-    const waitMs = OUTSIDE_MS[answer.state];
-    if (waitMs === undefined || !canRegister) {
+    const decision = decisionIn(answer);
+    if (decision !== 'deleted' || !canRegister) {
       this.#outsideSinceMs = null;
-      return null;
+      return decision === 'deleted' ? null : decision;
     }
+    const waitMs = OUTSIDE_MS[answer?.state ?? ''] ?? REGISTRATION_MS;
     this.#outsideSinceMs ??= this.#now();
     return this.#now() - this.#outsideSinceMs >= waitMs ? 'deleted' : null;
   }
@@ -63,27 +61,48 @@ export async function readStandings(
 }
 
 async function readStanding(url: string): Promise<Standing | null> {
-  const answer = await fetchReadiness(`${url}/readyz`);
+  return decisionIn(await fetchReadiness(`${url}/readyz`));
+}
+
+/** What the answer says; `null` while the node starts or does not answer. At a start, a node that is unregistered may still register itself. */
+function decisionIn(answer: z.infer<typeof readiness> | null): Standing | null {
   if (answer === null) return null;
   if (answer.ready) return 'serving';
   if (answer.state === 'stopped' || answer.state === 'disabled') return answer.state;
   return OUTSIDE_MS[answer.state] === undefined ? null : 'deleted';
 }
 
-/** What to print about nodes that do not serve: why, and how to undo it. Empty when all serve. */
-export function describeStandings(standings: ReadonlyMap<string, Standing>): string[] {
-  return [...standings].flatMap(([name, standing]) => {
-    switch (standing) {
-      case 'serving':
-        return [];
-      case 'disabled':
-        return [`${name} is disabled. Enable it: npx tollgate nodes toggle ${name} --enabled true`];
-      case 'stopped':
-        return [`${name} is stopped. Start it: npx tollgate proxy start --node-id ${name}`];
-      case 'deleted':
-        return [`${name} was deleted. Bring it back: npm stop, then npm start -- --restore-nodes`];
-    }
-  });
+/** Signs in with the password that this checkout has stored. Works in its folder, with or without an earlier session. */
+const signIn = (baseUrl: string): string =>
+  `node -p 'require("./.tollgate/start.json").admin.password' | npx tollgate login admin --url ${baseUrl} --password-stdin`;
+
+const REMEDIES: Readonly<
+  Record<Exclude<Standing, 'serving' | 'deleted'>, (name: string) => string>
+> = {
+  disabled: (name) => `npx tollgate nodes toggle ${name} --enabled true`,
+  stopped: (name) => `npx tollgate proxy start --node-id ${name}`,
+};
+
+/** What to print about nodes that do not serve: why, and all that is to be pasted to undo it. Empty when all serve. */
+export function describeStandings(
+  standings: ReadonlyMap<string, Standing>,
+  baseUrl: string,
+): string {
+  const outside = [...standings]
+    .filter(([, standing]) => standing !== 'serving')
+    .toSorted(([one], [other]) => one.localeCompare(other));
+  if (outside.length === 0) return '';
+  const said = outside.map(
+    ([name, standing]) => `${name} ${standing === 'deleted' ? 'was deleted' : `is ${standing}`}`,
+  );
+  const commands = outside.flatMap(([name, standing]) =>
+    standing === 'disabled' || standing === 'stopped' ? [REMEDIES[standing](name)] : [],
+  );
+  if (commands.length > 0) commands.unshift(signIn(baseUrl));
+  if (outside.some(([, standing]) => standing === 'deleted'))
+    commands.push('npm stop && npm start -- --restore-nodes');
+  const lines = commands.map((command) => `  ${command}\n`).join('');
+  return `Not every node serves: ${said.join(', ')}. To undo that, paste in the folder of this checkout:\n\n${lines}`;
 }
 
 /** The node's own credential, once an administrator registered it again; undefined while it uses the fleet's. */
