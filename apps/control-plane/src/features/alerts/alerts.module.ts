@@ -4,11 +4,12 @@ import { AlertWebhook } from './alert-webhook.ts';
 import { Alert } from './alert.entity.ts';
 import { AlertsController } from './alerts.controller.ts';
 import { AlertsService } from './alerts.service.ts';
+import { TamperWatch } from './tamper-watch.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Alert])],
   controllers: [AlertsController],
-  providers: [AlertsService, AlertWebhook],
+  providers: [AlertsService, AlertWebhook, TamperWatch],
   exports: [AlertsService],
 })
 export class AlertsModule {}

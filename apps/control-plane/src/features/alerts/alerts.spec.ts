@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { AlertsService } from './alerts.service.ts';
+import { TamperWatch } from './tamper-watch.ts';
 import { BalanceWatch } from '../subscriptions/balance-watch.ts';
 
 interface Received {
@@ -159,4 +160,23 @@ test('a low balance raises an alert at a tenth of the last purchase, and the nex
   ]);
   await watch.look();
   expect((await list('?rule=low_balance')).body.total).toBe(0);
+});
+
+test('an alert of a changed Redis closes an hour after the last finding, whichever process had it, although no usage is booked', async () => {
+  const tampered = { rule: 'redis_tampered', subject: 'usage' } as const;
+  const watch = plane.app.get(TamperWatch, { strict: false });
+  const openAfter = async (minutes: number): Promise<number> => {
+    await plane.dataSource.query(
+      "UPDATE alerts SET last_seen_at = now() - $1 * interval '1 minute' WHERE rule = 'redis_tampered'",
+      [minutes],
+    );
+    await watch.look();
+    return (await list('?rule=redis_tampered')).body.total;
+  };
+  await alerts.raise(plane.dataSource.manager, { ...tampered, message: 'forged events' });
+  expect(await openAfter(59)).toBe(1);
+  await alerts.raise(plane.dataSource.manager, { ...tampered, message: 'more forged events' });
+  await watch.look();
+  expect((await list('?rule=redis_tampered')).body.total).toBe(1);
+  expect(await openAfter(61)).toBe(0);
 });

@@ -20,8 +20,6 @@ const FIRST_REPORT_MS = 10_000;
 /** Between a node's clock and PostgreSQL's. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
-/** The alert of forged finals closes after this long without one. */
-const ALERTED_MS = 3_600_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'usage' } as const;
 
 const signerRow = z.object({
@@ -60,8 +58,6 @@ export interface JudgedFinals {
 @Injectable()
 export class FinalProofs {
   private readonly fleetHashes: readonly string[];
-  /** An earlier process may have seen one just before its end. */
-  private forgedAtMs: number | null;
   private signers: { readAtMs: number; byName: Map<string, Signer[]> } | null = null;
 
   constructor(
@@ -70,7 +66,6 @@ export class FinalProofs {
     @Inject(CONFIG) config: Pick<Config, 'FLEET_CREDENTIAL' | 'FLEET_CREDENTIAL_NEXT'>,
     @Optional() private readonly host: Host = new Host(),
   ) {
-    this.forgedAtMs = host.monotonicMs();
     this.fleetHashes = fleetCredentialHashes(config);
   }
 
@@ -92,17 +87,11 @@ export class FinalProofs {
   }
 
   private async tell(forged: JudgedFinals['forged']): Promise<void> {
-    const { manager } = this.dataSource;
     const [first] = forged;
-    if (first) {
-      this.forgedAtMs = this.host.monotonicMs();
-      const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
-      const detail = { kind: 'usage', events: forged.length, reason: first.reason };
-      await this.alerts.raise(manager, { ...FORGERY, message, detail });
-    } else if (this.forgedAtMs !== null && this.host.monotonicMs() - this.forgedAtMs > ALERTED_MS) {
-      this.forgedAtMs = null;
-      await this.alerts.resolve(manager, FORGERY);
-    }
+    if (!first) return;
+    const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
+    const detail = { kind: 'usage', events: forged.length, reason: first.reason };
+    await this.alerts.raise(this.dataSource.manager, { ...FORGERY, message, detail });
   }
 
   private faultOf(event: SignedEvent, signers: Map<string, Signer[]>): string | null {

@@ -26,8 +26,6 @@ const WAITING_MAX = 50_000;
 const PAUSE_MS = 1_000;
 /** A Redis that returns may have lost its tail, which nodes repeat from their journals: until they have, balances are too high for an honest reason. */
 const REPEATING_MS = 30_000;
-/** The alert of altered records closes after this long without one. */
-const ALERTED_MS = 3_600_000;
 const EVERY_MS = 60_000;
 /** What is held is counted at most this often. */
 const COUNT_EVERY_MS = 3_000;
@@ -47,8 +45,6 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly keys = new Map<string, KeyUse>();
   private quietUntilMs = 0;
   private countedAtMs = Number.NEGATIVE_INFINITY;
-  /** An earlier process may have raised the alert just before its end. */
-  private forgedAtMs: number | null = performance.now();
   private stopWatching = (): void => undefined;
   private readonly loop = new BackgroundLoop({
     everyMs: EVERY_MS,
@@ -124,20 +120,11 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async note(found: readonly string[]): Promise<void> {
-    const { manager } = this.dataSource;
-    if (found.length > 0) {
-      this.forgedAtMs = performance.now();
-      const message = `Redis contained records that the control plane did not write: ${found.slice(0, 10).join('; ')}; they are rewritten`;
-      this.logger.error(message);
-      await this.alerts.raise(manager, {
-        ...FORGERY,
-        message,
-        detail: { kind: 'records', records: found },
-      });
-    } else if (this.forgedAtMs !== null && performance.now() - this.forgedAtMs > ALERTED_MS) {
-      this.forgedAtMs = null;
-      await this.alerts.resolve(manager, FORGERY);
-    }
+    if (found.length === 0) return;
+    const message = `Redis contained records that the control plane did not write: ${found.slice(0, 10).join('; ')}; they are rewritten`;
+    this.logger.error(message);
+    const detail = { kind: 'records', records: found };
+    await this.alerts.raise(this.dataSource.manager, { ...FORGERY, message, detail });
   }
 
   private async checkBalances(): Promise<void> {

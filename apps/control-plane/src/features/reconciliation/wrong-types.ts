@@ -1,14 +1,11 @@
-import { Injectable, Logger, Optional } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { KeyTypes, type WrongKey } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
-import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import type { Subscription } from './altered-counts.ts';
 
 const FORGERY = { rule: 'redis_tampered', subject: 'key types' } as const;
-/** The alert closes after this long without such a key. */
-const ALERTED_MS = 3_600_000;
 
 /**
  * Removes keys of a type that Tollgate does not write, at which every function fails, so that their accounts or shards are served again: records are
@@ -17,18 +14,13 @@ const ALERTED_MS = 3_600_000;
 @Injectable()
 export class WrongTypes {
   private readonly logger = new Logger('reconciliation');
-  /** An earlier process may have raised the alert just before its end. */
-  private foundAtMs: number | null;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly types: KeyTypes,
     private readonly writer: LiveRecordWriter,
     private readonly alerts: AlertsService,
-    @Optional() private readonly host: Host = new Host(),
-  ) {
-    this.foundAtMs = host.monotonicMs();
-  }
+  ) {}
 
   async repairShards(): Promise<void> {
     const found = await this.types.wrongOfShards();
@@ -49,20 +41,11 @@ export class WrongTypes {
   }
 
   private async tell(found: readonly WrongKey[]): Promise<void> {
-    const { manager } = this.dataSource;
-    if (found.length > 0) {
-      this.foundAtMs = this.host.monotonicMs();
-      const names = found.map(({ name }) => name);
-      const message = `Redis contained keys of a type that Tollgate does not write: ${names.slice(0, 10).join(', ')}; they are removed and written again`;
-      this.logger.error(message);
-      await this.alerts.raise(manager, {
-        ...FORGERY,
-        message,
-        detail: { kind: 'types', keys: names },
-      });
-    } else if (this.foundAtMs !== null && this.host.monotonicMs() - this.foundAtMs > ALERTED_MS) {
-      this.foundAtMs = null;
-      await this.alerts.resolve(manager, FORGERY);
-    }
+    if (found.length === 0) return;
+    const names = found.map(({ name }) => name);
+    const message = `Redis contained keys of a type that Tollgate does not write: ${names.slice(0, 10).join(', ')}; they are removed and written again`;
+    this.logger.error(message);
+    const detail = { kind: 'types', keys: names };
+    await this.alerts.raise(this.dataSource.manager, { ...FORGERY, message, detail });
   }
 }
