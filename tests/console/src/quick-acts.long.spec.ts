@@ -15,7 +15,7 @@ const STORY_MS = 60_000;
     for (const [name, price] of [
       ['first-priced', '2'],
       ['second-priced', '0.5'],
-      ['third-kept', '7'],
+      ['third-priced', '7'],
     ] as const)
       models.push(await createRoutedModel(stage.tollgate, { name, price_per_million: price }));
     await stage.tollgate.admin.syncAll();
@@ -50,7 +50,7 @@ const STORY_MS = 60_000;
       const { page, complaints, context, go } = await stage.open({
         credentials: stage.tollgate.adminCredentials,
       });
-      await go('/admin/models?q=-');
+      await go('/admin/models?q=-priced');
       await page.getByRole('button', { name: 'Change prices' }).click();
       const dialog = page.locator('[role=dialog]:not([data-type])');
       const priceOf = (name: string) => dialog.getByLabel(`New price of ${name}`);
@@ -59,7 +59,7 @@ const STORY_MS = 60_000;
       expect(await priceOf('first-priced').inputValue()).toBe('2.2');
       await dialog.getByText('+10%').first().waitFor();
       await priceOf('second-priced').fill('0.6');
-      await priceOf('third-kept').fill('');
+      await priceOf('third-priced').fill('');
       await dialog.getByRole('button', { name: 'Set 2 prices' }).click();
       await page.getByText('2 prices are set').waitFor();
       const inForce = await stage.tollgate.admin.list(
