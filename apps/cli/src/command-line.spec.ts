@@ -1,6 +1,8 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { API_DOCUMENT, type AdminClient } from '@tollgate/admin-client';
 import { Command } from 'commander';
 import { COLUMNS } from './columns.ts';
@@ -255,4 +257,21 @@ test('CSV quotes what needs it and disarms formulas', () => {
       ],
     ),
   ).toBe('name,n\r\n\'=cmd|x,1\r\n"a ""b"", c",-2\r\n');
+});
+
+test('a name with controls of a terminal reaches it neither as CSV, nor as JSON, nor in a table', () => {
+  const answer = { data: [{ name: 'a\u001b[31mb\u009b2J\u202ec\r' }] };
+  const written = (['csv', 'json', 'table'] as const).map((format) => render(answer, format));
+  for (const text of written) expect(text).not.toMatch(/[\u001b\u009b\u202e]|\r(?!\n)/);
+  expect(JSON.parse(written[1] ?? '')).toEqual(answer);
+});
+
+test('a reader that has seen enough ends the command without a word', async () => {
+  const program = fileURLToPath(new URL('../bin/tollgate.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (bytes) => (said += String(bytes)));
+  const [status] = await once(child, 'close');
+  expect({ status, said }).toEqual({ status: 0, said: '' });
 });

@@ -1,4 +1,4 @@
-import { VERSION } from '@tollgate/contracts';
+import { onReaderGone, VERSION } from '@tollgate/contracts';
 import { Command, CommanderError, Option } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
 import { addCompletionCommands } from './commands/completion.ts';
@@ -22,6 +22,8 @@ const program = new Command('tollgate')
   .addHelpText('after', AFTER_HELP)
   .showHelpAfterError('  Fix: add --help to see what there is.')
   .exitOverride();
+
+onReaderGone(process.stdout, () => process.exit());
 
 addSessionCommands(program);
 addFleetCommands(program);

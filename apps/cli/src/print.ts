@@ -1,3 +1,5 @@
+import { withoutHiddenMarks } from '@tollgate/contracts';
+
 export type Cell = string | number | boolean | null | undefined;
 export type OutputFormat = 'json' | 'table' | 'csv';
 
@@ -20,12 +22,12 @@ export function table(header: readonly string[], rows: readonly (readonly Cell[]
   return `${[line(header.map((text) => ({ text: text.toUpperCase(), isNumber: false }))), ...texts.map(line)].join('\n')}\n`;
 }
 
-/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe in front; what a terminal would obey is a replacement character. */
 export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const cell = (value: Cell): string => {
     if (typeof value === 'number') return String(value);
-    const text = String(value ?? '');
-    const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    const text = withoutHiddenMarks(String(value ?? ''), '\ufffd');
+    const inert = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
   };
   return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
@@ -36,16 +38,25 @@ function printable(cell: Cell): string {
   return cell === null || cell === undefined ? '-' : String(cell).replaceAll(/\p{C}/gu, '?');
 }
 
+/** The same value to a parser; what would move the cursor, colour the terminal or turn its text around is written as an escape. */
+export function json(answer: unknown): string {
+  const escaped = JSON.stringify(answer, null, 2).replaceAll(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (mark) => String.raw`\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `${escaped}\n`;
+}
+
 /** One answer for both readers: JSON as the server sent it for scripts, `text` for people. */
 export function show(isJson: boolean, answer: unknown, text: () => string): void {
-  process.stdout.write(isJson ? `${JSON.stringify(answer, null, 2)}\n` : text());
+  process.stdout.write(isJson ? json(answer) : text());
 }
 
 /** Any answer of the interface: a list as a table of its plain members, one object as lines of name and value. */
 export function render(answer: unknown, format: OutputFormat, columns?: readonly string[]): string {
   if (answer === undefined || answer === '') return format === 'json' ? '' : 'Done.\n';
   if (typeof answer === 'string') return answer;
-  if (format === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
+  if (format === 'json') return json(answer);
   const rows = listOf(answer);
   const write = format === 'csv' ? csv : table;
   if (rows === undefined)

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
+import { onReaderGone } from '@tollgate/contracts';
 import { auditCommand } from './ops/audit.ts';
 import { backupCommand } from './ops/backup.ts';
 import { eraseCommand } from './ops/erase.ts';
@@ -37,6 +38,8 @@ const FORMER_NAMES: Readonly<Record<string, string>> = {
 };
 
 async function main(): Promise<number> {
+  // What was begun is done, whoever still reads of it.
+  onReaderGone(process.stdout, () => undefined);
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: {

@@ -1,16 +1,22 @@
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from 'node:zlib';
 import { Refusal } from '../refusals.ts';
 import type { TakeQuota } from './body-quota.ts';
 
 const DECODERS = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
 };
+/** What is decoded at a time: room is asked for in these pieces. */
+const DECODED_BYTES = 64 * 1024;
 
 export class ClientGone extends Error {}
 
@@ -43,11 +49,35 @@ export async function readBody(
     take: announced === undefined ? take : () => undefined,
   });
   if (decoder === null) return raw;
-  const decoded = await decoder(raw, { maxOutputLength: bytesMax }).catch((error: unknown) => {
-    throw isTooLarge(error) ? tooLarge(bytesMax) : new Refusal('body_unreadable');
+  return decode(raw, { decoder: decoder({ chunkSize: DECODED_BYTES }), bytesMax, take });
+}
+
+type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
+
+/** A body of 200 bytes can unfold to the largest size: its room is taken while it unfolds, not once it is in memory beside many others. */
+function decode(
+  raw: Buffer,
+  { decoder, bytesMax, take }: { decoder: Decoder; bytesMax: number; take: TakeQuota },
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    decoder.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      try {
+        if (bytes > bytesMax) throw tooLarge(bytesMax);
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        chunks.length = 0;
+        decoder.destroy();
+        reject(error);
+      }
+    });
+    decoder.once('error', () => reject(new Refusal('body_unreadable')));
+    decoder.once('end', () => resolve(Buffer.concat(chunks, bytes)));
+    decoder.end(raw);
   });
-  take(decoded.length);
-  return decoded;
 }
 
 function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof DECODERS] | null {
@@ -99,13 +129,4 @@ function tooLarge(bytesMax: number): Refusal {
   return new Refusal('body_too_large', {
     detail: `The request body is larger than ${bytesMax} bytes.`,
   });
-}
-
-function isTooLarge(error: unknown): boolean {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'code' in error &&
-    error.code === 'ERR_BUFFER_TOO_LARGE'
-  );
 }

@@ -22,7 +22,8 @@ function readThrough(
       looks += 1;
       return heldTokens - output;
     },
-    isBoundHeld: () => heldTokens >= boundTokens,
+    isBoundHeld: ({ output }: { output: number }): boolean =>
+      heldTokens >= boundTokens && output <= boundTokens,
   };
   const budget = new HoldBudget({ hold, usage, reported: () => null });
   for (const { text, bytes } of events) {
@@ -80,6 +81,30 @@ describe('HoldBudget', () => {
   test('an upstream that exceeds what it was allowed is stopped at the first piece that says so', () => {
     const events = Array.from({ length: 10 }, () => ({ text: ' one'.repeat(40), bytes: 350 }));
     expect(readThrough(events, 100, 100).tokens).toBe(120);
+  });
+
+  test('an upstream that has exceeded what it was allowed ends a hold that has grown within an event or two, whatever comes in one chunk', () => {
+    const event = { text: ' one'.repeat(20), bytes: 220 };
+    const counter = new TokenCounter();
+    const hold = {
+      room: ({ output }: { output: number }): number => 3_000 - output,
+      isBoundHeld: ({ output }: { output: number }): boolean => output <= 1_000,
+    };
+    const usage = () => ({ ...NO_USAGE, output: counter.tokensIfEnded });
+    const budget = new HoldBudget({ hold, usage, reported: () => null });
+    let unread = 0;
+    for (let left = 300 * event.bytes; left > 0;) {
+      const taken = budget.take(left);
+      if (taken === 0) break;
+      left -= taken;
+      for (unread += taken; unread >= event.bytes; unread -= event.bytes) {
+        counter.push(event.text);
+        budget.generated(event.text);
+      }
+    }
+    const tokens = counter.finish();
+    expect(tokens).toBeGreaterThan(2_700);
+    expect(tokens).toBeLessThanOrEqual(3_060);
   });
 
   test('what the upstream says of the prompt is taken into account at once', () => {

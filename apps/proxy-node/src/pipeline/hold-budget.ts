@@ -1,4 +1,4 @@
-import { isSamePrompt, outputTokensOf, type TokenUsage } from '@tollgate/contracts';
+import { isSamePrompt, NO_USAGE, outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { StreamReader } from '@tollgate/protocols';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
 
@@ -20,7 +20,7 @@ export interface BudgetParts {
  * How much of a stream its hold still covers. A byte of text is at most one token, so while the bytes generated since the last look are fewer than
  * the tokens that were left then, nothing has to be counted: a chunk costs a subtraction. A larger chunk is taken in pieces that fit. Near the end of
  * the hold they become small and each is counted, and the stream stops one piece early rather than late; where the hold covers all that the upstream
- * was allowed, it stops when that is exceeded.
+ * was allowed, it stops when that is exceeded. From then on a grown hold is read in small pieces, too.
  */
 export class HoldBudget {
   readonly #parts: BudgetParts;
@@ -31,8 +31,8 @@ export class HoldBudget {
   #broughtBytes = 0;
   #stepBytes = 1;
   #stepTokens = 1;
-  /** The output counted at the last look, and the pieces that brought some since. */
-  #lookedOutput = 0;
+  /** What was counted at the last look, and the pieces that brought some since. */
+  #looked: TokenUsage = NO_USAGE;
   #piecesSince = 0;
   /** What the upstream had reported when it was last asked. */
   #known: StreamReader['usage'] = null;
@@ -76,11 +76,11 @@ export class HoldBudget {
     if (this.#piecesSince > 0)
       this.#stepTokens = Math.ceil(
         Math.max(
-          (outputTokensOf(usage) - this.#lookedOutput) / this.#piecesSince,
+          (outputTokensOf(usage) - outputTokensOf(this.#looked)) / this.#piecesSince,
           this.#stepTokens * STEP_DECAY,
         ),
       );
-    this.#lookedOutput = outputTokensOf(usage);
+    this.#looked = usage;
     this.#piecesSince = 0;
   }
 
@@ -106,7 +106,7 @@ export class HoldBudget {
 
   /** Bytes alone do not say so, but a piece fits by the limit the upstream was given, all that is left may be its finish, or by what the last pieces were counted as. */
   #pieceBytes(): number {
-    if (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld())
+    if (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld(this.#looked))
       return Math.max(PIECE_IN_BOUND_BYTES, this.#sureTokens);
     return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens
       ? Math.max(PIECE_BYTES, this.#sureTokens)

@@ -95,7 +95,9 @@ export class Checkpointer {
         outputPaidBy(watched.state.heldTokens - chargeOf(usage, hold.price), hold.price),
       counted: () => (countAgain(watched, this.#options.log), watched.usage),
       detached: () => this.#step(watched, { kind: 'detached' }),
-      isBoundHeld: () => watched.state.heldTokens >= hold.boundTokens,
+      isBoundHeld: (usage) =>
+        watched.state.heldTokens >= hold.boundTokens &&
+        chargeOf(usage, hold.price) <= hold.boundTokens,
       grow: (listener) => {
         watched.onGrown = listener;
         this.#step(watched, { kind: 'waits' });

@@ -39,8 +39,8 @@ export interface HoldHandle {
   detach(run: BackgroundRun): OpenHold;
   /** Output tokens the hold still pays for beside this usage: below zero when it is overdrawn, Infinity where output is free. */
   room(usage: TokenUsage): number;
-  /** It covers all that the request can cost while the upstream keeps to the limits it was given. */
-  isBoundHeld(): boolean;
+  /** It covers all that the request can cost while the upstream keeps to the limits it was given, and by this usage the upstream has kept to them. */
+  isBoundHeld(usage: TokenUsage): boolean;
   /**
    * The hold is used up and the stream waits: asks for a slice at once, also beyond the bound, as an upstream may count otherwise than we do.
    * `listener` is called once the hold has grown; when it cannot, `onStop` is.

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOKEN_SCOPES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { idFilter, IN_FUTURE, listQuery, momentField } from '../../platform/http/list-query.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText } from '../../platform/http/text-field.ts';
 import type { AccessTokenRow } from './access-token.entity.ts';
 
 const scope = z
@@ -25,7 +25,7 @@ export const ADMIN_IS_FOR_ADMINISTRATORS = 'admin is for administrators';
 
 export const createAccessTokenBody = z
   .strictObject({
-    name: trimmedText(128),
+    name: nameText(128),
     scope: scope.meta({ 'x-rules': [ADMIN_IS_FOR_ADMINISTRATORS] }),
     expires_at: momentField.optional().meta({
       description: 'At most 366 days ahead; 90 days from now when absent',

@@ -10,7 +10,7 @@ import {
   momentField,
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText } from '../../platform/http/text-field.ts';
 import { ABOVE_CEILING, limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
 
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
@@ -23,7 +23,7 @@ const limit = z
   .min(0)
   .max(INTEGER_MAX)
   .meta({ 'x-rules': [ABOVE_CEILING] });
-const name = trimmedText(128);
+const name = nameText(128);
 
 /** Model names with `*` wildcards, separated by commas; empty or `*` = everything the account subscribes to. */
 const allowedModels = z

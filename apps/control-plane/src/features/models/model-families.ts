@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MODEL_KINDS, OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText, noteText } from '../../platform/http/text-field.ts';
 
 const TOKENS_MAX = 100_000_000;
 const FAMILIES_MAX = 1_000;
@@ -12,10 +12,10 @@ const modalities = z.array(z.enum(MODALITIES)).min(1).max(MODALITIES.length);
 
 const familySchema = z
   .strictObject({
-    family: z.string().min(1).max(128),
-    owned_by: trimmedText(128),
+    family: nameText(128),
+    owned_by: nameText(128),
     /** Names and what they may be continued by: `gpt-5` is also `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest that fits decides. */
-    names: z.array(z.string().min(1).max(256)).min(1).max(NAMES_MAX),
+    names: z.array(nameText(256)).min(1).max(NAMES_MAX),
     kind: z.enum(MODEL_KINDS),
     context_window: tokens,
     max_output_tokens: tokens,
@@ -37,7 +37,7 @@ export const modelFamilyTableSchema = z
   .strictObject({
     format: z.literal(1),
     /** Where the figures come from. */
-    source: z.string().min(1).max(1_000),
+    source: noteText(1_000),
     /** Of the figures. */
     date: z.iso.date(),
     families: z.array(familySchema).min(1).max(FAMILIES_MAX),

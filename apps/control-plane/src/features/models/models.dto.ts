@@ -11,7 +11,7 @@ import {
 import { decimalField } from '../../platform/http/amount-field.ts';
 import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import { modelFamilyTableSchema } from './model-families.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText, optionalNoteText } from '../../platform/http/text-field.ts';
 
 const id = z.number().int().positive().max(INTEGER_MAX);
 /** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
@@ -43,10 +43,10 @@ const failoverFields = failoverSchema.extend({
 const modelFields = {
   /** Replaces all aliases. */
   aliases: aliases.optional(),
-  display_name: trimmedText(256).optional(),
+  display_name: nameText(256).optional(),
   kind: z.enum(MODEL_KINDS).optional(),
-  owned_by: trimmedText(128).optional(),
-  description: z.string().max(4_000).optional(),
+  owned_by: nameText(128).optional(),
+  description: optionalNoteText(4_000).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
   /** Of a request without a limit; null = the node's default, 4096. */

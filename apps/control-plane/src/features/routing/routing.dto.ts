@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText } from '../../platform/http/text-field.ts';
 
 /** The category Cc in ranges, which every reader of the document understands. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
@@ -17,7 +17,7 @@ export const createRouteSchema = z
     model_id: id,
     upstream_id: id.meta({ 'x-rules': [NO_EMBEDDINGS] }),
     /** The upstream's name of the model; the model's own name when omitted. Printable, since it is written into the upstream's request. */
-    upstream_model: trimmedText(256)
+    upstream_model: nameText(256)
       .regex(new RegExp(PRINTABLE), 'must not hold control characters')
       .meta({ pattern: PRINTABLE })
       .optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { countField, idField } from '../../platform/http/answer-fields.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText } from '../../platform/http/text-field.ts';
 
 export const MODEL_IS_NEEDED = 'is required while no route leads to this upstream';
 export const NO_EMBEDDINGS = 'the protocol of this upstream has no embeddings';
@@ -8,7 +8,7 @@ export const KEY_UNREADABLE = 'the stored key cannot be opened; set it again';
 
 export const connectionTestBody = z
   .strictObject({
-    model: trimmedText(256)
+    model: nameText(256)
       .optional()
       .meta({
         description: "The upstream's own name of a model; that of its first route when absent",

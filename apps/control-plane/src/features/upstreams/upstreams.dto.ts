@@ -2,7 +2,7 @@ import { BASE_URL_RULES, FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS } from '@tollgate
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { nameText } from '../../platform/http/text-field.ts';
 import { upstreamHeadersSchema } from './upstream-headers.ts';
 
 /** Longer than any provider's own limit; a column of PostgreSQL would take two billion. */
@@ -20,7 +20,7 @@ export const EMBEDDINGS_ARE_ROUTED =
 
 export const createUpstreamSchema = z
   .strictObject({
-    name: trimmedText(128),
+    name: nameText(128),
     protocol: z.enum(UPSTREAM_PROTOCOLS).meta({ 'x-rules': [EMBEDDINGS_ARE_ROUTED] }),
     /** Including the version segment, e.g. `https://api.openai.com/v1`. */
     base_url: z.string().min(1).max(2048).meta({ format: 'uri', 'x-rules': BASE_URL_RULES }),

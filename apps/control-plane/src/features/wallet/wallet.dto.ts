@@ -9,7 +9,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { positiveAmountField, signedAmountField } from '../../platform/http/amount-field.ts';
 import { idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
-import { trimmedText } from '../../platform/http/text-field.ts';
+import { noteText, optionalNoteText } from '../../platform/http/text-field.ts';
 import type { LedgerEntry } from './ledger.entity.ts';
 
 const LEDGER_KINDS = [
@@ -46,12 +46,12 @@ export const adminRechargeBody = z
   .strictObject({
     user_id: z.number().int().positive().max(INTEGER_MAX),
     amount: positiveAmountField,
-    note: z.string().trim().max(500).optional(),
+    note: optionalNoteText(500).trim().optional(),
   })
   .meta({ 'x-example': { user_id: 1, amount: '20', note: 'Welcome' } });
 export type AdminRechargeBody = z.output<typeof adminRechargeBody>;
 
-const note = trimmedText(500);
+const note = noteText(500);
 export const adjustBody = z
   .strictObject({
     user_id: z.number().int().positive().max(INTEGER_MAX),

@@ -1,4 +1,8 @@
-import { QueryFailedError } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
 import { z } from 'zod';
 
 const postgresError = z.object({ code: z.string(), constraint: z.string().optional() });
@@ -50,6 +54,9 @@ export function isTransactionConflict(error: unknown): boolean {
 export function isConnectionFailure(error: unknown): boolean {
   return (
     CONNECTION_CODES.has(parse(error)?.code ?? '') ||
+    // The connection broke between two statements: its runner was released, and the next statement is refused.
+    error instanceof QueryRunnerAlreadyReleasedError ||
+    error instanceof QueryRunnerProviderAlreadyReleasedError ||
     (error instanceof Error &&
       (REDIS_AWAY.test(error.message) || POSTGRES_AWAY.test(error.message)))
   );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { eventually } from '../../testing/eventually.ts';
 import { isConnectionFailure, isUniqueViolation } from './database-errors.ts';
 import { dataSourceOptions } from './data-source-options.ts';
@@ -161,6 +161,26 @@ test('a server that drops every connection, in a transaction or idle, costs the 
   drop();
   await expect(lost).rejects.toThrow();
   expect(await read(1)).toBe(0);
+});
+
+test('a connection that breaks between two statements is an outage, not a bug', async () => {
+  const breakAndUse = (use: (tx: EntityManager) => Promise<unknown>) =>
+    transactions
+      .run(async (tx) => {
+        const [{ pid }] = await tx.query('SELECT pg_backend_pid() AS pid');
+        await dataSource.query('SELECT pg_terminate_backend($1)', [pid]);
+        await eventually(() => Promise.resolve(expect(tx.queryRunner?.isReleased).toBe(true)));
+        await use(tx);
+      })
+      .catch((error: unknown) => error);
+  const failures = [
+    await breakAndUse((tx) => tx.query('SELECT 1')),
+    await breakAndUse((tx) => tx.createQueryBuilder().select('1').execute()),
+    await breakAndUse(() => Promise.resolve()),
+  ];
+  expect(failures.map((failure) => [String(failure), isConnectionFailure(failure)])).toEqual(
+    failures.map((failure) => [String(failure), true]),
+  );
 });
 
 test('distinguishes a taken name and an unreachable database from other errors', async () => {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
+import { withoutHiddenMarks } from '@tollgate/contracts';
 
 export type CsvCell = string | number | bigint | boolean | Date | null | undefined;
 
@@ -38,13 +39,15 @@ export function csvLine(cells: CsvCell[]): string {
 
 /**
  * RFC 4180 quoting. A text that a spreadsheet would run as a formula gets an apostrophe in front (security S42); numbers stay numbers.
+ * Names of earlier releases and texts of others may hold marks that a terminal obeys: each is a replacement character.
  * https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvCell(cell: CsvCell): string {
   if (cell === null || cell === undefined) return '';
   if (cell instanceof Date) return cell.toISOString();
   if (typeof cell !== 'string') return String(cell);
-  const isNumber = /^-?\d+(\.\d+)?$/.test(cell);
-  const harmless = !isNumber && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const shown = withoutHiddenMarks(cell, '\ufffd');
+  const isNumber = /^-?\d+(\.\d+)?$/.test(shown);
+  const harmless = !isNumber && /^[=+\-@\t]/.test(shown) ? `'${shown}` : shown;
   return /[",\r\n\t']/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

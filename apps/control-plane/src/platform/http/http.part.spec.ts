@@ -179,7 +179,9 @@ describe('CSV cells (S42, RFC 4180)', () => {
     ['-x', `"'-x"`],
     ['@a', `"'@a"`],
     ['\tx', `"'\tx"`],
-    ['\rx', `"'\rx"`],
+    ['\r=x', '\ufffd=x'],
+    ['\u001b[31mred\u009b2J', '\ufffd[31mred\ufffd2J'],
+    ['a\u202eb', 'a\ufffdb'],
     ['-12.5', '-12.5'],
     ['a,b', '"a,b"'],
     ['say "hi"', '"say ""hi"""'],
@@ -191,5 +193,68 @@ describe('CSV cells (S42, RFC 4180)', () => {
     [true, 'true'],
   ])('%j is written as %j', (cell, text) => {
     expect(csvLine([cell])).toBe(`${text}\r\n`);
+  });
+});
+
+describe('a name or note that people write (S42)', () => {
+  const TERMINAL = 'a\u001b[31mb';
+  const LINES = 'a\r\nb';
+  const TURNED = 'a\u202eb';
+  const C1 = 'a\u009b2Jb';
+  const NAMES: [string, string, string, object][] = [
+    ['POST', '/keys', 'name', {}],
+    ['POST', '/auth/access-tokens', 'name', { scope: 'read' }],
+    [
+      'POST',
+      '/upstreams',
+      'name',
+      { protocol: 'openai', base_url: 'https://models.example.com/v1', api_key: 'k' },
+    ],
+    ['POST', '/models', 'display_name', { name: 'seen', kind: 'chat' }],
+    ['POST', '/models', 'owned_by', { name: 'seen', kind: 'chat' }],
+    ['POST', '/routing', 'upstream_model', { model_id: 1, upstream_id: 1 }],
+  ];
+  const NOTES: [string, string, string, object][] = [
+    ['POST', '/models', 'description', { name: 'seen', kind: 'chat' }],
+    ['POST', '/wallet/admin-recharge', 'note', { user_id: 99_999, amount: '1' }],
+    ['POST', '/wallet/adjust', 'note', { user_id: 99_999, amount: '1' }],
+    ['POST', '/admin/dead-letters/1/dismiss', 'note', {}],
+  ];
+  const refusedFor = async (method: string, path: string, body: object, field: string) => {
+    const answer = await plane.call(method, path, { token: plane.adminToken, body });
+    return (answer.body.errors as { field: string; message: string }[]).filter(
+      (error) => error.field === field && error.message.includes('control characters'),
+    ).length;
+  };
+
+  test.each([...NAMES, ...NOTES])(
+    '%s %s refuses controls of a terminal and marks that turn text around in %s',
+    async (method, path, field, rest) => {
+      for (const text of [TERMINAL, LINES, TURNED, C1])
+        expect(await refusedFor(method, path, { ...rest, [field]: text }, field)).toBe(1);
+    },
+  );
+
+  test.each(NAMES)('%s %s refuses tabs and lines in %s', async (method, path, field, rest) => {
+    for (const text of ['a\tb', 'a\nb', 'a\n'])
+      expect(await refusedFor(method, path, { ...rest, [field]: text }, field)).toBe(1);
+  });
+
+  test.each(NOTES)('%s %s takes tabs and lines in %s', async (method, path, field, rest) => {
+    expect(await refusedFor(method, path, { ...rest, [field]: 'a\tb\nc' }, field)).toBe(0);
+  });
+
+  test('names of every script, and those that an earlier release has stored, are shown', async () => {
+    const made = await plane.call('POST', '/keys', {
+      token: plane.adminToken,
+      body: { name: 'né 中 العربية 👩\u200d💻' },
+    });
+    expect(made.status).toBe(201);
+    await plane.dataSource.query('UPDATE api_keys SET name = $2 WHERE id = $1', [made.body.id, TERMINAL]);
+    const path = `/keys/${made.body.id}`;
+    const { body } = await plane.call('GET', path, { token: plane.adminToken });
+    expect(body.name).toBe(TERMINAL);
+    const changed = await plane.call('PUT', path, { token: plane.adminToken, body: { rpm: 5 } });
+    expect(changed.body).toMatchObject({ name: TERMINAL, rpm: 5 });
   });
 });

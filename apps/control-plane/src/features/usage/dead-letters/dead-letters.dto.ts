@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { idField, timeField } from '../../../platform/http/answer-fields.ts';
 import { listQuery } from '../../../platform/http/list-query.ts';
-import { trimmedText } from '../../../platform/http/text-field.ts';
+import { noteText } from '../../../platform/http/text-field.ts';
 import { RESOLUTIONS } from './dead-letter.entity.ts';
 
-const note = trimmedText(500).describe('The reason, for later readers');
+const note = noteText(500).describe('The reason, for later readers');
 
 export const deadLetterListSchema = listQuery({
   sorts: ['id', 'created_at'],
