@@ -266,7 +266,7 @@ test('a name with controls of a terminal reaches it neither as CSV, nor as JSON,
   expect(JSON.parse(written[1] ?? '')).toEqual(answer);
 });
 
-test('a reader that has seen enough ends the command without a word', async () => {
+test('a reader that has seen enough ends the command without an error message', async () => {
   const program = fileURLToPath(new URL('../bin/tollgate.mjs', import.meta.url));
   const child = spawn(process.execPath, [program, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();

@@ -38,7 +38,7 @@ const FORMER_NAMES: Readonly<Record<string, string>> = {
 };
 
 async function main(): Promise<number> {
-  // What was begun is done, whoever still reads of it.
+  // A command that has begun continues to its end, also without a reader.
   onReaderGone(process.stdout, () => undefined);
   const { positionals, values } = parseArgs({
     allowPositionals: true,

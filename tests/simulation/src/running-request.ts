@@ -48,7 +48,7 @@ export class RunningRequest {
         const piece = Math.max(1, Math.ceil(ask.output / pieces));
         const next = Math.min(ask.output, this.#output + piece);
         const wanted = { ...NO_USAGE, input: ask.input, output: next };
-        if (ask.isStream && handle.room(wanted) < 0 && !handle.isBoundHeld())
+        if (ask.isStream && handle.room(wanted) < 0 && !handle.isBoundHeld(this.#usage()))
           return handle.grow(() => this.#next(handle));
         this.#output = next;
         this.#truth.delivered = chargeOf(this.#usage(), this.#hold.price);

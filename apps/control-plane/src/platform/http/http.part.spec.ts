@@ -203,7 +203,7 @@ describe('a name or note that people write (S42)', () => {
   const C1 = 'a\u009b2Jb';
   const NAMES: [string, string, string, object][] = [
     ['POST', '/keys', 'name', {}],
-    ['POST', '/auth/access-tokens', 'name', { scope: 'read' }],
+    ['POST', '/auth/tokens', 'name', { scope: 'read' }],
     [
       'POST',
       '/upstreams',
@@ -220,28 +220,29 @@ describe('a name or note that people write (S42)', () => {
     ['POST', '/wallet/adjust', 'note', { user_id: 99_999, amount: '1' }],
     ['POST', '/admin/dead-letters/1/dismiss', 'note', {}],
   ];
-  const refusedFor = async (method: string, path: string, body: object, field: string) => {
+  const isRefused = async (method: string, path: string, body: object, field: string) => {
     const answer = await plane.call(method, path, { token: plane.adminToken, body });
-    return (answer.body.errors as { field: string; message: string }[]).filter(
+    const errors: { field: string; message: string }[] = answer.body.errors ?? [];
+    return errors.some(
       (error) => error.field === field && error.message.includes('control characters'),
-    ).length;
+    );
   };
 
   test.each([...NAMES, ...NOTES])(
     '%s %s refuses controls of a terminal and marks that turn text around in %s',
     async (method, path, field, rest) => {
       for (const text of [TERMINAL, LINES, TURNED, C1])
-        expect(await refusedFor(method, path, { ...rest, [field]: text }, field)).toBe(1);
+        expect(await isRefused(method, path, { ...rest, [field]: text }, field)).toBe(true);
     },
   );
 
   test.each(NAMES)('%s %s refuses tabs and lines in %s', async (method, path, field, rest) => {
     for (const text of ['a\tb', 'a\nb', 'a\n'])
-      expect(await refusedFor(method, path, { ...rest, [field]: text }, field)).toBe(1);
+      expect(await isRefused(method, path, { ...rest, [field]: text }, field)).toBe(true);
   });
 
   test.each(NOTES)('%s %s takes tabs and lines in %s', async (method, path, field, rest) => {
-    expect(await refusedFor(method, path, { ...rest, [field]: 'a\tb\nc' }, field)).toBe(0);
+    expect(await isRefused(method, path, { ...rest, [field]: 'a\tb\nc' }, field)).toBe(false);
   });
 
   test('names of every script, and those that an earlier release has stored, are shown', async () => {
@@ -250,7 +251,10 @@ describe('a name or note that people write (S42)', () => {
       body: { name: 'né 中 العربية 👩\u200d💻' },
     });
     expect(made.status).toBe(201);
-    await plane.dataSource.query('UPDATE api_keys SET name = $2 WHERE id = $1', [made.body.id, TERMINAL]);
+    await plane.dataSource.query('UPDATE api_keys SET name = $2 WHERE id = $1', [
+      made.body.id,
+      TERMINAL,
+    ]);
     const path = `/keys/${made.body.id}`;
     const { body } = await plane.call('GET', path, { token: plane.adminToken });
     expect(body.name).toBe(TERMINAL);

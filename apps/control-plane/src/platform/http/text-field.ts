@@ -33,7 +33,7 @@ export function optionalNoteText(max: number) {
     .meta({ pattern: `^[^${HIDDEN_MARKS}]*$` });
 }
 
-/** Looked at before blanks are dropped: some of the marks are blanks. */
+/** Checked before blanks are dropped: some of the marks are blanks. */
 function visibleText(marks: string) {
   const visible = new RegExp(`^[^${marks}]*$`, 'u');
   return z.string().refine((text) => visible.test(text), NO_HIDDEN_MARKS);
