@@ -7,7 +7,9 @@ local function publish(KEYS, ARGV)
   if not version then return invalid('publish') end
   local current = 0
   if ARGV[6] ~= '1' then
-    current = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
+    -- What is no version was written by another program, and is written over, whatever its type.
+    local found = redis.pcall('GET', KEYS[1])
+    current = type(found) == 'string' and natural(found) or 0
     if current > version then return { 'STALE', text(current) } end
   end
   redis.call('SET', KEYS[2], ARGV[2])

@@ -16,9 +16,10 @@ local function put_subscription(KEYS, ARGV)
     return invalid('subscription record')
   end
   local sub = redis.call('HMGET', KEYS[2], 'st', 'gen', 'rev', 'drain', 'bal', 'cseq', 'wd')
-  local known_generation = tonumber(sub[2] or '0')
-  if generation < known_generation or tonumber(sub[3] or '0') > rev then return { 'STALE' } end
-  if generation == known_generation and STATUS_RANK[status] < STATUS_RANK[sub[1]] then status, drain = sub[1], sub[4] end
+  -- What is no number or status was written by another than these functions, and is written over.
+  local known_generation = natural(sub[2]) or 0
+  if generation < known_generation or (natural(sub[3]) or 0) > rev then return { 'STALE' } end
+  if generation == known_generation and STATUS_RANK[status] < (STATUS_RANK[sub[1]] or 0) then status, drain = sub[1], sub[4] end
 
   redis.call('HSET', KEYS[2], 'id', ARGV[3], 'st', status, 'gen', text(generation), 'drain', drain, 'rev', text(rev))
   if amount > 0 then

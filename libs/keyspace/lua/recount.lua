@@ -11,7 +11,8 @@ local function open_holds(holds, prefix, ARGV)
   end
   for i = 4, #ARGV do note(ARGV[i]) end
   for _, rid in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', '+inf')) do
-    local hold = redis.call('HMGET', prefix .. rid, 'st', 'amt', 'acct', 'model')
+    -- A key of another type is no hold, and no subscription: it must not keep its shard from being counted.
+    local hold = redis.pcall('HMGET', prefix .. rid, 'st', 'amt', 'acct', 'model')
     if hold[1] == 'open' and hold[3] and hold[4] then
       local name = hold[3] .. ':' .. hold[4]
       note(name)
@@ -28,7 +29,7 @@ local function recount(KEYS, ARGV)
   local reply = { 'OK' }
   for _, name in ipairs(order) do
     local key = ARGV[3] .. name
-    local sub = redis.call('HMGET', key, 'id', 'held', 'conc')
+    local sub = redis.pcall('HMGET', key, 'id', 'held', 'conc')
     if sub[1] and (sub[2] ~= text(held[name]) or sub[3] ~= text(running[name])) then
       redis.call('HSET', key, 'held', text(held[name]), 'conc', text(running[name]))
       for _, value in ipairs({ name, sub[2] or '', text(held[name]) }) do table.insert(reply, value) end

@@ -34,6 +34,7 @@ end
 -- A lease is never longer than this. One that ends later was taken while the clock was ahead: its node may be gone, and would keep its tokens for a day.
 local LEASE_MAX_MS = 10 * 60 * 1000
 local LEASE_ANEW_MS = 60 * 1000
+local RELAY_LEASE_MAX_MS = 60 * 1000
 
 -- A hold whose request still runs gets its lease from the next checkpoint.
 local function shorten_leases(holds, now, holds_max)
@@ -42,11 +43,19 @@ local function shorten_leases(holds, now, holds_max)
   end
 end
 
+-- A lease that ends much later than this function gives it, or never, counts as free: it was taken while the clock was ahead, or written by another program.
+-- Its shard would not be relayed, and nothing of it booked or compared.
+local function is_held(lease, owner, caller)
+  if not owner or owner == caller then return false end
+  local left = redis.call('PTTL', lease)
+  return left >= 0 and left <= RELAY_LEASE_MAX_MS
+end
+
 local function relay(KEYS, ARGV)
   local lease_ms, entries_max, bytes_max, holds_max = natural(ARGV[2]), natural(ARGV[3]), natural(ARGV[4]), natural(ARGV[5])
   if not lease_ms or not entries_max or not bytes_max or not holds_max then return invalid('relay') end
   local owner = redis.call('GET', KEYS[1])
-  if owner and owner ~= ARGV[1] then return { 'HELD_ELSEWHERE', math.max(0, redis.call('PTTL', KEYS[1])) } end
+  if is_held(KEYS[1], owner, ARGV[1]) then return { 'HELD_ELSEWHERE', math.max(0, redis.call('PTTL', KEYS[1])) } end
   if #ARGV > 7 then redis.call('XDEL', KEYS[2], unpack(ARGV, 8)) end
   if lease_ms == 0 then
     redis.call('DEL', KEYS[1])

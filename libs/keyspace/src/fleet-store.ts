@@ -72,20 +72,35 @@ export class FleetStore {
 
   /** Null before the first publication, after Redis lost its data, and when what stands there is no version. */
   async currentVersion(): Promise<number | null> {
-    const version = Number((await this.#redis.get(keys.currentSnapshot)) ?? 0);
-    return Number.isSafeInteger(version) && version > 0 ? version : null;
+    return versionOf(await this.#text(keys.currentSnapshot));
+  }
+
+  /** What stands where the current version stands is none: another program wrote it. */
+  async isCurrentUnreadable(): Promise<boolean> {
+    const text = await this.#text(keys.currentSnapshot);
+    return text !== null && versionOf(text) === null;
   }
 
   /** Not judged yet, see `sealFault`. Null for a version published by an earlier release, and when what stands there is no seal. */
   async fetchSeal(version: number): Promise<SnapshotSeal | null> {
-    const text = await this.#redis.get(keys.snapshotSeal(version));
+    const text = await this.#text(keys.snapshotSeal(version));
     return text === null ? null : readJson(text, snapshotSealSchema);
   }
 
   /** Verified by format, schema and checksum; null when Redis no longer has this version. */
   async fetchSnapshot(version: number): Promise<SnapshotVerdict | null> {
-    const text = await this.#redis.get(keys.snapshot(version));
+    const text = await this.#text(keys.snapshot(version));
     return text === null ? null : verifySnapshot(parseJson(text));
+  }
+
+  /** Empty for a key of another type, which only another program makes: publishing writes over it. */
+  async #text(key: string): Promise<string | null> {
+    try {
+      return await this.#redis.get(key);
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return '';
+      throw error;
+    }
   }
 
   // Messages
@@ -235,6 +250,11 @@ export class FleetStore {
     }
     return { fresh, others };
   }
+}
+
+function versionOf(text: string | null): number | null {
+  const version = Number(text ?? 0);
+  return Number.isSafeInteger(version) && version > 0 ? version : null;
 }
 
 function readJson<T>(text: string, schema: z.ZodType<T>): T | null {

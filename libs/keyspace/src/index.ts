@@ -30,5 +30,6 @@ export * from './queue-keys.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
 export * from './reaped-requests.ts';
+export { isUnreadable } from './reply-reader.ts';
 export * from './shard-keys.ts';
 export * from './waiting-usage.ts';

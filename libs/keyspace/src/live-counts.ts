@@ -34,16 +34,22 @@ export class LiveCounts {
    */
   async recountHolds(subscriptions: readonly SubscriptionRef[]): Promise<Recounted[]> {
     const byShard = Map.groupBy(subscriptions, ({ accountId }) => shardOf(accountId, this.#shards));
-    const found: Recounted[] = [];
-    for (const [shard, refs] of byShard) found.push(...(await this.#recount(shard, refs)));
-    return found;
+    return this.#recountEach([...byShard]);
   }
 
   /** As `recountHolds`, for all subscriptions that run requests. */
   async recountAllHolds(): Promise<Recounted[]> {
-    const found: Recounted[] = [];
-    for (const shard of shardNames(this.#shards)) found.push(...(await this.#recount(shard, [])));
-    return found;
+    return this.#recountEach(shardNames(this.#shards).map((shard) => [shard, []]));
+  }
+
+  /** One shard whose holds cannot be read keeps no other from being counted. Throws only when none could be. */
+  async #recountEach(
+    shards: readonly (readonly [string, readonly SubscriptionRef[]])[],
+  ): Promise<Recounted[]> {
+    const counted = await settledInTurn(shards, ([shard, refs]) => this.#recount(shard, refs));
+    const failed = counted.find((each) => each.status === 'rejected');
+    if (failed && counted.every(({ status }) => status === 'rejected')) throw failed.reason;
+    return counted.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
   /** False when the record is not as it was found any more, or the shard is fenced. `seq`: of the last credit that PostgreSQL has given. */
@@ -87,4 +93,13 @@ const RESET_REPLIES = { OK: 'reset', CHANGED: 'changed', FENCED: 'fenced' } as c
 function readRecounted(reader: ReplyReader): Recounted {
   const [accountId = 0, modelId = 0] = reader.text().split(':').map(Number);
   return { accountId, modelId, before: reader.text(), held: reader.integer() };
+}
+
+async function settledInTurn<Item, Value>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Value>,
+): Promise<PromiseSettledResult<Value>[]> {
+  const settled: PromiseSettledResult<Value>[] = [];
+  for (const item of items) settled.push(...(await Promise.allSettled([work(item)])));
+  return settled;
 }

@@ -69,3 +69,8 @@ export function lastGeneratedId(info: unknown): string {
 export function isWrongType(error: unknown): error is Error {
   return error instanceof Error && error.message.startsWith('WRONGTYPE');
 }
+
+/** A record that Tollgate's functions cannot have written: a field of it, or its type, is another program's. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof UnexpectedReply || isWrongType(error);
+}

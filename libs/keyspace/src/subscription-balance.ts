@@ -15,9 +15,11 @@ export interface SubscriptionBalance extends SubscriptionRef {
   /** Requests running now. */
   running: number;
   creditSeq: number;
+  /** Of the row that was written here last. */
+  revision: number;
 }
 
-export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
+export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq', 'rev'] as const;
 
 /** A record with a field that Tollgate's functions never write: another has. */
 export class UnreadableBalance extends Error {
@@ -60,5 +62,6 @@ function readBalance(
     held: reader.integer(),
     running: reader.integer(),
     creditSeq: reader.integer(),
+    revision: reader.integer(),
   };
 }

@@ -9,6 +9,7 @@ import { relayChecks } from './checks-relay.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
+import { foreignChecks } from './checks-foreign.ts';
 import { recordChecks } from './checks-records.ts';
 import { reapChecks } from './checks-reaps.ts';
 import { repeatingChecks } from './checks-repeating.ts';
@@ -44,6 +45,7 @@ function run(checks: Checks): void {
 describe('admission', () => run(admissionChecks));
 describe('callers', () => run(callerChecks));
 describe('fencing', () => run(fencingChecks));
+describe('what other programs wrote', () => run(foreignChecks));
 describe('restoring', () => run(restoreChecks));
 describe('at an edge', () => run(boundaryChecks));
 describe('settlement', () => run(settlementChecks));

@@ -15,6 +15,7 @@ import { boundaryChecks } from './checks-boundaries.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
+import { foreignChecks } from './checks-foreign.ts';
 import { recordChecks } from './checks-records.ts';
 import { reapChecks } from './checks-reaps.ts';
 import { repeatingChecks } from './checks-repeating.ts';
@@ -48,6 +49,7 @@ const CHECKS = {
   ...callerChecks,
   ...windowChecks,
   ...fencingChecks,
+  ...foreignChecks,
   ...boundaryChecks,
 };
 

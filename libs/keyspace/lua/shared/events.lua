@@ -3,9 +3,10 @@ local DONE_TTL_MS = 15 * 60 * 1000
 local REAPED_TTL_MS = 24 * 60 * 60 * 1000
 
 -- The latest time that the shard has seen. Redis' own clock may be set back: what expired while it was ahead is gone, and what is kept from a
--- moment when it was behind would expire at once when it is right again. Written about once a second.
+-- moment when it was behind would expire at once when it is right again. Written about once a second. What is no time was written by another than these
+-- functions: it counts as none, and is written over.
 local function latest_time(key, now)
-  local seen = tonumber(redis.call('GET', key) or '0')
+  local seen = natural(redis.call('GET', key)) or 0
   if now > seen + 1000 then redis.call('SET', key, text(now)) end
   return math.max(now, seen)
 end

@@ -167,6 +167,27 @@ const ahead: Statement = (db, tx, [ids, seqs]) =>
     return row && number((seqs as number[])[index]) > row.credit_seq ? [{ id }] : [];
   });
 
+/** Marks of records that their row never wrote; `[ids, generations, revisions, statuses]`. */
+const strange: Statement = (db, tx, [ids, generations, revisions, statuses]) =>
+  (ids as number[]).flatMap((id, index) => {
+    const row = db.rows.subscriptions.get(tx, id);
+    if (!row) return [];
+    const ahead = number((generations as number[])[index]) - row.generation;
+    const revised = number((revisions as number[])[index]) - row.revision;
+    const differs = ahead !== 0 || (statuses as string[])[index] !== row.status;
+    return ahead > 0 || revised > 0 || (revised === 0 && differs) ? [{ id }] : [];
+  });
+
+const ownSubscriptions: Statement = (db, tx, [accounts, models]) =>
+  db.rows.subscriptions
+    .all(tx)
+    .filter((row) =>
+      (accounts as number[]).some(
+        (id, index) => id === row.user_id && (models as number[])[index] === row.model_id,
+      ),
+    )
+    .map(({ id, user_id, model_id }) => ({ id, user_id, model_id }));
+
 export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['SELECT id, status, drain, revision FROM users', accounts],
   ['SELECT id, user_id, key_hash, status, expires_at', keys],
@@ -233,6 +254,8 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ],
   ['SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1', overdue],
   ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', ahead],
+  ['AS m(id, generation, revision, status)', strange],
+  ['AS v(user_id, model_id) USING (user_id, model_id)', ownSubscriptions],
   [
     'JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m',
     drift,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import {
+  isUnreadable,
   LiveRecords,
   normaliseAllowlist,
   type LiveAccount,
@@ -10,6 +11,8 @@ import { DataSource } from 'typeorm';
 import { isKeyOf } from '../keys/is-key-of.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows, type KeyLiveRow } from './live-rows.ts';
+
+const UNREADABLE = 'unreadable';
 
 /** Who used what, as a final says. */
 export interface KeyUse {
@@ -53,7 +56,7 @@ export class LiveRecordAudit {
     const { accountId, keyId, keyHash } = use;
     const isRow = row?.accountId === accountId && (keyHash ?? row.keyHash) === row.keyHash;
     if (!isRow) return keyHash === undefined ? [] : this.removeUnknown(use, keyHash);
-    const live = await this.records.getKey(accountId, row.keyHash);
+    const live = await this.records.getKey(accountId, row.keyHash).catch(foreign);
     if (live === null || !isAltered(live, toLiveKey(row))) return [];
     // The row may have been changed, and written, since it was read.
     const [again] = await this.rows.keys([keyId]);
@@ -71,7 +74,7 @@ export class LiveRecordAudit {
 
   private async checkAccount(row: LiveAccount): Promise<string[]> {
     const { accountId } = row;
-    const live = await this.records.getAccount(accountId);
+    const live = await this.records.getAccount(accountId).catch(foreign);
     if (live === null || !isAltered(live, row)) return [];
     const [again] = await this.rows.accounts([accountId]);
     if (!again || !isAltered(live, again)) return [];
@@ -85,7 +88,17 @@ function toLiveKey({ ipAllowlist, ...row }: KeyLiveRow): LiveKey {
   return { ...row, allowlist: normaliseAllowlist(ipAllowlist) };
 }
 
-function isAltered<Row extends LiveKey | LiveAccount>(live: Row, row: Row): boolean {
+/** For a read of a record: one that cannot be read was altered, and must not stop the look at the others. */
+function foreign(error: unknown): typeof UNREADABLE {
+  if (isUnreadable(error)) return UNREADABLE;
+  throw error;
+}
+
+function isAltered<Row extends LiveKey | LiveAccount>(
+  live: Row | typeof UNREADABLE,
+  row: Row,
+): boolean {
+  if (live === UNREADABLE) return true;
   if (live.revision !== row.revision) return live.revision > row.revision;
   return !isDeepStrictEqual(live, row);
 }

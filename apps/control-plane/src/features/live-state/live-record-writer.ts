@@ -26,7 +26,7 @@ export interface Withdrawn {
 export interface LiveListeners {
   /** Credits of this subscription have reached Redis. */
   credited?: (subscriptionId: number) => Promise<void>;
-  /** Redis counts credits of this subscription that PostgreSQL has not given. */
+  /** Redis counts credits of this subscription that PostgreSQL has not given, or has a record of a later revision than its row. */
   ahead?: (subscription: SubscriptionRef & { id: number }) => void;
   /** Must be idempotent: repeated until it succeeds. */
   withdrawn?: (withdrawn: Withdrawn) => Promise<void>;
@@ -94,9 +94,14 @@ export class LiveRecordWriter {
   /** Record first, then the credits in their order, then the withdrawal: a credit that came after it would stay in a closed subscription. */
   private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
     // Taking the tokens writes the withdrawal's id, here or where it is repeated: a record that carried it already would look withdrawn.
-    refuseFenced(
-      await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId: null }),
-    );
+    const put = await this.records.putSubscription({
+      ...row,
+      accountId: row.userId,
+      withdrawalId: null,
+    });
+    refuseFenced(put);
+    // Of a later write, or altered.
+    if (put.kind === 'stale') this.noteAhead(row);
     const credited = await this.applyCredits(row);
     await this.fleet.announce({
       kind: 'subscription_changed',

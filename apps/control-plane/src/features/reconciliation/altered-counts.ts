@@ -12,18 +12,19 @@ import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
-import { aheadOf, idsOf } from './drift.ts';
+import { aheadOf, idsOf, strangeOf } from './drift.ts';
 
 export type Subscription = SubscriptionRef & { id: number };
 
 export interface Marks {
   readable: BalanceMark[];
+  /** Whose record has a field, or a type, that Tollgate's functions never write, or names another subscription. */
   unreadable: Subscription[];
 }
 
 /**
  * Finds and corrects what Redis counts beside a balance and Tollgate's functions cannot have made: credits that PostgreSQL has not given, tokens held
- * that no request holds, records that cannot be read. Each is an alert `drift`.
+ * that no request holds, records that cannot be read or are not their row. Each is an alert `drift`.
  */
 @Injectable()
 export class AlteredCounts {
@@ -42,7 +43,10 @@ export class AlteredCounts {
   /** Those that Redis has. */
   async marks(subscriptions: readonly Subscription[]): Promise<Marks> {
     const found = await Promise.all(
-      subscriptions.map((ref) => this.records.mark(ref).catch(unreadable)),
+      subscriptions.map(async (ref) => {
+        const mark = await this.records.mark(ref).catch(unreadable);
+        return mark === null || mark === 'unreadable' || mark.id === ref.id ? mark : 'unreadable';
+      }),
     );
     return {
       readable: found.filter((mark) => mark !== null && mark !== 'unreadable'),
@@ -54,8 +58,10 @@ export class AlteredCounts {
   async corrected(
     subscriptions: readonly Subscription[],
   ): Promise<{ marks: BalanceMark[]; altered: ReadonlySet<number> }> {
-    const { readable, unreadable: lost } = await this.marks(subscriptions);
-    const ahead = await aheadOf(this.dataSource, readable);
+    const { readable, unreadable: unread } = await this.marks(subscriptions);
+    const strange = await strangeOf(this.dataSource, readable);
+    const lost = [...unread, ...subscriptions.filter(({ id }) => strange.has(id))];
+    const ahead = (await aheadOf(this.dataSource, readable)).filter(({ id }) => !strange.has(id));
     if (ahead.length + lost.length === 0) return { marks: readable, altered: new Set() };
     for (const mark of ahead) await this.setBack(mark);
     for (const subscription of lost) await this.openAnew(subscription);
@@ -84,7 +90,7 @@ export class AlteredCounts {
   }
 
   private async openAnew({ id, ...ref }: Subscription): Promise<void> {
-    const message = `Subscription ${id}: its balance in Redis could not be read; it is rewritten from the ledger`;
+    const message = `Subscription ${id}: its record in Redis could not be read, or is not what the ledger wrote; it is rewritten from the ledger`;
     await this.report(this.dataSource.manager, id, message, { kind: 'unreadable' });
     await this.writer.openAnew(id);
     await this.counts.recountHolds([ref]);

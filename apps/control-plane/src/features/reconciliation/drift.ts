@@ -87,6 +87,41 @@ function dayOf(rid: string): string {
   return new Date(unixMs).toISOString().slice(0, 10);
 }
 
+const STRANGE = `
+  SELECT s.id FROM subscriptions s JOIN unnest($1::int[], $2::bigint[], $3::bigint[], $4::text[]) AS m(id, generation, revision, status) ON m.id = s.id
+  WHERE m.generation > s.generation OR m.revision > s.revision OR (m.revision = s.revision AND (m.generation <> s.generation OR m.status <> s.status))`;
+
+/**
+ * Of these marks the ids whose record says what their row never said: it is of a later generation or revision, or of the same one and differs. PostgreSQL
+ * is written first, so the marks are taken first. Such a record takes no later write of the control plane.
+ */
+export async function strangeOf(
+  dataSource: DataSource,
+  marks: readonly BalanceMark[],
+): Promise<ReadonlySet<number>> {
+  if (marks.length === 0) return new Set();
+  const rows: unknown[] = await dataSource.query(STRANGE, [
+    marks.map(({ id }) => id),
+    marks.map(({ generation }) => generation),
+    marks.map(({ revision }) => revision),
+    marks.map(({ status }) => status),
+  ]);
+  return new Set(rows.map((row) => idRow.parse(row).id));
+}
+
+interface Standing {
+  status: string;
+  generation: number;
+  revision: number;
+}
+
+/** The same of one record and a row that was read before it: a newer record may be a later write, which the second look distinguishes. */
+export function isStrange(record: Standing, row: Standing): boolean {
+  if (record.revision !== row.revision || record.generation !== row.generation)
+    return record.revision > row.revision || record.generation > row.generation;
+  return record.status !== row.status;
+}
+
 /** The subscription of that name, if there is one. */
 export async function idsOf(
   dataSource: DataSource,

@@ -21,7 +21,7 @@ import { openPages, positionsOf } from '../subscriptions/subscription-pages.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
 import { AlteredCounts, unreadable, type Subscription } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
-import { driftsAt } from './drift.ts';
+import { driftsAt, isStrange } from './drift.ts';
 import { LostReaps } from './lost-reaps.ts';
 import { UsageArrival } from './usage-arrival.ts';
 import { WrongTypes } from './wrong-types.ts';
@@ -88,7 +88,7 @@ export class Reconciler implements OnApplicationBootstrap, OnModuleDestroy, OnAp
     return (await this.alone(() => this.round(pauseMs))) ?? 0;
   }
 
-  /** Repairs those of these subscriptions whose balance in Redis is above the ledger, or was altered. Null while another replica is at it. */
+  /** Repairs those of these subscriptions whose balance in Redis is above the ledger, or whose record was altered. Null while another replica is at it. */
   takeDown(
     used: readonly Subscription[],
     { pauseMs }: { pauseMs: number },
@@ -114,7 +114,7 @@ export class Reconciler implements OnApplicationBootstrap, OnModuleDestroy, OnAp
     return used.filter(({ id }, index) => {
       const [books, live] = [known.get(id), found[index]];
       if (!books || !live) return false;
-      if (live === 'unreadable') return true;
+      if (live === 'unreadable' || live.id !== id || isStrange(live, books)) return true;
       return live.balance > books.position || live.creditSeq > books.creditSeq;
     });
   }

@@ -104,9 +104,11 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async turn(): Promise<void> {
-    await this.checkKeys();
-    await this.checkHolds();
-    await this.checkBalances();
+    const failures: unknown[] = [];
+    const checks = [() => this.checkKeys(), () => this.checkHolds(), () => this.checkBalances()];
+    // Each although another failed: what stops one look must not hide what the others find.
+    for (const check of checks) await check().catch((error: unknown) => void failures.push(error));
+    if (failures.length > 0) throw failures[0];
     if (this.subscriptions.size + this.uncounted.size + this.keys.size > 0)
       this.loop.wakeWithin(GATHER_MS);
   }

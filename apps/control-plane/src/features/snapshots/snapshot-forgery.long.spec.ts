@@ -79,6 +79,22 @@ test('S51: a forged version with a forged seal is written over and blocks no pub
   await eventually(async () => expect(await inRedis()).toEqual(before), WITHIN_MS);
 }, 60_000);
 
+test.each([
+  { what: 'above all integers', write: () => redis.set(KEYS.current, '9007199254740993') },
+  {
+    what: 'of another type',
+    write: () => redis.multi().del(KEYS.current).hset(KEYS.current, 'a', 'b').exec(),
+  },
+])(
+  'S51: a current version $what is written over and reported',
+  async ({ write }) => {
+    const before = await inRedis();
+    await write();
+    await repaired(before);
+  },
+  60_000,
+);
+
 test('a snapshot of an earlier release, without a seal, gets one and keeps its version', async () => {
   const before = await inRedis();
   await redis.del(KEYS.seal(before.snapshot.version));

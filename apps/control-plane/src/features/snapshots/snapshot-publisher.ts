@@ -170,11 +170,16 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
 
   /** Without a seal, what is current may also be of the release before; with one that is not ours it is forged. */
   private async tellOfForgery(standing: FleetStanding | null): Promise<void> {
-    const version = standing === null ? await this.fleet.currentVersion() : null;
+    if (standing !== null) return;
+    const version = await this.fleet.currentVersion();
     if (version !== null && (await this.fleet.fetchSeal(version)) !== null)
       await this.tell(`The seal of snapshot ${version} in Redis is forged`, {
         kind: 'seal',
         version,
+      });
+    if (version === null && (await this.fleet.isCurrentUnreadable()))
+      await this.tell('What Redis has as the current version of the snapshot is no version', {
+        kind: 'version',
       });
   }
 

@@ -11,7 +11,14 @@ const refRow = z
   .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
   .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
 const positionRow = z
-  .object({ id: z.number(), position: z.coerce.number(), credit_seq: z.coerce.number() })
+  .object({
+    id: z.number(),
+    position: z.coerce.number(),
+    credit_seq: z.coerce.number(),
+    status: z.string(),
+    generation: z.number(),
+    revision: z.coerce.number(),
+  })
   .transform(({ credit_seq: creditSeq, ...row }) => ({ ...row, creditSeq }));
 
 type Ref = z.output<typeof refRow>;
@@ -32,13 +39,13 @@ export function openPages(source: Source): AsyncGenerator<Ref[]> {
   );
 }
 
-/** What the ledger holds of each, without those that close. */
+/** What the ledger holds of each, and how its row stands, without those that close. */
 export async function positionsOf(
   source: Source,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, z.output<typeof positionRow>>> {
   const rows: unknown[] = await source.query(
-    "SELECT id, balance - overdraft AS position, credit_seq FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
+    "SELECT id, balance - overdraft AS position, credit_seq, status, generation, revision FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
     [ids],
   );
   return new Map(rows.map((row) => positionRow.parse(row)).map((row) => [row.id, row]));

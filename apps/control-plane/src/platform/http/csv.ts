@@ -38,8 +38,9 @@ export function csvLine(cells: CsvCell[]): string {
 }
 
 /**
- * RFC 4180 quoting. A text that a spreadsheet would run as a formula gets an apostrophe in front (security S42); numbers stay numbers.
- * Names of earlier releases and texts of others may hold marks that a terminal obeys: each is a replacement character.
+ * RFC 4180 quoting. A text that a spreadsheet would run as a formula gets an apostrophe in front (security S42), also where it begins with a line
+ * feed or a full-width sign; numbers stay numbers. Names of earlier releases and texts of others may hold marks that a terminal obeys: each is
+ * a replacement character.
  * https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvCell(cell: CsvCell): string {
@@ -48,6 +49,6 @@ function csvCell(cell: CsvCell): string {
   if (typeof cell !== 'string') return String(cell);
   const shown = withoutHiddenMarks(cell, '\ufffd');
   const isNumber = /^-?\d+(\.\d+)?$/.test(shown);
-  const harmless = !isNumber && /^[=+\-@\t]/.test(shown) ? `'${shown}` : shown;
+  const harmless = !isNumber && /^[=+\-@\t\n＝＋－＠]/.test(shown) ? `'${shown}` : shown;
   return /[",\r\n\t']/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

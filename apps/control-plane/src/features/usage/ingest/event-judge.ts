@@ -30,10 +30,11 @@ export class EventJudge {
     const facts = await this.facts.load(reads);
     const strangers = await this.withdrawals.unknownOf(reads);
     const sound: ReadEvent[] = [];
-    for (const read of reads) {
+    for (const asRead of reads) {
+      const read = this.facts.corrected(asRead, facts);
       const reason =
         this.facts.faultOf(read, facts) ??
-        (strangers.has(read) ? 'forged: the subscription has no such withdrawal' : null);
+        (strangers.has(asRead) ? 'forged: the subscription has no such withdrawal' : null);
       if (reason === null) sound.push(read);
       else poison.push({ relayed: read.relayed, reason });
     }

@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { INTEGER_MAX } from '../../../platform/database/integer-max.ts';
 import { readPriceWeights, type PriceWeights } from '../../models/price-weights.ts';
 import {
+  readOwnSubscriptions,
   readSubscriptionOwners,
   type SubscriptionOwner,
 } from '../../subscriptions/subscription-owners.ts';
@@ -15,6 +16,8 @@ const KEPT_MAX = 100_000;
 
 interface BatchFacts {
   subscriptions: ReadonlyMap<number, SubscriptionOwner>;
+  /** Of accounts and models whose events name another subscription: their own. */
+  own: ReadonlyMap<string, number>;
   prices: ReadonlyMap<number, PriceWeights>;
 }
 
@@ -32,17 +35,38 @@ export class KnownFacts {
     const priceIds = events.flatMap(({ event: { payload } }) =>
       payload.kind === 'withdraw' ? [] : [payload.price_version_id],
     );
+    const subscriptions = await gather(this.subscriptions, subscriptionIds, (ids) =>
+      readSubscriptionOwners(this.dataSource, ids),
+    );
+    const strangers = events.filter((read) => !isOf(read, subscriptions));
     return {
-      subscriptions: await gather(this.subscriptions, subscriptionIds, (ids) =>
-        readSubscriptionOwners(this.dataSource, ids),
-      ),
+      subscriptions,
+      own: strangers.length === 0 ? new Map() : await this.readOwn(strangers),
       prices: await gather(this.prices, priceIds, (ids) => readPriceWeights(this.dataSource, ids)),
     };
   }
 
+  /**
+   * The event with the subscription of its account and model. Which that is a node learns from Redis, where another may have changed it; account and
+   * model it knows by itself, and signs. A withdrawal is of a subscription, and stays as it is.
+   */
+  corrected(read: ReadEvent, { subscriptions, own }: BatchFacts): ReadEvent {
+    const { event } = read;
+    const { payload } = event;
+    if (payload.kind === 'withdraw' || isOf(read, subscriptions)) return read;
+    const id = own.get(nameOf(payload));
+    if (id === undefined) return read;
+    return { ...read, event: { ...event, payload: { ...payload, subscription_id: id } } };
+  }
+
   /** Why an event must not be booked; null when it may. `load` has seen it. */
   faultOf({ event: { payload } }: ReadEvent, facts: BatchFacts): string | null {
-    const subscription = facts.subscriptions.get(payload.subscription_id);
+    const id = payload.subscription_id;
+    const subscription =
+      facts.subscriptions.get(id) ??
+      (facts.own.get(nameOf(payload)) === id
+        ? { userId: payload.account_id, modelId: payload.model_id }
+        : undefined);
     if (!subscription) return 'the subscription does not exist';
     if (subscription.userId !== payload.account_id || subscription.modelId !== payload.model_id)
       return 'the subscription belongs to another account or model';
@@ -58,6 +82,32 @@ export class KnownFacts {
       ),
     );
   }
+
+  private async readOwn(events: readonly ReadEvent[]): Promise<Map<string, number>> {
+    const owners = events
+      .map(({ event: { payload } }) => payload)
+      .filter(({ account_id, model_id }) => Math.max(account_id, model_id) <= INTEGER_MAX)
+      .map(({ account_id: userId, model_id: modelId }) => ({ userId, modelId }));
+    const own = await readOwnSubscriptions(this.dataSource, owners);
+    return new Map(
+      own.map(([id, { userId, modelId }]) => [
+        nameOf({ account_id: userId, model_id: modelId }),
+        id,
+      ]),
+    );
+  }
+}
+
+function nameOf({ account_id, model_id }: { account_id: number; model_id: number }): string {
+  return `${account_id}:${model_id}`;
+}
+
+function isOf(
+  { event: { payload } }: ReadEvent,
+  subscriptions: BatchFacts['subscriptions'],
+): boolean {
+  const named = subscriptions.get(payload.subscription_id);
+  return named?.userId === payload.account_id && named.modelId === payload.model_id;
 }
 
 function chargeMismatch(claimed: number, recompute: () => number): string | null {

@@ -37,7 +37,7 @@ describe('a poison event', () => {
     ],
     [
       'a subscription that does not exist',
-      (parts) => usageEvent(1, { ...parts, subscriptionId: 999_999 }),
+      (parts) => usageEvent(1, { ...parts, final: { model_id: 999_999 } }),
     ],
     [
       "another account's subscription",
