@@ -125,9 +125,9 @@ export function redisClient(
           of('balance', ref, (model) => {
             const { record, balance, held, running, creditSeq } = model.subscription(ref);
             if (!record) return null;
-            const { id, status, generation } = record;
+            const { id, status, generation, revision } = record;
             const counts = { balance, held, running, creditSeq: creditSeq ?? 0 };
-            return { ...ref, id, status, generation, ...counts };
+            return { ...ref, id, status, generation, revision, ...counts };
           }),
         ),
       ),
@@ -140,6 +140,7 @@ export function redisClient(
             id: record.id,
             status: record.status,
             generation: record.generation,
+            revision: record.revision,
             balance,
             held,
             running,

@@ -243,6 +243,7 @@ async function look(
       held: 0,
       running: 0,
       status: 'active',
+      revision: 1,
       generation: 1,
     })),
   );
