@@ -22,12 +22,23 @@ export async function knownSubscriptions(
 /**
  * Fences the shard and deletes everything of it but its outbox, so that a control plane fills it from PostgreSQL as after a loss. Answers how many
  * keys it had. The caller keeps control planes from filling it meanwhile.
+ * `keepsReaps`: charges of reaps that may not be booked stay too. Their nodes are gone, so the control plane books them before it fills the shard.
  */
-export async function forgetShard(redis: RedisConnection, shard: string): Promise<number> {
+export async function forgetShard(
+  redis: RedisConnection,
+  shard: string,
+  { keepsReaps }: { keepsReaps: boolean },
+): Promise<number> {
   await redis.del(keys.epoch(shard));
+  const kept = new Set([keys.epoch(shard), keys.outbox(shard)]);
+  if (keepsReaps) {
+    kept.add(keys.reaped(shard));
+    for (const rid of await redis.zrangebyscore(keys.reaped(shard), '-inf', '+inf'))
+      kept.add(`${keys.holdPrefix(shard)}${rid}`);
+  }
   let count = 1;
   for (const key of await keysOf(redis, shard)) {
-    if (key === keys.outbox(shard) || key === keys.epoch(shard)) continue;
+    if (kept.has(key)) continue;
     count += await redis.del(key);
   }
   return count;

@@ -16,7 +16,8 @@ export const epochsCommand: Command = {
         const shards = names.length === 0 ? all : names;
         const unknown = names.filter((name) => !all.includes(name));
         if (unknown.length > 0) throw new UsageError(`There is no shard ${unknown.join(', ')}.`);
-        if (verb === 'refill' && !isDryRun) await refillShards(dataSource, redis, { shards, all });
+        if (verb === 'refill' && !isDryRun)
+          await refillShards(dataSource, redis, { shards, all, keepsReaps: true });
         const rows: { shard: string; epoch: string }[] = await dataSource.query(
           'SELECT shard, epoch FROM shard_epochs',
         );

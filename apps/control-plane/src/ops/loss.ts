@@ -38,7 +38,8 @@ export const lossCommand: Command = {
             JSON.stringify(loss),
           ]);
         const shards = await readShards(dataSource);
-        await refillShards(dataSource, redis, { shards, all: shards });
+        // What reaps charged and these books lack is in the printed loss.
+        await refillShards(dataSource, redis, { shards, all: shards, keepsReaps: false });
         await close(dataSource);
         return EXIT.done;
       }),

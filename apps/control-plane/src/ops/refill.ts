@@ -13,11 +13,16 @@ const POLL_MS = 200;
 /**
  * Forgets these shards in Redis, so that a running control plane fills each again from PostgreSQL under a new epoch, and waits for it. Their
  * accounts get 503 meanwhile, milliseconds to seconds. A shard is also filled when this command is interrupted.
+ * `keepsReaps`: what reaps charged there is booked first.
  */
 export async function refillShards(
   dataSource: DataSource,
   redis: RedisConnection,
-  { shards, all }: { shards: readonly string[]; all: readonly string[] },
+  {
+    shards,
+    all,
+    keepsReaps,
+  }: { shards: readonly string[]; all: readonly string[]; keepsReaps: boolean },
 ): Promise<void> {
   await new Transactions(dataSource).run(async (tx) =>
     new ActivityService(dataSource).record(tx, SYSTEM, {
@@ -32,7 +37,7 @@ export async function refillShards(
     before.set(shard, await epochs.read(shard));
     // A control plane takes this lock to fill the shard.
     await whileLocked(dataSource, [ADVISORY_LOCK_FAMILIES.shardRebuild, all.indexOf(shard)], () =>
-      forgetShard(redis, shard),
+      forgetShard(redis, shard, { keepsReaps }),
     );
     report(`${shard} is to be filled again`);
   }

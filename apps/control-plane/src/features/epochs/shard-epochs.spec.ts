@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Epochs, shardOf } from '@tollgate/keyspace';
+import { Epochs, forgetShard, shardOf } from '@tollgate/keyspace';
 import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
@@ -88,6 +88,10 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     [
       'belongs to a fill that was interrupted',
       (shard: string) => plane.app.get(Epochs).beginRebuild(shard, 'of-a-process-that-died'),
+    ],
+    [
+      'is taken by an operator who has the shard filled again',
+      (shard: string) => forgetShard(plane.app.get(REDIS), shard, { keepsReaps: true }),
     ],
   ])(
     'loses no charge of a request whose node is gone: what it reaped is booked once, when its epoch %s',

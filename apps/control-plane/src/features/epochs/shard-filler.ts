@@ -23,8 +23,18 @@ export class ShardFiller {
     this.book = book;
   }
 
-  /** Removes what Redis has of the shard from before it was lost. What reaps charged is booked first: their nodes are gone, so no other process sends it again. */
+  /** Removes what Redis has of the shard from before it was lost. */
   async forget(shard: string): Promise<void> {
+    await this.records.forgetAll(shard, await this.bookReaps(shard));
+  }
+
+  async fill(shard: string): Promise<void> {
+    await this.bookReaps(shard);
+    await this.records.rewriteAll(shard);
+  }
+
+  /** Books what reaps charged, before balances without it are written: their nodes are gone, so no other process sends it again. Answers their requests. */
+  private async bookReaps(shard: string): Promise<ReadonlySet<string>> {
     const reaped = await this.reaped.unbooked(shard);
     if (reaped.length > 0)
       await this.book(
@@ -36,10 +46,6 @@ export class ShardFiller {
           outboxId: '',
         })),
       );
-    await this.records.forgetAll(shard, new Set(reaped.map(({ rid }) => rid)));
-  }
-
-  async fill(shard: string): Promise<void> {
-    await this.records.rewriteAll(shard);
+    return new Set(reaped.map(({ rid }) => rid));
   }
 }
