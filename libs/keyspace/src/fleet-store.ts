@@ -21,7 +21,7 @@ import type { z } from 'zod';
 import type { FunctionLibrary } from './function-library.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { parseFleetMessage } from './fleet-message.ts';
-import { keys, nodeAddress, parseNodeAddress } from './keys.ts';
+import { keys, nodeAddress } from './keys.ts';
 import { ReplyReader } from './reply-reader.ts';
 
 const DUMP_TTL_MS = 30_000;
@@ -148,8 +148,8 @@ export class FleetStore {
 
   /** Removes the reports of all workers of a node. */
   async removeReports(name: string): Promise<void> {
-    const addresses = (await this.#redis.hkeys(keys.nodes)).filter(
-      (address) => parseNodeAddress(address).name === name,
+    const addresses = (await this.#redis.hkeys(keys.nodes)).filter((address) =>
+      address.startsWith(`${name}:`),
     );
     if (addresses.length > 0) await this.#redis.hdel(keys.nodes, ...addresses);
   }
@@ -245,7 +245,9 @@ export class FleetStore {
     for (const [address, text] of Object.entries(texts)) {
       const raw = parseJson(text);
       const report = nodeReportSchema.safeParse(raw).data;
-      if (report && report.reported_at >= nowMs - ageMaxMs) fresh.push(report);
+      // A copy under another address, of a report that was once proven, would stand beside its node's own.
+      const isInPlace = report && address === `${report.name}:${report.worker}`;
+      if (isInPlace && report.reported_at >= nowMs - ageMaxMs) fresh.push(report);
       else if (laterFormat('report', raw) === null) others.push(address);
     }
     return { fresh, others };

@@ -88,6 +88,19 @@ describe('the fleet store', () => {
     expect(await names(5_000)).toEqual(['node-2:0']);
   });
 
+  test('a report under an address that is not its own is none: a copy cannot stand beside the real one', async () => {
+    const store = newStore();
+    await store.writeReport(report());
+    const text = (await redis.hget(keys.nodes, 'node-1:0')) ?? '';
+    for (const address of ['ghost:0', 'node-1:1', 'node-1', 'no address\n'])
+      await redis.hset(keys.nodes, address, text);
+    const age = { nowMs: 1_000, ageMaxMs: 60_000 };
+    expect(await store.listReports(age)).toHaveLength(1);
+    await store.removeReports('another');
+    expect(await store.pruneReports(age)).toHaveLength(1);
+    expect(await redis.hkeys(keys.nodes)).toEqual(['node-1:0']);
+  });
+
   test('a report of a later format stays for a control plane that reads it, whatever one of this release removes', async () => {
     const store = newStore();
     const later = JSON.stringify({ ...report(), format: FORMATS.report + 1, load: 7 });

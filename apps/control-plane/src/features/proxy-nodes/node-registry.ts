@@ -169,6 +169,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     await this.repository.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
     for (const node of known.nodes.values()) await this.tellAbout(node);
+    await this.removeForged(reports, known);
     await this.sweep(reports, known);
   }
 
@@ -282,6 +283,18 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       reports.map((report) => report.name).filter((name) => known.removedNames.has(name)),
     );
     for (const name of gone) await this.fleet.removeReports(name);
+  }
+
+  /** What stands under names of no node. A fresh report without proof may be of a node that an operator is setting up. */
+  private async removeForged(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {
+    const { nodes, removedNames } = known;
+    const forged = reports.filter(
+      (report) =>
+        !isFresh(report) &&
+        !nodes.has(report.name) &&
+        this.watch.judge(report, nodes, removedNames).kind === 'unproven',
+    );
+    for (const { name } of forged) await this.fleet.removeReports(name);
   }
 }
 

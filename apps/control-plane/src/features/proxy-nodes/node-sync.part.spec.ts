@@ -1,6 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
+import { REDIS } from '../../platform/redis/redis.module.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { admin, fleet, isRegistered, removed, startNode } from './speaking-nodes-under-test.ts';
+import {
+  admin,
+  fleet,
+  isRegistered,
+  plane,
+  removed,
+  startNode,
+} from './speaking-nodes-under-test.ts';
+
+const REPORTS = '{fleet}:nodes';
 
 describe('sync', () => {
   test('answers applied only for what every live worker proved, and says what the others do', async () => {
@@ -74,6 +84,26 @@ describe('sync', () => {
     expect(check.body.ok).toBe(false);
     await removed(...nodes, { id: silentId });
   }, 60_000);
+
+  test('waits for no report that another program wrote into Redis; those of no node are removed', async () => {
+    await startNode('copied');
+    const node = await isRegistered('copied');
+    const redis = plane.app.get(REDIS);
+    const text = (await redis.hget(REPORTS, 'copied:0')) ?? '';
+    const old = { ...JSON.parse(text), name: 'ghost', reported_at: Date.now() - 120_000 };
+    await redis.hset(REPORTS, {
+      'zombie:0': text,
+      'copied:1': text,
+      'ghost:0': JSON.stringify(old),
+      'ghost:1': JSON.stringify({ ...old, worker: 1, reported_at: Date.now() + 7_200_000 }),
+    });
+    const began = performance.now();
+    const { body } = await admin('POST', '/proxy-nodes/sync-all');
+    expect(body.nodes).toMatchObject([{ name: 'copied', outcome: 'applied' }]);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    await eventually(async () => expect(await redis.hkeys(REPORTS)).toEqual(['copied:0']));
+    await removed(node);
+  });
 
   test('warns of a key that allows what names no model, and of no other', async () => {
     await admin('POST', '/models', { name: 'known_model', aliases: ['known-alias'] });
