@@ -7,6 +7,7 @@ import { BalanceRepairs } from './balance-repairs.ts';
 import { ClosedBalances } from './closed-balances.ts';
 import { LostReaps } from './lost-reaps.ts';
 import { Reconciler } from './reconciler.service.ts';
+import { StandingUsage } from './standing-usage.ts';
 import { UsageArrival } from './usage-arrival.ts';
 import { UseGuard } from './use-guard.ts';
 import { WrongTypes } from './wrong-types.ts';
@@ -18,6 +19,7 @@ import { WrongTypes } from './wrong-types.ts';
     BalanceRepairs,
     LostReaps,
     Reconciler,
+    StandingUsage,
     UsageArrival,
     UseGuard,
     ClosedBalances,

@@ -5,6 +5,7 @@ import './use-guard.part.spec.ts';
 import './altered-counts.part.spec.ts';
 import './lost-reaps.part.spec.ts';
 import './wrong-types.part.spec.ts';
+import './standing-usage.part.spec.ts';
 import './altered-records.part.spec.ts';
 
 shareControlPlane();

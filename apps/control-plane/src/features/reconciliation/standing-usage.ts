@@ -1,0 +1,76 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { USAGE_QUEUE } from '@tollgate/contracts';
+import { LiveRecords, shardNames } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { Watch } from '../../platform/background/watch.ts';
+import { Host } from '../../platform/host/host.ts';
+import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+
+const LOOK_MS = 15_000;
+const STANDING_MS = 60_000;
+const RULE = 'settlement_backlog';
+
+/** What is next in a line of usage. */
+interface Head {
+  id: string | null;
+  sinceMs: number;
+}
+
+/**
+ * Raises `settlement_backlog` where the same usage has been next for a minute, in a shard's outbox or in the queue: little traffic never fills a node's count.
+ * No clock but this process' own is asked, so one that steps hides nothing.
+ */
+@Injectable()
+export class StandingUsage extends Watch {
+  /** By the subject of the alert. */
+  private readonly heads = new Map<string, Head>();
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly records: LiveRecords,
+    private readonly backlog: QueueBacklog,
+    private readonly alerts: AlertsService,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
+    @Optional() private readonly host: Host = new Host(),
+  ) {
+    super({
+      name: 'standing-usage',
+      everyMs: LOOK_MS,
+      failing: 'waiting usage cannot be watched; trying again',
+    });
+  }
+
+  async look(): Promise<void> {
+    for (const shard of shardNames(this.config.SHARDS))
+      await this.note(`shard:${shard}`, `the outbox of shard ${shard}`, () =>
+        this.records.oldestEvent(shard),
+      );
+    await this.note(`queue:${USAGE_QUEUE}`, `the queue ${USAGE_QUEUE}`, async () => {
+      const { oldestAtMs } = await this.backlog.standing(USAGE_QUEUE);
+      return oldestAtMs === null ? null : String(oldestAtMs);
+    });
+  }
+
+  private async note(
+    subject: string,
+    where: string,
+    next: () => Promise<string | null>,
+  ): Promise<void> {
+    const id = await next();
+    const nowMs = this.host.monotonicMs();
+    const head = this.heads.get(subject);
+    if (id === null || head?.id !== id) {
+      this.heads.set(subject, { id, sinceMs: nowMs });
+      // At the first look of a process, what waits may be what another raised the alert about.
+      if (head ? head.id !== null : id === null)
+        await this.alerts.resolve(this.dataSource.manager, { rule: RULE, subject });
+    } else if (nowMs - head.sinceMs > STANDING_MS)
+      await this.alerts.raise(this.dataSource.manager, {
+        rule: RULE,
+        subject,
+        message: `The same usage has been next in ${where} for more than a minute: it is not booked`,
+      });
+  }
+}
