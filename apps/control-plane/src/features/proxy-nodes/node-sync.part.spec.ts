@@ -99,7 +99,9 @@ describe('sync', () => {
     });
     const began = performance.now();
     const { body } = await admin('POST', '/proxy-nodes/sync-all');
-    expect(body.nodes).toMatchObject([{ name: 'copied', outcome: 'applied' }]);
+    expect(body.nodes).toContainEqual(
+      expect.objectContaining({ name: 'copied', outcome: 'applied' }),
+    );
     expect(performance.now() - began).toBeLessThan(5_000);
     await eventually(async () => expect(await redis.hkeys(REPORTS)).toEqual(['copied:0']));
     await removed(node);
