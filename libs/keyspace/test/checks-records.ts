@@ -3,6 +3,7 @@ import { sealSnapshot, type PublishedSnapshot, type SnapshotSeal } from '@tollga
 import { createControlPlaneMac } from '@tollgate/contracts';
 import { FleetStore } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
+import { publishOverForeign } from './checks-foreign.ts';
 import {
   admitted,
   contents,
@@ -174,51 +175,51 @@ export const recordChecks: Checks = {
     await putSubscription(tenant, { status: 'closing', revision: 2 });
     assert.deepEqual(await models(), [OTHER_MODEL_ID]);
   },
-  'the current snapshot never goes back, and the ones before it can be fetched for a day': async (
-    world,
-  ) => {
-    const { redis, library } = world;
-    const fleet = new FleetStore({ redis, library });
-    const base = ((await fleet.currentVersion()) ?? 0) + 10;
-    const snapshot = (version: number): PublishedSnapshot => ({
-      version,
-      checksum: '0'.repeat(64),
-      published_at: 1,
-      document: { format: 1, models: [], upstreams: [], routes: [] },
-    });
-    const publish = (version: number, options = {}) =>
-      fleet.publish(snapshot(version), sealOf(version), options);
-    assert.deepEqual(await publish(base), { kind: 'published' });
-    assert.deepEqual(await publish(base + 1), { kind: 'published' });
-    assert.deepEqual(await publish(base), {
-      kind: 'stale',
-      currentVersion: base + 1,
-    });
-    assert.deepEqual(await publish(base + 1), { kind: 'published' }, 'again is harmless');
-    assert.deepEqual(await fleet.fetchSeal(base + 1), sealOf(base + 1));
-    assert.equal(await fleet.currentVersion(), base + 1);
-    for (const keyOf of [keys.snapshot, keys.snapshotSeal]) {
-      const ttl = await redis.ttl(keyOf(base));
-      assert.ok(ttl > 86_000 && ttl <= 86_400, String(ttl));
-      assert.equal(await redis.ttl(keyOf(base + 1)), -1);
-    }
-    await assert.rejects(
-      library.call(
-        'publish',
-        [keys.currentSnapshot, keys.snapshot(base), keys.snapshotSeal(base)],
-        ['x', '{}', '{}', keys.snapshotPrefix, keys.snapshotSealSuffix, 0],
-      ),
-      /invalid publish/,
-    );
-    await redis.set(keys.currentSnapshot, '999999999999');
-    assert.deepEqual(await publish(base + 2), { kind: 'stale', currentVersion: 999999999999 });
-    assert.deepEqual(
-      await publish(base + 2, { isForced: true }),
-      { kind: 'published' },
-      'a forged version is replaced',
-    );
-    assert.equal(await fleet.currentVersion(), base + 2);
-  },
+  'the current snapshot never goes back, those before it can be fetched for a day, and what is no version is written over':
+    async (world) => {
+      const { redis, library } = world;
+      const fleet = new FleetStore({ redis, library });
+      const base = ((await fleet.currentVersion()) ?? 0) + 10;
+      const snapshot = (version: number): PublishedSnapshot => ({
+        version,
+        checksum: '0'.repeat(64),
+        published_at: 1,
+        document: { format: 1, models: [], upstreams: [], routes: [] },
+      });
+      const publish = (version: number, options = {}) =>
+        fleet.publish(snapshot(version), sealOf(version), options);
+      assert.deepEqual(await publish(base), { kind: 'published' });
+      assert.deepEqual(await publish(base + 1), { kind: 'published' });
+      assert.deepEqual(await publish(base), {
+        kind: 'stale',
+        currentVersion: base + 1,
+      });
+      assert.deepEqual(await publish(base + 1), { kind: 'published' }, 'again is harmless');
+      assert.deepEqual(await fleet.fetchSeal(base + 1), sealOf(base + 1));
+      assert.equal(await fleet.currentVersion(), base + 1);
+      for (const keyOf of [keys.snapshot, keys.snapshotSeal]) {
+        const ttl = await redis.ttl(keyOf(base));
+        assert.ok(ttl > 86_000 && ttl <= 86_400, String(ttl));
+        assert.equal(await redis.ttl(keyOf(base + 1)), -1);
+      }
+      await assert.rejects(
+        library.call(
+          'publish',
+          [keys.currentSnapshot, keys.snapshot(base), keys.snapshotSeal(base)],
+          ['x', '{}', '{}', keys.snapshotPrefix, keys.snapshotSealSuffix, 0],
+        ),
+        /invalid publish/,
+      );
+      await redis.set(keys.currentSnapshot, '999999999999');
+      assert.deepEqual(await publish(base + 2), { kind: 'stale', currentVersion: 999999999999 });
+      assert.deepEqual(
+        await publish(base + 2, { isForced: true }),
+        { kind: 'published' },
+        'a forged version is replaced',
+      );
+      assert.equal(await fleet.currentVersion(), base + 2);
+      await publishOverForeign(world);
+    },
 };
 
 function sealOf(version: number): SnapshotSeal {

@@ -251,7 +251,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       ]),
   },
   {
-    name: 'a request that waited for a purchase is refused without being asked about once more',
+    name: 'a request that waited for a purchase is refused without a second look',
     parts: withNode({ waits: (parts) => new HastyWaits(parts) }),
     faults: () => [],
   },
