@@ -85,6 +85,7 @@ export abstract class ComparedStores {
         status: record.status,
         id: record.id,
         generation: record.generation,
+        revision: record.revision,
         balance,
         held,
         running,
