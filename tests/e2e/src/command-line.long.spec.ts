@@ -134,7 +134,12 @@ describe('after a login', () => {
     expect(await run(['users', 'approve', 'petra'])).toMatchObject({
       status: 2,
       stdout: '',
-      stderr: expect.stringContaining('whole number'),
+      stderr: expect.stringContaining('409 invalid_transition'),
+    });
+    expect(await run(['users', 'approve', 'petr'])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('"petr"'),
     });
   });
 
