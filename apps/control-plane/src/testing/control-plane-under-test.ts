@@ -10,15 +10,15 @@ import { Passwords } from '../features/auth/passwords.ts';
 import { limitConnections } from '../platform/http/connection-limits.ts';
 import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
+import type { ApiBody } from './api-body.ts';
 import { DocumentCheck } from './document-check.ts';
 import { migratedPostgres } from './postgres-under-test.ts';
 
-export interface Answer {
+export interface Answer<Body = unknown> {
   status: number;
   headers: Headers;
   /** Parsed JSON; the text when it is none. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- specs read answers whose shape is what they test
-  body: any;
+  body: Body;
 }
 
 export interface CallOptions {
@@ -39,7 +39,11 @@ export interface ControlPlane {
   environment: Record<string, string>;
   adminToken: string;
   /** `path` is below /admin-api. Throws when the answer is not as the API document says. */
-  call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+  call: <Method extends string, Path extends string>(
+    method: Method,
+    path: Path,
+    options?: CallOptions,
+  ) => Promise<Answer<ApiBody<Method, Path>>>;
   login: (username: string, password: string) => Promise<string>;
   /** Registers and approves; every password is `PASSWORD`. */
   createUser: (username: string) => Promise<{ id: number; token: string }>;
@@ -108,8 +112,12 @@ async function startOn(
   const documented = new DocumentCheck(
     isDocumentCompiled ? app.get(OpenApiDocument).read() : undefined,
   );
-  const call: ControlPlane['call'] = async (method, path, options = {}) => {
-    const answer = await send(`${url}/admin-api${path}`, method, options);
+  const call: ControlPlane['call'] = async <Method extends string, Path extends string>(
+    method: Method,
+    path: Path,
+    options: CallOptions = {},
+  ) => {
+    const answer = await send<ApiBody<Method, Path>>(`${url}/admin-api${path}`, method, options);
     documented.check({
       method,
       path: `/admin-api${path}`.replace(/\?.*/s, ''),
@@ -159,11 +167,11 @@ function hashCheaply(passwords: Passwords): void {
   passwords.hash = (password) => cheap.hash(password);
 }
 
-export async function send(
+export async function send<Body = unknown>(
   url: string,
   method: string,
   { token, body, rawBody, headers }: CallOptions,
-): Promise<Answer> {
+): Promise<Answer<Body>> {
   const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(url, {
     method,
@@ -175,7 +183,7 @@ export async function send(
     ...(content === undefined ? {} : { body: content }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: parseJson(text) };
+  return { status: response.status, headers: response.headers, body: parseJson(text) as Body };
 }
 
 function parseJson(text: string): unknown {

@@ -77,7 +77,11 @@ export interface TestAccount {
 export function ledgerOf(plane: ControlPlane) {
   const query = (sql: string, parameters: unknown[] = []) =>
     plane.dataSource.query(sql, parameters);
-  const asAdmin = (method: string, path: string, body?: unknown) =>
+  const asAdmin = <Method extends string, Path extends string>(
+    method: Method,
+    path: Path,
+    body?: unknown,
+  ) =>
     plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
   return {
     query,

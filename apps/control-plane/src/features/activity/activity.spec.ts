@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const logs = (query = '') =>
+const logs = (query: '' | `?${string}` = '') =>
   plane.call('GET', `/activity/logs${query}`, { token: plane.adminToken });
 const record = (id: number, after: object = { id }) =>
   transactions.run(async (tx) =>
@@ -50,7 +50,7 @@ test('says who did what to whom, from where, before and after', async () => {
 
 test('names what was acted on as it is called now, and whose it is', async () => {
   const { id: userId, token } = await plane.createUser('owner-of-key');
-  const call = (path: string, body: object, as = plane.adminToken) =>
+  const call = <Path extends string>(path: Path, body: object, as = plane.adminToken) =>
     plane.call('POST', path, { token: as, body }).then((answer) => answer.body);
   const price = { price_per_million: '1' };
   const model = await call('/models', { name: 'named-model', price, is_on_shelf: true });

@@ -54,7 +54,7 @@ beforeEach(() => {
 });
 
 const overdraft = (id: number) => ({ rule: 'overdraft', subject: `subscription:${id}` }) as const;
-const list = (query: string) =>
+const list = (query: `?${string}`) =>
   plane.call('GET', `/admin/alerts${query}`, { token: plane.adminToken });
 const pending = async (): Promise<number> =>
   (await plane.dataSource.query('SELECT count(*)::int AS n FROM alert_deliveries'))[0].n;

@@ -11,8 +11,12 @@ beforeAll(async () => {
 type Scope = 'read' | 'write' | 'admin';
 const make = async (token: string, scope: Scope = 'write', body: object = {}) =>
   (await plane.call('POST', '/auth/tokens', { token, body: { name: 'ci', scope, ...body } })).body;
-const go = async (token: string, method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+const go = async <Method extends string, Path extends string>(
+  token: string,
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
 const statusOf = async (token: string) => (await go(token, 'GET', '/auth/me')).status;
 const user = () => plane.createUser(`script${(sequence += 1)}`);
 

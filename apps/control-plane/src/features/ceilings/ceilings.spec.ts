@@ -25,8 +25,11 @@ beforeEach(async () => {
   await setAccount({ rpm_ceiling: null, rph_ceiling: null, rpd_ceiling: null });
 });
 
-const as = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+const as = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
 const setCeilings = (body: object) => ledger.asAdmin('PUT', '/admin/ceilings', body);
 const setAccount = (body: object) => ledger.asAdmin('PUT', `/users/${account.id}`, body);
 const createKey = async (limits: object = {}) => {
@@ -144,7 +147,7 @@ test('keys that are made while the ceiling changes are under it, and no record l
     .map(({ body }) => body)
     .toSorted(byTime)
     .at(-1);
-  for (const { hash } of keys) expect(await live(hash)).toEqual({ ...NONE, rpm: last.rpm });
+  for (const { hash } of keys) expect(await live(hash)).toEqual({ ...NONE, rpm: last?.rpm });
   const uses = keys.map(({ id, hash }) => ({ accountId: account.id, keyId: id, keyHash: hash }));
   expect(await plane.app.get(LiveRecordAudit).check(uses)).toEqual([]);
 });

@@ -13,8 +13,13 @@ beforeAll(async () => {
 afterAll(() => plane?.stop());
 
 const user = () => plane.createUser(`rotator${(sequence += 1)}`);
-const go = (token: string, method: string, path: string, body?: unknown, headers = {}) =>
-  plane.call(method, path, { token, headers, ...(body === undefined ? {} : { body }) });
+const go = <Method extends string, Path extends string>(
+  token: string,
+  method: Method,
+  path: Path,
+  body?: unknown,
+  headers = {},
+) => plane.call(method, path, { token, headers, ...(body === undefined ? {} : { body }) });
 async function live(key: string) {
   const parsed = parseApiKey(key);
   return parsed && plane.app.get(LiveRecords).getKey(parsed.accountId, parsed.hash);
@@ -120,6 +125,6 @@ test('lists say whether there is more, and a body that is not JSON is refused on
           headers: { 'content-type': contentType },
         }),
       ).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
-  const path = `/proxy-nodes/${node.body.id}`;
+  const path = `/proxy-nodes/${node.body.id}` as const;
   expect((await go(plane.adminToken, 'GET', path)).body.enabled).toBe(node.body.enabled);
 });

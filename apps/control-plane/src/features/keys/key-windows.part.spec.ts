@@ -17,8 +17,11 @@ beforeAll(async () => {
 
 test('windows show what admission has counted, and when the whole limit is back', async () => {
   const [account, model] = [await ledger.account('10'), await ledger.model('1')];
-  const as = (method: string, path: string, body?: unknown) =>
-    plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+  const as = <Method extends string, Path extends string>(
+    method: Method,
+    path: Path,
+    body?: unknown,
+  ) => plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
   await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
   const key = (await as('POST', '/keys', { name: 'counted', rpm: 5, rpd: 100 })).body;
   const read = async () => (await as('GET', `/keys/${key.id}/windows`)).body.windows;
@@ -83,14 +86,18 @@ test.each([
 
 test('the windows of several keys are read at once, without those of other accounts', async () => {
   const [account, other] = [await ledger.account('1'), await ledger.account('1')];
-  const as = (token: string, method: string, path: string, body?: unknown) =>
-    plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+  const as = <Method extends string, Path extends string>(
+    token: string,
+    method: Method,
+    path: Path,
+    body?: unknown,
+  ) => plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
   const create = async (token: string, name: string, rpm: number): Promise<number> =>
     Number((await as(token, 'POST', '/keys', { name, rpm })).body.id);
   const first = await create(account.token, 'first', 5);
   const second = await create(account.token, 'second', 7);
   const foreign = await create(other.token, 'foreign', 9);
-  const path = `/keys/windows?ids=${first},${second},${foreign},${first},2000000000`;
+  const path = `/keys/windows?ids=${first},${second},${foreign},${first},2000000000` as const;
   const { data } = (await as(account.token, 'GET', path)).body;
   const limits = data.map((key: { key_id: number; windows: { limit: number }[] }) => [
     key.key_id,

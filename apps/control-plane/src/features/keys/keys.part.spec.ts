@@ -17,8 +17,10 @@ beforeAll(async () => {
   [owner, stranger] = [await ledger.account('0'), await ledger.account('0')];
 }, 60_000);
 
-const as = (account: { token: string }) => (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+const as =
+  (account: { token: string }) =>
+  <Method extends string, Path extends string>(method: Method, path: Path, body?: unknown) =>
+    plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
 const create = async (body: object = {}) =>
   (await as(owner)('POST', '/keys', { name: 'laptop', ...body })).body;
 

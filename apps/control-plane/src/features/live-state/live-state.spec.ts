@@ -12,7 +12,7 @@ afterEach(async () => {
   if (!plane.services.redis.isRunning) await plane.services.redis.start();
 });
 
-const post = (path: string, token: string, body?: unknown) =>
+const post = <Path extends string>(path: Path, token: string, body?: unknown) =>
   plane.call('POST', path, { token, ...(body === undefined ? {} : { body }) });
 
 describe("an administrator's call", () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const post = (path: string, account: TestAccount, body: unknown) =>
+const post = <Path extends string>(path: Path, account: TestAccount, body: unknown) =>
   plane.call('POST', path, { token: account.token, body });
 
 /** The end of the append-only file now; Redis writes every command before it answers. */

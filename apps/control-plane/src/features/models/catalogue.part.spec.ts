@@ -26,7 +26,7 @@ describe('the catalogue', () => {
     });
     expect(await changeSeq()).toBeGreaterThan(before);
     const shown = (await market()).find((model: { name: string }) => model.name === 'gpt-plain');
-    expect(shown.price).toEqual({
+    expect(shown?.price).toEqual({
       price_per_million: '2.5',
       currency: 'USD',
       weight_input: '1',
@@ -67,7 +67,7 @@ describe('the catalogue', () => {
   });
 
   test('the family of the model of an upstream says where its output limit goes and how large its window is, also after an import', async () => {
-    const admin = async (path: string, fields: object) =>
+    const admin = async <Path extends string>(path: Path, fields: object) =>
       (await ledger.asAdmin('POST', path, fields)).body;
     const { id: model_id } = await admin('/models', {
       name: 'limit-field',
@@ -157,9 +157,9 @@ describe('the catalogue', () => {
       (await ledger.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast', 'cheap'] })).body
         .aliases,
     ).toEqual(['fast', 'cheap']);
-    expect((await market()).find((one: { name: string }) => one.name === 'second').aliases).toEqual(
-      ['fast', 'cheap'],
-    );
+    expect(
+      (await market()).find((one: { name: string }) => one.name === 'second')?.aliases,
+    ).toEqual(['fast', 'cheap']);
   });
 
   test('of two models that take one alias at the same moment, one is refused', async () => {

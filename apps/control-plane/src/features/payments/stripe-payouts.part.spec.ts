@@ -162,7 +162,7 @@ describe('paying back through Stripe', () => {
         .status,
     ).toBe(403);
     await payBack('1');
-    const list = `/wallet/payouts?user_id=${payer.id}`;
+    const list = `/wallet/payouts?user_id=${payer.id}` as const;
     expect((await plane.call('GET', list, { token: user.token })).status).toBe(404);
     expect((await plane.call('GET', list, { token: plane.adminToken })).body.total).toBe(1);
   });

@@ -11,9 +11,11 @@ import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 shareLedgerPlane();
 
-const as = (account: { token: string }) => (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
-const preview = async (account: TestAccount, what: string) =>
+const as =
+  (account: { token: string }) =>
+  <Method extends string, Path extends string>(method: Method, path: Path, body?: unknown) =>
+    plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+const preview = async <What extends string>(account: TestAccount, what: What) =>
   (await as(account)('GET', `/previews/${what}`)).body;
 
 describe('the preview of a purchase', () => {
@@ -72,7 +74,7 @@ describe('the preview of a purchase', () => {
   test("of another account's wallet is an administrator's (S24)", async () => {
     const [account, other] = [await ledger.account('0'), await ledger.account('3')];
     const model = await ledger.model('1');
-    const path = `/previews/purchase?model_id=${model.id}&tokens=5&user_id=${other.id}`;
+    const path = `/previews/purchase?model_id=${model.id}&tokens=5&user_id=${other.id}` as const;
     expect((await as(account)('GET', path)).status).toBe(404);
     expect((await ledger.asAdmin('GET', path)).body.wallet_before).toBe('3');
   });

@@ -78,7 +78,7 @@ describe('in-memory tables', () => {
     await startNode('memory', { tables: { upstream_health: rows, keys: [] } });
     await startNode('memory', { worker: 1, tables: { upstream_health: [] } });
     const node = await isRegistered('memory');
-    await eventually(async () => expect((await nodeNamed('memory')).workers).toHaveLength(2));
+    await eventually(async () => expect((await nodeNamed('memory'))?.workers).toHaveLength(2));
     expect((await admin('GET', `/proxy/stats?node_id=${node.id}`)).body).toMatchObject({
       nodes: [
         {

@@ -9,8 +9,11 @@ export const DECLARED = randomBytes(32).toString('base64url');
 export let plane: ControlPlane;
 export let fleet: FleetStore;
 const running: SpeakingNode[] = [];
-export const admin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+export const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 
 export async function startNode(
   name: string,
@@ -34,7 +37,9 @@ export async function nodeNamed(name: string) {
 
 export async function isRegistered(name: string): Promise<{ id: number }> {
   await eventually(async () => expect(await nodeNamed(name)).toMatchObject({ state: 'online' }));
-  return nodeNamed(name);
+  const node = await nodeNamed(name);
+  if (!node) throw new Error(`node ${name} left the list`);
+  return node;
 }
 
 export async function removed(...nodes: { id: number }[]): Promise<void> {

@@ -14,8 +14,11 @@ const nodes: SpeakingNode[] = [];
 /** What both workers report of upstreams; the test writes it. */
 const doubted: NonNullable<NodeReport['doubted']> = [];
 
-const admin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 const open = async (rule: string): Promise<unknown[]> =>
   (await admin('GET', `/admin/alerts?rule=${rule}`)).body.data;
 const reports = (seen: Omit<(typeof doubted)[number], 'id'> | null): void =>

@@ -12,8 +12,11 @@ let upstreamId: number;
 /** What the node says it has seen of upstreams; the test writes it. */
 const health: { id: number; failures_in_row: number; open_for_ms: number }[] = [];
 
-const admin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 const sees = (seen: { failures_in_row: number; open_for_ms: number } | null): void =>
   void health.splice(0, health.length, ...(seen ? [{ id: upstreamId, ...seen }] : []));
 const openAlerts = async (): Promise<{ subject: string; message: string; detail: unknown }[]> =>

@@ -24,7 +24,7 @@ beforeAll(async () => {
 /** 1,000 tokens bought for 1,000 micro-units, 400 of them held by a running request when the account unsubscribes. */
 async function closedWhileRunning({ usedTokens = 0, leaseMs = 60_000 } = {}) {
   const [account, model] = [await ledger.account('10'), await ledger.model('1')];
-  const call = (path: string, body: object) =>
+  const call = <Path extends string>(path: Path, body: object) =>
     plane.call('POST', path, { token: account.token, body });
   await call('/models/subscribe', { model_id: model.id, tokens: 1_000 });
   const { body: key } = await call('/keys', { name: 'a' });

@@ -7,8 +7,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const go = async (method: string, path: string, body?: unknown) =>
-  (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
+const go = async <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
 const upstream = async (name: string, protocol: 'openai' | 'anthropic') =>
   (await go('POST', '/upstreams', { name, protocol, base_url: 'http://127.0.0.1:8999/v1' })).id;
 
@@ -119,7 +122,8 @@ test('a deleted model takes its routes with it, so that its upstream can be dele
   const { id: model_id } = await go('POST', '/models', { name: 'leaves' });
   const upstream_id = await upstream('left', 'openai');
   await go('POST', '/routing', { model_id, upstream_id, upstream_model: 'm' });
-  const remove = (path: string) => plane.call('DELETE', path, { token: plane.adminToken });
+  const remove = <Path extends string>(path: Path) =>
+    plane.call('DELETE', path, { token: plane.adminToken });
   expect((await remove(`/upstreams/${upstream_id}`)).status).toBe(409);
   expect((await remove(`/models/${model_id}`)).status).toBe(204);
   expect((await remove(`/upstreams/${upstream_id}`)).status).toBe(204);

@@ -52,7 +52,7 @@ test('a request is found by its id, by its owner and administrators alone', asyn
 });
 
 test('first steps are done one by one, for an account and for the installation', async () => {
-  const steps = async (token: string, path: string) => {
+  const steps = async (token: string, path: '/first-steps' | '/admin/first-steps') => {
     const { body } = await plane.call('GET', path, { token });
     return body.steps
       .filter((one: { is_done: boolean }) => one.is_done)

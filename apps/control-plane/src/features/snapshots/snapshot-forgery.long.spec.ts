@@ -19,8 +19,11 @@ let fleet: FleetStore;
 let redis: RedisConnection;
 const nodes: SpeakingNode[] = [];
 
-const admin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 const alerts = async (status: string): Promise<number> =>
   (await admin('GET', `/admin/alerts?rule=redis_tampered&status=${status}`)).body.total;
 

@@ -16,8 +16,11 @@ let plane: ControlPlane;
 let fleet: FleetStore;
 let modelId: number;
 let upstreamId: number;
-const admin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 
 async function inRedis(): Promise<{ version: number; document: SnapshotDocument }> {
   const version = (await fleet.currentVersion()) ?? 0;
@@ -121,8 +124,8 @@ describe('history', () => {
     const one = await admin('GET', `/snapshots/${newest.version}`);
     expect(one.body.document.upstreams[0]).toMatchObject({ has_api_key: true });
     expect(JSON.stringify(one.body)).not.toContain('sealed');
-    expect((await admin('GET', `/snapshots/${older.version}/diff`)).body).toMatchObject({
-      from: older.version,
+    expect((await admin('GET', `/snapshots/${older?.version}/diff`)).body).toMatchObject({
+      from: older?.version,
       to: newest.version,
     });
     expect(
@@ -165,7 +168,7 @@ describe('history', () => {
     });
 
     await admin('PUT', `/upstreams/${upstreamId}`, { name: 'waiting' });
-    for (const path of ['/proxy/sync-config', '/proxy-nodes/sync-all']) {
+    for (const path of ['/proxy/sync-config', '/proxy-nodes/sync-all'] as const) {
       expect((await admin('POST', path)).body).toMatchObject({
         version: rolledBack.body.version,
         pinned_version: rolledBack.body.version,
@@ -176,7 +179,7 @@ describe('history', () => {
       status: 200,
       body: { pinned: false },
     });
-    for (const path of ['/proxy/sync-config', '/proxy-nodes/sync-all'])
+    for (const path of ['/proxy/sync-config', '/proxy-nodes/sync-all'] as const)
       expect((await admin('POST', path)).body.pinned_version).toBeNull();
     expect((await inRedis()).document.upstreams[0]?.name).toBe('waiting');
     expect((await admin('GET', '/admin/alerts?rule=snapshot_pinned')).body.total).toBe(0);

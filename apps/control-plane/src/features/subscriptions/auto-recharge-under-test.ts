@@ -16,7 +16,7 @@ export { ledger, plane } from '../../testing/ledger-plane-under-test.ts';
 let replica: NestExpressApplication;
 export let services: AutoRechargeService[];
 
-export const post = (path: string, token: string, body: object) =>
+export const post = <Path extends string>(path: Path, token: string, body: object) =>
   plane.call('POST', path, { token, body });
 export const purchases = async (id: number) =>
   (

@@ -28,8 +28,10 @@ describe('models/my', () => {
 });
 
 describe('history', () => {
-  const as = (account: { token: string }) => (method: string, path: string, body?: unknown) =>
-    plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+  const as =
+    (account: { token: string }) =>
+    <Method extends string, Path extends string>(method: Method, path: Path, body?: unknown) =>
+      plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
 
   /** Bought 1,000 and 500 tokens, used 300, for 2 a token. */
   async function subscribed() {

@@ -5,15 +5,17 @@ export { ledger, plane } from '../../testing/ledger-plane-under-test.ts';
 
 const TRIES_MAX = 10;
 
-export const post = (
-  path: string,
+export const post = <Path extends string>(
+  path: Path,
   token: string,
   body: unknown,
   headers: Record<string, string> = {},
 ) => plane.call('POST', path, { token, body, headers });
 
 /** As `post`, by a client that repeats a 503 after its Retry-After: a hundred requests at once may wait longer for a connection than a busy machine lets them. */
-export async function patientPost(...call: Parameters<typeof post>): ReturnType<typeof post> {
+export async function patientPost<Path extends string>(
+  ...call: Parameters<typeof post<Path>>
+): ReturnType<typeof post<Path>> {
   for (let tries = 1; ; tries += 1) {
     const answer = await post(...call);
     if (answer.status !== 503 || tries === TRIES_MAX) return answer;

@@ -14,7 +14,7 @@ shareLedgerPlane();
 /** 60 tokens for 60 micro-units, then 40 for 200: whose tokens are refunded shows in the money. */
 async function bought(): Promise<EventParts> {
   const [account, model] = [await ledger.account('10'), await ledger.model('1')];
-  const call = (path: string, tokens: number) =>
+  const call = <Path extends string>(path: Path, tokens: number) =>
     plane.call('POST', path, { token: account.token, body: { model_id: model.id, tokens } });
   await call('/models/subscribe', 60);
   const price = (

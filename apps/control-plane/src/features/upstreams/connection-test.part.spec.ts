@@ -40,8 +40,11 @@ afterAll(async () => {
 });
 
 let sequence = 0;
-const asAdmin = async (method: string, path: string, body?: unknown) =>
-  (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
+const asAdmin = async <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
 const upstream = async (protocol: 'openai' | 'anthropic', baseUrl = `${providerUrl}/v1`) =>
   (
     await asAdmin('POST', '/upstreams', {

@@ -5,8 +5,11 @@ import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
 let plane: ControlPlane;
-const admin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 const provider = (name: string, more: object = {}) => ({
   name,
   protocol: 'openai',

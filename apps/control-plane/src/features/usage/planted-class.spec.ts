@@ -68,7 +68,7 @@ test('a class planted in the table is priced, charged, booked, summed and explai
     eventOf(unpriced, model.priceId, 10 + 4 + 3),
   ]);
 
-  const read = async (path: string) =>
+  const read = async <Path extends string>(path: Path) =>
     (await plane.call('GET', path, { token: account.token })).body;
   expect((await read(`/usage/logs/${priced}/receipt`)).lines).toContainEqual({
     class: 'image_output',

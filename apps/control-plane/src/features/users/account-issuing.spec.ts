@@ -12,8 +12,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const go = (token: string, method: string, path: string, body?: unknown, headers = {}) =>
-  plane.call(method, path, { token, headers, ...(body === undefined ? {} : { body }) });
+const go = <Method extends string, Path extends string>(
+  token: string,
+  method: Method,
+  path: Path,
+  body?: unknown,
+  headers = {},
+) => plane.call(method, path, { token, headers, ...(body === undefined ? {} : { body }) });
 const create = (body: object = {}, headers = {}) =>
   go(plane.adminToken, 'POST', '/users', { username: `made${(sequence += 1)}`, ...body }, headers);
 const signIn = (username: string, password: string) =>

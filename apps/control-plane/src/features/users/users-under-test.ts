@@ -5,8 +5,11 @@ import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 export let plane: ControlPlane;
 let sequence = 0;
 
-export const asAdmin = (method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
+export const asAdmin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
 export const register = async () =>
   (
     await plane.call('POST', '/auth/register', {

@@ -140,8 +140,11 @@ describe('recharging', () => {
     expect((await asAdmin('/wallet/admin-recharge', { user_id: 999_999, amount: 1 })).status).toBe(
       404,
     );
-    const asUser = (method: string, path: string, body?: unknown) =>
-      plane.call(method, path, { token: user.token, ...(body ? { body } : {}) });
+    const asUser = <Method extends string, Path extends string>(
+      method: Method,
+      path: Path,
+      body?: unknown,
+    ) => plane.call(method, path, { token: user.token, ...(body ? { body } : {}) });
     for (const id of [other.id, 1, 999_999]) {
       expect((await asUser('GET', `/wallet?user_id=${id}`)).status).toBe(404);
       expect((await asUser('GET', `/wallet/logs?user_id=${id}`)).status).toBe(404);
@@ -171,7 +174,7 @@ describe('recharging', () => {
     const csv = await plane.call('GET', '/wallet/logs?format=csv', { token: other.token });
     expect(csv.headers.get('content-type')).toMatch(/^text\/csv/);
     expect(csv.headers.get('content-disposition')).toContain('attachment');
-    expect(csv.body.split('\r\n')[0]).toBe(
+    expect(String(csv.body).split('\r\n')[0]).toBe(
       'id,transaction_id,created_at,kind,amount,balance_after,reference,note,actor_user_id,model',
     );
     expect(csv.body).toContain(`"'=HYPERLINK(""http://evil.example"")"`);

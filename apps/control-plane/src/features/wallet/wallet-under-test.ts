@@ -13,8 +13,11 @@ export let user: { id: number; token: string };
 
 export let other: { id: number; token: string };
 
-export const asAdmin = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  plane.call('POST', path, { token: plane.adminToken, body, headers });
+export const asAdmin = <Path extends string>(
+  path: Path,
+  body: unknown,
+  headers: Record<string, string> = {},
+) => plane.call('POST', path, { token: plane.adminToken, body, headers });
 
 export const balanceOf = async (who: { token: string }) =>
   (await plane.call('GET', '/wallet', { token: who.token })).body.balance as string;

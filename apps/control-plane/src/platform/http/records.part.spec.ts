@@ -8,7 +8,12 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
 }, 60_000);
 
-const go = (method: string, path: string, body?: unknown, headers = {}) =>
+const go = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+  headers = {},
+) =>
   plane.call(method, path, {
     token: plane.adminToken,
     headers,
@@ -81,7 +86,8 @@ describe('Idempotency-Key on every POST that creates', () => {
       const headers = { 'idempotency-key': 'once' };
       const first = await go('POST', path, body(ids), headers);
       const repeat = await go('POST', path, body(ids), headers);
-      ids[at] = first.body.id;
+      const made = first.body as unknown as { id: number } & Record<string, string>;
+      ids[at] = made.id;
       expect([at, first.status, first.headers.get('idempotent-replayed')]).toEqual([at, 201, null]);
       expect([at, repeat.status, repeat.headers.get('idempotent-replayed')]).toEqual([
         at,
@@ -89,7 +95,7 @@ describe('Idempotency-Key on every POST that creates', () => {
         'true',
       ]);
       expect(repeat.body).toEqual({ ...first.body, ...(secret && { [secret]: null }) });
-      if (secret) secrets.push(first.body[secret]);
+      if (secret) secrets.push(made[secret] ?? '');
       const other = await go('POST', path, { ...body(ids), ...OTHER[at] }, headers);
       expect([at, other.status, other.body.code]).toEqual([at, 422, 'idempotency_key_reused']);
     }

@@ -14,14 +14,18 @@ beforeAll(async () => {
 }, 60_000);
 
 /** As the administrator; throws unless the answer is 2xx and as documented. */
-async function go(route: string, body?: unknown, token = plane.adminToken) {
-  const [method = '', path = ''] = route.split(' ');
+async function go<Method extends string, Path extends string>(
+  route: `${Method} ${Path}`,
+  body?: unknown,
+  token = plane.adminToken,
+) {
+  const [method, path] = route.split(' ') as [Method, Path];
   const answer = await plane.call(method, path, { token, body });
   if (answer.status >= 300)
     throw new Error(`${route} answered ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
-async function goAll(...routes: string[]): Promise<void> {
+async function goAll(...routes: `${string} ${string}`[]): Promise<void> {
   for (const route of routes) await go(route);
 }
 
@@ -60,7 +64,7 @@ async function accounts(): Promise<void> {
   await go('GET /admin/ceilings');
   const { data } = await go('GET /auth/sessions', undefined, changed.token);
   const other = data.find((row: { is_current: boolean }) => !row.is_current);
-  await go(`DELETE /auth/sessions/${other.sid}`, undefined, changed.token);
+  await go(`DELETE /auth/sessions/${other?.sid}`, undefined, changed.token);
   await go('POST /auth/logout', {}, changed.token);
 }
 
@@ -198,7 +202,7 @@ async function usage(): Promise<void> {
   ];
   await plane.app.get(UsageIngest).ingest(wrong);
   const [last, first] = (await go('GET /admin/dead-letters')).data;
-  await go(`POST /admin/dead-letters/${first.id}/book`, { fields: { charge: 10 } });
+  await go(`POST /admin/dead-letters/${first?.id}/book`, { fields: { charge: 10 } });
   await go(`POST /admin/dead-letters/${last.id}/dismiss`, { note: 'walked' });
   await go('POST /models/unsubscribe', { model_id: model.id }, account.token);
 }

@@ -31,7 +31,7 @@ let plane: ControlPlane;
 let document: ApiDocument;
 beforeAll(async () => {
   plane = await sharedControlPlane();
-  document = (await plane.call('GET', '/openapi.json')).body;
+  document = (await send<ApiDocument>(`${plane.url}/admin-api/openapi.json`, 'GET', {})).body;
 }, 60_000);
 
 const operations = (): [name: string, operation: Operation][] =>
@@ -173,15 +173,13 @@ describe('the API document', () => {
 
 describe('the page that shows it', () => {
   test('is complete by itself, and its policy lets nothing inline or foreign run', async () => {
-    const page = await send(`${plane.url}/admin-api/docs`, 'GET', {});
+    const page = await send<string>(`${plane.url}/admin-api/docs`, 'GET', {});
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
     const policy = page.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     expect(page.body).not.toMatch(/<script>|<style|style=|https?:\/\//);
-    const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(
-      (match: string[]) => match[1] ?? '',
-    );
+    const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
     expect(files.length).toBeGreaterThan(2);
     for (const file of files)
       expect((await fetch(new URL(file, `${plane.url}/admin-api/docs`))).status).toBe(200);

@@ -9,8 +9,12 @@ beforeAll(async () => {
   plane = await startControlPlane({}, { isHashingFull: true });
 }, 60_000);
 afterAll(() => plane?.stop());
-const go = (token: string, method: string, path: string, body?: unknown) =>
-  plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+const go = <Method extends string, Path extends string>(
+  token: string,
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
 
 describe('fifty connection tests beside two hundred sign-ins, and a DNS server that never answers', () => {
   const before = dns.getServers();

@@ -18,8 +18,11 @@ test('tokens last as long as the use of the last day and week lets them', async 
     await ledger.model('1'),
     await ledger.model('1'),
   ];
-  const as = (method: string, path: string, body?: unknown) =>
-    plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+  const as = <Method extends string, Path extends string>(
+    method: Method,
+    path: Path,
+    body?: unknown,
+  ) => plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
   for (const model of [used, unused])
     await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
   const { id: subscriptionId } = await ledger.subscription(account, used);

@@ -5,4 +5,5 @@ export { ledger, plane, worker } from '../../../testing/ledger-plane-under-test.
 
 export const subscribed = (): Promise<EventParts> => subscribedAccount(plane, 1_000_000);
 
-export const get = (path: string, token: string) => plane.call('GET', path, { token });
+export const get = <Path extends string>(path: Path, token: string) =>
+  plane.call('GET', path, { token });

@@ -1,7 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { reapEvent, usageEvent } from '../../../testing/ledger-under-test.ts';
+import type { Answer } from '../../../testing/control-plane-under-test.ts';
+import type { ApiBody } from '../../../testing/api-body.ts';
 import { plane, ledger, worker, subscribed, get } from './usage-api-under-test.ts';
+
+type UsageLogPage = Answer<ApiBody<'GET', '/usage/logs'>>;
 
 describe('usage/logs', () => {
   test('shows one row a request, a corrected one as its correction says, newest first', async () => {
@@ -52,7 +56,7 @@ describe('usage/logs', () => {
     ] as const) {
       const seen: string[] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
-        const { body } = await get(
+        const { body }: UsageLogPage = await get(
           `/usage/logs?page_size=5${filter}${cursor ? `&cursor=${cursor}` : ''}`,
           token,
         );
@@ -110,7 +114,7 @@ describe('usage/logs', () => {
     ]);
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
-      const { body } = await get(
+      const { body }: UsageLogPage = await get(
         `/usage/logs?page_size=3&key_id=${key.id}${cursor ? `&cursor=${cursor}` : ''}`,
         plane.adminToken,
       );

@@ -31,8 +31,11 @@ const balanceOf = async ({ subscriptionId }: EventParts): Promise<number> => {
   ]);
   return Number(row.balance);
 };
-const admin = (method: 'GET' | 'POST', path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, ...(body !== undefined && { body }) });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, ...(body !== undefined && { body }) });
 const letterOf = async (rid: string, status = 'open') =>
   (await admin('GET', `/admin/dead-letters?rid=${rid}&status=${status}`)).body.data[0];
 const isAlertOpen = async (): Promise<boolean> =>
