@@ -101,7 +101,7 @@ describe('a stream of a response in the background', () => {
     const events = eventsOf(text);
     expect(isBroken).toBe(false);
     expect(events.map(({ sequence_number: number }) => number)).toEqual([...events.keys()]);
-    expect(events.at(-1).type).toBe('response.completed');
+    expect(events.at(-1)?.type).toBe('response.completed');
     expect(await charged(model)).toBe(reportedOf(rid));
     expect(await node.journalledFinal(rid)).toMatchObject({ is_stream: true, basis: 'reported' });
     expect((await call('DELETE', `/v1/responses/${events[0].response.id}`)).status).toBe(200);
@@ -132,7 +132,7 @@ describe('a stream of a response in the background', () => {
     const before = eventsOf(first.text);
     expect(before.some(({ type }) => type === 'response.failed')).toBe(false);
     const { id } = before[0].response;
-    const after = before.at(-1).sequence_number;
+    const after = before.at(-1)?.sequence_number;
     const resumed = await fetch(
       `${node.url}/v1/responses/${id}?stream=true&starting_after=${after}`,
       { headers: { authorization: `Bearer ${node.apiKey}` } },

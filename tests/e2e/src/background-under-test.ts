@@ -1,20 +1,14 @@
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from '@jest/globals';
-import { createDemoUpstream } from '@tollgate/demo-upstream';
-import {
-  startNodeUnderTest,
-  type NodeUnderTest,
-} from '../../../apps/proxy-node/src/testing/node-under-test.ts';
-
-type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
-type Loose = ReturnType<typeof JSON.parse>;
+import type { NodeUnderTest } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
+import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-under-test.ts';
+import type { Listed, NativeBody, NativeEvent } from './native-responses-under-test.ts';
 
 export const BOUGHT = 1_000_000;
-const { server, record } = createDemoUpstream();
-export { record };
 
 export let node: NodeUnderTest;
 export let baseUrl: string;
+export let record: DemoNode['record'];
+let upstreamAndNode: DemoNode;
 
 /** A model of an upstream that speaks /v1/responses, for one test. */
 export function native(at = baseUrl): Promise<SnapshotModel> {
@@ -26,14 +20,14 @@ export async function call(
   method: string,
   path: string,
   { key = node.apiKey, body }: { key?: string; body?: object } = {},
-): Promise<{ status: number; body: Loose; rid: string }> {
+): Promise<{ status: number; body: NativeBody; rid: string }> {
   const response = await fetch(`${node.url}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });
   const rid = response.headers.get('x-request-id') ?? '';
-  return { status: response.status, body: await response.json(), rid };
+  return { status: response.status, body: (await response.json()) as NativeBody, rid };
 }
 
 export function begin(
@@ -62,9 +56,9 @@ export function stream(
   });
 }
 
-export function eventsOf(text: string): Loose[] {
+export function eventsOf(text: string): Listed<NativeEvent> {
   const data = text.split('\n').filter((line) => line.startsWith('data: '));
-  return data.map((line): Loose => JSON.parse(line.slice('data: '.length)));
+  return data.map((line) => JSON.parse(line.slice('data: '.length))) as Listed<NativeEvent>;
 }
 
 /** All that comes until the stream ends or breaks, and whether it broke. */
@@ -99,13 +93,8 @@ export function reportedOf(rid: string): number {
 /** Called by the spec: a node, and a demo upstream that speaks /v1/responses. */
 export function shareNode(): void {
   beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    node = await startNodeUnderTest({ BACKGROUND_MS_MAX: '8000', BACKGROUND_POLL_MS: '1000' });
+    upstreamAndNode = await startDemoNode({ BACKGROUND_MS_MAX: '8000', BACKGROUND_POLL_MS: '1000' });
+    ({ node, baseUrl, record } = upstreamAndNode);
   });
-  afterAll(async () => {
-    await node.stop();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  afterAll(() => upstreamAndNode.stop());
 }

@@ -10,7 +10,6 @@ import {
 
 /** What providers keep for their account besides responses: containers, sound, files. Every customer of the installation shares that account. */
 type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
-export type Loose = ReturnType<typeof JSON.parse>;
 
 const CONTAINERS = ['cntr_native', 'container_native'];
 const SOUND = 'audio_native';
@@ -120,7 +119,7 @@ export const PATHS: Record<Kind, string> = {
 function startProvider(): Promise<LocalUpstream> {
   return startLocalUpstream((reply, text, { url = '' }) => {
     const [kind] = Object.entries(PATHS).find(([, path]) => url === path) ?? [];
-    const body: Loose = text === '' ? {} : JSON.parse(text);
+    const body = JSON.parse(text || '{}') as { stream?: boolean };
     const isStream = body.stream === true;
     reply.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
     if (kind === undefined) return reply.end('{"id":"conv_1","object":"conversation","data":[]}');

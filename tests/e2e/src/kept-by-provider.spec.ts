@@ -18,7 +18,6 @@ import {
   upstream,
   WHOLE,
   type Kind,
-  type Loose,
 } from './kept-by-provider-under-test.ts';
 
 shareNode();
@@ -183,7 +182,7 @@ describe('what is put into a conversation', () => {
     expect(JSON.parse(upstream.requests.at(-1)?.body ?? '')).toEqual({
       items: [message, { ...NAMELESS, container_id: 'cntr_native' }],
     });
-    const { id }: Loose = JSON.parse(made.text);
+    const { id } = JSON.parse(made.text) as { id: string };
     expect((await put([message], `/v1/conversations/${id}/items`)).status).toBe(200);
     expect((await ask('/v1/conversations', {})).status).toBe(200);
   });

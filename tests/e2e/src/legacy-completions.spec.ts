@@ -1,30 +1,27 @@
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createDemoUpstream, wordsUpTo } from '@tollgate/demo-upstream';
-import {
-  startNodeUnderTest,
-  type NodeUnderTest,
-} from '../../../apps/proxy-node/src/testing/node-under-test.ts';
+import { wordsUpTo } from '@tollgate/demo-upstream';
+import type OpenAI from 'openai';
+import type { NodeUnderTest } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
+import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-under-test.ts';
 
-type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
-type Loose = ReturnType<typeof JSON.parse>;
+/** An answer of the interface, or its refusal. */
+type Completion = Omit<OpenAI.Completion, 'usage'> & {
+  usage: OpenAI.CompletionUsage;
+  error: { message: string; param: string | null };
+};
 
 const BOUGHT = 1_000_000;
-const { server, record } = createDemoUpstream();
 
 let node: NodeUnderTest;
 let baseUrl: string;
+let record: DemoNode['record'];
+let upstreamAndNode: DemoNode;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  node = await startNodeUnderTest();
+  upstreamAndNode = await startDemoNode();
+  ({ node, baseUrl, record } = upstreamAndNode);
 });
-afterAll(async () => {
-  await node.stop();
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+afterAll(() => upstreamAndNode.stop());
 
 function legacy(tokens = BOUGHT): Promise<SnapshotModel> {
   const upstream = { baseUrl, overrides: { endpoints: ['completions' as const] } };
@@ -34,7 +31,7 @@ function legacy(tokens = BOUGHT): Promise<SnapshotModel> {
 async function ask(
   model: SnapshotModel,
   fields: object,
-): Promise<{ status: number; text: string; charge: number; final: Loose; output: number }> {
+): Promise<{ status: number; text: string; charge: number; final: unknown; output: number }> {
   const response = await node.post('/v1/completions', { model: model.name, ...fields });
   const text = await response.text();
   const rid = response.headers.get('x-request-id') ?? '';
@@ -48,16 +45,16 @@ async function ask(
   };
 }
 
-const chunksOf = (text: string): Loose[] =>
+const chunksOf = (text: string): Completion[] =>
   text
     .split('\n')
     .filter((line) => line.startsWith('data: {'))
-    .map((line): Loose => JSON.parse(line.slice('data: '.length)));
+    .map((line): Completion => JSON.parse(line.slice('data: '.length)));
 
 test('a prompt is completed by the upstream, in its own fields, and charged as reported', async () => {
   const model = await legacy();
   const { text, charge, final } = await ask(model, { prompt: '@demo tokens=5', max_tokens: 30 });
-  const body = JSON.parse(text) as Loose;
+  const body = JSON.parse(text) as Completion;
   expect(body).toMatchObject({
     object: 'text_completion',
     model: model.name,
@@ -69,7 +66,7 @@ test('a prompt is completed by the upstream, in its own fields, and charged as r
 
 test('without a limit it is the 16 tokens of the protocol', async () => {
   const { text } = await ask(await legacy(), { prompt: '@demo tokens=50' });
-  expect((JSON.parse(text) as Loose).choices[0]).toMatchObject({
+  expect((JSON.parse(text) as Completion).choices[0]).toMatchObject({
     text: wordsUpTo(16),
     finish_reason: 'length',
   });
@@ -80,23 +77,21 @@ test('the limit keeps its name on a route whose chat model takes another', async
   const outputLimitField = 'max_completion_tokens' as const;
   const model = await node.addModel([{ baseUrl, overrides, outputLimitField }], {}, BOUGHT);
   const { text } = await ask(model, { prompt: '@demo tokens=50', max_tokens: 20 });
-  expect((JSON.parse(text) as Loose).usage.completion_tokens).toBe(20);
+  expect((JSON.parse(text) as Completion).usage.completion_tokens).toBe(20);
 });
 
 test('several prompts, n and best_of are held for and charged together', async () => {
   const prompt = ['@demo tokens=4', 'another'];
   const fields = { prompt, n: 2, best_of: 3, max_tokens: 10 };
   const { text, output, final } = await ask(await legacy(), fields);
-  expect((JSON.parse(text) as Loose).choices.map(({ index }: Loose) => index)).toEqual([
-    0, 1, 2, 3,
-  ]);
+  expect((JSON.parse(text) as Completion).choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
   expect(output).toBe(2 * 3 * 4);
   expect(final).toMatchObject({ output_tokens: output });
   // Enough for one answer of this limit, not for six: nothing is sent beyond what is paid.
   const small = await legacy(200);
   const long = ['@demo tokens=90', 'another'];
   const { text: lowered } = await ask(small, { ...fields, prompt: long, max_tokens: 100 });
-  const { choices, usage } = JSON.parse(lowered) as Loose;
+  const { choices, usage } = JSON.parse(lowered) as Completion;
   expect(choices).toHaveLength(4);
   expect(usage.total_tokens).toBeLessThanOrEqual(200);
 });
@@ -126,9 +121,11 @@ test('what is echoed is no output', async () => {
   const scored = await ask(await legacy(), { prompt: words, echo: true, max_tokens: 0 });
   expect(scored.final).toMatchObject({ output_tokens: 0 });
   const unlimited = await ask(await legacy(), { prompt: words, max_tokens: 0 });
-  expect(JSON.parse(unlimited.text) as Loose).toMatchObject({ error: { param: 'max_tokens' } });
+  expect(JSON.parse(unlimited.text) as Completion).toMatchObject({
+    error: { param: 'max_tokens' },
+  });
   const refused = await ask(await legacy(), { prompt: [1, 2], echo: true, stream: true });
-  expect(JSON.parse(refused.text) as Loose).toMatchObject({ error: { param: 'echo' } });
+  expect(JSON.parse(refused.text) as Completion).toMatchObject({ error: { param: 'echo' } });
 });
 
 test('a stream ends with [DONE], and has usage for those who ask', async () => {
@@ -136,10 +133,12 @@ test('a stream ends with [DONE], and has usage for those who ask', async () => {
   const plain = await ask(model, { prompt: '@demo tokens=4', stream: true });
   expect(plain.text.endsWith('data: [DONE]\n\n')).toBe(true);
   const chunks = chunksOf(plain.text);
-  expect(chunks.flatMap(({ choices }) => choices.map((one: Loose) => one.text)).join('')).toBe(
+  expect(chunks.flatMap(({ choices }) => choices.map((one) => one.text)).join('')).toBe(
     wordsUpTo(4),
   );
-  expect(chunks.every((chunk) => !('usage' in chunk) && chunk.model === model.name)).toBe(true);
+  expect(
+    chunks.every((chunk) => !Object.hasOwn(chunk, 'usage') && chunk.model === model.name),
+  ).toBe(true);
   expect(plain.final).toMatchObject({ basis: 'reported', output_tokens: 4 });
   const asked = await ask(model, {
     prompt: '@demo tokens=4',
@@ -166,13 +165,13 @@ test('a stream that breaks ends with an error and without [DONE]', async () => {
 test('fields of other protocols are refused, and so is a model that is served elsewhere', async () => {
   const model = await legacy();
   const { text } = await ask(model, { prompt: 'x', max_completion_tokens: 5 });
-  expect(JSON.parse(text) as Loose).toMatchObject({
+  expect(JSON.parse(text) as Completion).toMatchObject({
     error: { code: 'foreign_parameter', param: 'max_completion_tokens' },
   });
   const chat = await node.addModel([{ baseUrl }]);
   const elsewhere = await ask(chat, { prompt: 'x' });
   expect(elsewhere.status).toBe(400);
-  expect((JSON.parse(elsewhere.text) as Loose).error.message).toMatch(
+  expect((JSON.parse(elsewhere.text) as Completion).error.message).toMatch(
     /it is served at \/v1\/chat\/completions, \/v1\/messages, \/v1\/responses\.$/,
   );
 });

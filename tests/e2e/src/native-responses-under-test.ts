@@ -1,18 +1,13 @@
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll } from '@jest/globals';
-import { createDemoUpstream } from '@tollgate/demo-upstream';
-import {
-  startNodeUnderTest,
-  type NodeUnderTest,
-} from '../../../apps/proxy-node/src/testing/node-under-test.ts';
-
-type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
+import type { NodeUnderTest } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
+import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-under-test.ts';
 
 export const BOUGHT = 1_000_000;
-const { server, record } = createDemoUpstream();
 
 export let node: NodeUnderTest;
 export let baseUrl: string;
+let record: DemoNode['record'];
+let upstreamAndNode: DemoNode;
 export let model: SnapshotModel;
 
 /** A model of an upstream that speaks /v1/responses. */
@@ -21,11 +16,46 @@ export function native(change: Partial<SnapshotModel> = {}): Promise<SnapshotMod
   return node.addModel([upstream], { context_window: 10_000, ...change }, BOUGHT);
 }
 
-export type Loose = ReturnType<typeof JSON.parse>;
+/** Never empty where a spec reads it. */
+export type Listed<Item> = [Item, ...Item[]];
+
+export interface NativeItem {
+  id: string;
+  type: string;
+  role: string;
+  content: Listed<{ text: string }>;
+}
+
+/** What a call of the interface answers: a response, a part or a list of them, or a refusal. */
+export interface NativeBody {
+  id: string;
+  object: string;
+  status: string;
+  model: string;
+  output: Listed<NativeItem>;
+  usage: { input_tokens: number; output_tokens: number; total_tokens: number };
+  data: Listed<NativeItem>;
+  max_output_tokens: number | null;
+  previous_response_id: string | null;
+  conversation: { id: string } | null;
+  first_id: string;
+  last_id: string;
+  input_tokens: number;
+  error: { message: string; param: string | null; code: string | null };
+}
+
+export interface NativeEvent {
+  type: string;
+  sequence_number: number;
+  delta: string;
+  item: NativeItem;
+  item_id: string;
+  response: NativeBody;
+}
 
 export interface Answered {
   status: number;
-  body: Loose;
+  body: NativeBody;
   rid: string | null;
 }
 
@@ -53,7 +83,7 @@ export async function call(
 
 export async function streamed(
   fields: object,
-): Promise<{ text: string; events: Loose[]; rid: string }> {
+): Promise<{ text: string; events: Listed<NativeEvent>; rid: string }> {
   const response = await node.post('/v1/responses', {
     model: model.name,
     input: '@demo tokens=4',
@@ -64,7 +94,7 @@ export async function streamed(
   const data = text.split('\n').filter((line) => line.startsWith('data: '));
   return {
     text,
-    events: data.map((line): Loose => JSON.parse(line.slice('data: '.length))),
+    events: data.map((line) => JSON.parse(line.slice('data: '.length))) as Listed<NativeEvent>,
     rid: response.headers.get('x-request-id') ?? '',
   };
 }
@@ -74,14 +104,9 @@ export const ofProvider = (rid: string | null) => record.list(rid ?? '').at(-1);
 /** Called by the spec that imports the parts: one node and one demo upstream serve them all. */
 export function shareNode(): void {
   beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    node = await startNodeUnderTest();
+    upstreamAndNode = await startDemoNode();
+    ({ node, baseUrl, record } = upstreamAndNode);
     model = await native();
   });
-  afterAll(async () => {
-    await node.stop();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  afterAll(() => upstreamAndNode.stop());
 }

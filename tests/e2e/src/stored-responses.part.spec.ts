@@ -8,7 +8,7 @@ import {
   native,
   node,
   ofProvider,
-  type Loose,
+  type NativeBody,
 } from './native-responses-under-test.ts';
 
 describe('what an upstream has stored', () => {
@@ -103,7 +103,7 @@ describe('what an upstream has stored', () => {
 
   test('is counted with what it goes on from, by the upstream that has it', async () => {
     const { body } = await ask({ input: 'a first question of some words' });
-    const count = async (fields: object): Promise<Loose> =>
+    const count = async (fields: object): Promise<NativeBody> =>
       (
         await call('POST', '/v1/responses/input_tokens', {
           body: { model: model.name, input: 'hi', ...fields },
@@ -129,8 +129,8 @@ describe('what an upstream has stored', () => {
     expect(answered.body.conversation).toEqual({ id });
     const path = `/v1/conversations/${id}`;
     const { body: items } = await call('GET', `${path}/items`);
-    expect(items.data.map(({ role }: Loose) => role)).toEqual(['user', 'user', 'assistant']);
-    expect(items.data[2].id).toBe(answered.body.output[0].id);
+    expect(items.data.map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
+    expect(items.data[2]?.id).toBe(answered.body.output[0].id);
     const one = await call('GET', `${path}/items/${items.data[0].id}`);
     expect(one.body).toMatchObject({ id: items.data[0].id, content: 'remember this' });
     const { key } = await node.addAccount(8);
