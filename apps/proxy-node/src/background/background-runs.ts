@@ -95,7 +95,7 @@ export class BackgroundRuns {
       isWoken: false,
       absences: 0,
       failures: 0,
-      waitMs: FIRST_WAIT_MS,
+      waitMs: Math.min(FIRST_WAIT_MS, this.#options.pollMs),
       stopWaiting: () => undefined,
     };
     this.#runs.set(nameOf(placeOf(hold)), run);
