@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, until } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
 import { Cluster, type Redis } from 'ioredis';
 import { readFunctionSource } from '../src/function-source.ts';
@@ -103,18 +103,18 @@ test('a primary that comes back is connected to without a command, and its retur
   const returns: number[] = [];
   const stop = onRedisReturn(cluster, () => returns.push(performance.now()));
   await first.kill('SIGKILL');
-  while (firstPrimary().status === 'ready') await delay(5);
+  await until('a lost primary', () => firstPrimary().status !== 'ready');
   await first.start();
-  while (returns.length === 0) await delay(5);
+  await until('a return', () => returns.length > 0);
   stop();
 });
 
 test('a cluster that is away altogether is not reachable, and is again when it returns', async () => {
   await services.redis.kill('SIGKILL');
   expect(isUnanswered(await errorOf(cluster.get(HERE)))).toBe(true);
-  while (isRedisReachable(cluster)) await delay(5);
+  await until('a Cluster given up', () => !isRedisReachable(cluster));
   await services.redis.start();
-  while (!isRedisReachable(cluster)) await delay(20);
+  await until('a Cluster that answers', () => isRedisReachable(cluster));
 }, 30_000);
 
 test('functions that were lost come back on the primary of the keys, also while another does not answer', async () => {

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, until, letPass } from '@tollgate/harness';
 import type { Redis } from 'ioredis';
 import {
   FunctionLanes,
@@ -49,7 +48,7 @@ async function open(role: 'hot' | 'plain', name: string): Promise<Redis> {
 }
 
 async function laneOpens(): Promise<void> {
-  while (!lanes.laneOf(KEY)) await delay(5);
+  await until('a lane', () => lanes.laneOf(KEY) !== null);
 }
 
 /** Of the lane's socket, as Redis has it; undefined while there is none. */
@@ -97,7 +96,7 @@ test('what was sent on a lane that breaks is unanswered and never sent again; th
   // The server holds the call back, so that it is in flight when its socket breaks.
   await watcher.client('PAUSE', 1_000, 'ALL');
   const calls = Promise.all([errorOf(read()), errorOf(read())]);
-  await delay(20);
+  await letPass(20, 'both calls reach the socket; the paused server cannot be asked');
   (redis as unknown as { emit: (name: string) => void }).emit('close');
   for (const error of await calls) expect(isUnanswered(error)).toBe(true);
   expect(lanes.laneOf(KEY)).toBeNull();
@@ -109,7 +108,7 @@ test('what was sent on a lane that breaks is unanswered and never sent again; th
 test('a lane that its server cuts opens again', async () => {
   const { id } = (await laneClient()) ?? { id: '' };
   await watcher.client('KILL', 'ID', id);
-  while (lanes.laneOf(KEY)) await delay(5);
+  await until('the end of the lane', () => lanes.laneOf(KEY) === null);
   expect(await read()).toEqual(['FENCED']);
   await laneOpens();
   expect(await read()).toEqual(['FENCED']);
@@ -120,7 +119,7 @@ test('a server that owes an answer and is silent is given up, and refuses from t
   const askedAt = performance.now();
   expect(isUnanswered(await errorOf(read()))).toBe(true);
   expect(performance.now() - askedAt).toBeLessThan(GIVEN_UP_WITHIN_MS);
-  while (isRedisReachable(redis)) await delay(5);
+  await until('a Redis given up', () => !isRedisReachable(redis));
   expect(isUnanswered(await errorOf(read()))).toBe(true);
   expect(performance.now() - askedAt).toBeLessThan(GIVEN_UP_WITHIN_MS + 500);
   await services.redis.kill('SIGCONT');

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, until } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
 import { readFunctionSource } from '../src/function-source.ts';
 import { keys } from '../src/keys.ts';
@@ -71,20 +70,24 @@ test('a connection leaves a primary that was replaced while it was merely unresp
   const library = new FunctionLibrary(connection, readFunctionSource(), lanes);
   const relay = (): Promise<unknown> =>
     library.call('relay', RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']);
-  while (!lanes.laneOf(KEY)) await delay(5);
+  await until('a lane', () => lanes.laneOf(KEY) !== null, 60_000);
   expect(await relay()).toEqual(['RELEASED']);
   // Its connections are broken when it is promoted.
   const second = await open(directUrl('redis-2'), 'blocking');
   const old = services.redisServers[0] as ManagedProcess;
   const returned = new Promise<void>((resolve) => onRedisReturn(connection, () => resolve()));
   await old.kill('SIGSTOP');
-  while (!(await second.info('replication')).includes('role:master')) await delay(20);
+  await until(
+    'a promoted replica',
+    async () => (await second.info('replication')).includes('role:master'),
+    60_000,
+  );
   await old.kill('SIGCONT');
   await returned;
   expect(await connection.set('after', '1')).toBe('OK');
   expect(await second.get('after')).toBe('1');
   // Function calls follow to the new primary, over a lane of their own to it.
-  while (!lanes.laneOf(KEY)) await delay(5);
+  await until('a lane', () => lanes.laneOf(KEY) !== null, 60_000);
   expect(await relay()).toEqual(['RELEASED']);
   expect(await second.client('LIST')).toMatch(/name=sentinel-spec:lane .*cmd=fcall/);
 }, 60_000);

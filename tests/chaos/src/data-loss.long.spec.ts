@@ -18,6 +18,7 @@ import {
   subscribeWithKey,
   type RoutedModel,
   type Tollgate,
+  letPass,
 } from '@tollgate/harness';
 import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -110,7 +111,7 @@ test('a Redis that loses everything is noticed at once, filled again, and nothin
   const running = [target, { ...target, origin: tollgate.nodeUrls[1] ?? '' }].map((each) =>
     sendRequest(LONG, each),
   );
-  await delay(500);
+  await letPass(500, 'the streams have begun and hold tokens');
   await flushAll();
   const after = await untilServed(target);
   const refused = after.slice(0, -1);
@@ -133,7 +134,7 @@ test('what a running stream holds cannot be spent by others at any moment after 
   // All of it is held.
   const target = await targetFor(150);
   const running = sendRequest({ ...LONG, tokens: 190, delayMs: 100 }, target);
-  await delay(500);
+  await letPass(500, 'the streams have begun and hold tokens');
   await flushAll();
   // The other node knows nothing of the stream. It asks without a pause, until it is no longer refused for the loss.
   const elsewhere = { ...target, origin: tollgate.nodeUrls[1] ?? '' };

@@ -1,12 +1,11 @@
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Tollgate } from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
+import { until } from '@tollgate/harness';
 
 const CONNECT_MS = 10_000;
 /** A sentinel that is down itself is back within ten seconds, and then takes a few to change sides. */
 const WHOLE_MS = 60_000;
-const POLL_MS = 100;
 
 /** The servers of Redis behind an installation, each asked by itself. */
 export class RedisServers {
@@ -40,7 +39,7 @@ export class RedisServers {
 
   /** The replica, once it is promoted. */
   async promoted(old: string): Promise<void> {
-    await until(`another primary than ${old}`, async () =>
+    await untilSo(`another primary than ${old}`, async () =>
       (await this.primaries()).some((name) => name !== old),
     );
   }
@@ -77,7 +76,7 @@ export class RedisServers {
       'replicated-cluster': () => this.#isInCluster(name),
       sentinel: () => this.#isPairInStep(),
     };
-    await until(`${name} to be whole`, states[this.kind]);
+    await untilSo(`${name} to be whole`, states[this.kind]);
   }
 
   async #isInCluster(name: string): Promise<boolean> {
@@ -96,12 +95,7 @@ export class RedisServers {
   }
 }
 
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (
-    const deadline = Date.now() + WHOLE_MS;
-    !(await isSo().catch(() => false));
-    await delay(POLL_MS)
-  ) {
-    if (Date.now() >= deadline) throw new Error(`Redis: waited too long for ${what}`);
-  }
+/** A server that does not answer yet is not there yet. */
+function untilSo(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  return until(`Redis: ${what}`, () => isSo().catch(() => false), WHOLE_MS);
 }

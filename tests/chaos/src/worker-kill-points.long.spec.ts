@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   closeClient,
   readUsage,
@@ -16,6 +15,7 @@ import {
   subscribeWithKey,
   type Customer,
   type Tollgate,
+  until,
 } from '@tollgate/harness';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
@@ -36,6 +36,8 @@ const REQUESTS = 5;
 const KILLS = Number(process.env.KILLS ?? 1);
 const KILL_TIMEOUT_MS = 90_000;
 const PRELOAD = path.join(import.meta.dirname, 'worker-kill-points.mjs');
+
+const REACHED_MS = 40_000;
 
 let orders: string;
 let tollgate: Tollgate;
@@ -59,12 +61,6 @@ afterAll(async () => {
   rmSync(orders, { recursive: true, force: true });
 }, 60_000);
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 40_000; !(await isSo()); await delay(100)) {
-    if (Date.now() > deadline) throw new Error('waited too long');
-  }
-}
-
 test.each(['before-commit', 'before-acknowledgement', 'after-acknowledgement'])(
   'a worker killed %s books nothing twice and loses nothing',
   async (point) => {
@@ -82,13 +78,19 @@ async function killedAt(point: string): Promise<void> {
   expect(records.map(({ ending }) => ending)).toEqual(
     Array.from({ length: REQUESTS }, () => 'completed'),
   );
-  await until(() => !tollgate.isRunning('control-plane'));
+  await until('the end of the worker', () => !tollgate.isRunning('control-plane'), REACHED_MS);
   await tollgate.restart('control-plane');
-  await until(async () => (await readUsage(tollgate.databaseUrl)).size === known + REQUESTS);
+  await until(
+    'every request in the books',
+    async () => (await readUsage(tollgate.databaseUrl)).size === known + REQUESTS,
+    REACHED_MS,
+  );
   const usage = await readUsage(tollgate.databaseUrl);
   const charged = [...usage.values()].reduce((sum, { delta }) => sum + delta, 0);
   expect([...usage.values()].every(({ delta, charge }) => delta === charge)).toBe(true);
   await until(
+    'the charged balance',
     async () => (await customer.client.list('/models/my'))[0]?.tokens === TOKENS - charged,
+    REACHED_MS,
   );
 }

@@ -6,6 +6,7 @@ import {
   startTollgate,
   subscribeWithKey,
   type Tollgate,
+  letPass,
 } from '@tollgate/harness';
 import { prometheusProgram, ROOT } from '@tollgate/tools';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -14,7 +15,6 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import { until } from './books.ts';
@@ -270,7 +270,7 @@ async function drive(): Promise<void> {
       ask('no-such-model', index, false),
       tollgate.admin.call('GET', '/models'),
     ]);
-    await delay(250);
+    await letPass(250, 'traffic is spread over several scrapes');
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { letPass } from '@tollgate/harness';
 import { anthropic, chat, key, openai, originOf, say } from './official-sdks-under-test.ts';
 
 describe('a body over the limit', () => {
@@ -54,7 +54,7 @@ async function slowUpload(
   const [response] = await answer;
   response.resume();
   for (let rest = 0; rest < 10; rest++) {
-    await delay(100);
+    await letPass(100, 'the client goes on slowly after its answer');
     upload.write(piece);
   }
   upload.end();

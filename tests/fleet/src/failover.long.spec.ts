@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, type Tollgate } from '@tollgate/harness';
-import { syncOutcomes, until } from './fleet-view.ts';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  type Tollgate,
+  until,
+} from '@tollgate/harness';
+import { syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
 /** Redis behind a sentinel: its primary dies, its replica takes over. */

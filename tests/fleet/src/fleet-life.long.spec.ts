@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, until } from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
-import { chatStatus, syncOutcomes, until } from './fleet-view.ts';
+import { chatStatus, syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 import { syncStorm } from './sync-storm.ts';
 

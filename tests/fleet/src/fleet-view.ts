@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Tollgate } from '@tollgate/harness';
 import { z } from 'zod';
 
@@ -50,20 +49,6 @@ export function workerPids(tollgate: Pick<Tollgate, 'logs'>, node: string): Map<
   return new Map(
     lines.map((line) => startedLine.parse(JSON.parse(line))).map(({ index, pid }) => [index, pid]),
   );
-}
-
-/** Polls until it is so; throws with `what` when it does not come to pass in time. */
-export async function until(
-  what: string,
-  isReached: () => Promise<boolean> | boolean,
-  withinMs = 20_000,
-): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await isReached())) {
-    if (Date.now() >= deadline)
-      throw new Error(`waited ${withinMs} ms without success for: ${what}`);
-    await delay(20);
-  }
 }
 
 /** Status of a small request; 0 = nothing listens. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, until } from '@tollgate/harness';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { fleetStatus, syncOutcomes, until, workerPids } from './fleet-view.ts';
+import { fleetStatus, syncOutcomes, workerPids } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
 /** One node of two workers behind one port: what happens to its requests when a worker dies and when the node is stopped. */

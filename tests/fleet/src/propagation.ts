@@ -1,6 +1,7 @@
 import type { Tollgate } from '@tollgate/harness';
 import { z } from 'zod';
-import { chatStatus, until } from './fleet-view.ts';
+import { until } from '@tollgate/harness';
+import { chatStatus } from './fleet-view.ts';
 import { setScene } from './steady-load.ts';
 
 const readiness = z.looseObject({ snapshot_version: z.number().nullable() });

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { createCustomer, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  startTollgate,
+  subscribeWithKey,
+  type Tollgate,
+  until,
+} from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
-import { chatStatus, syncOutcomes, until } from './fleet-view.ts';
+import { chatStatus, syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
 /** Everything over a Redis Cluster of three primaries: accounts' shards, the fleet, the queue and the acknowledgements live on different servers. */

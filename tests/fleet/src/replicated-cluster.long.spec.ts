@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, until } from '@tollgate/harness';
 import { openRedis, redisReady, shardOf } from '@tollgate/keyspace';
-import { syncOutcomes, until } from './fleet-view.ts';
+import { syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
 /** A Redis Cluster of three primaries with a replica each: a primary dies, its replica takes over. */

@@ -1,6 +1,6 @@
-import { AdminClient, runOps, type Tollgate } from '@tollgate/harness';
+import { AdminClient, runOps, type Tollgate, until } from '@tollgate/harness';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { fleetStatus, until } from './fleet-view.ts';
+import { fleetStatus } from './fleet-view.ts';
 import { drawSecret, FIRST_UPSTREAM_KEY, NODES, PLANES, RotationStage } from './rotation-stage.ts';
 
 /** The installation's own secrets are changed as docs/operations.md says: not a request fails. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
-import { until } from './fleet-view.ts';
+import { startTollgate, type Tollgate, until } from '@tollgate/harness';
 import { KeyGate } from './key-gate.ts';
 import { closeBooks, setScene, SteadyLoad } from './steady-load.ts';
 

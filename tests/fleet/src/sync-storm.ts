@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoutedModel, type SyncResult, type Tollgate } from '@tollgate/harness';
+import { createRoutedModel, type SyncResult, type Tollgate, until } from '@tollgate/harness';
 import { randomFrom } from '@tollgate/audit';
 import { z } from 'zod';
-import { until } from './fleet-view.ts';
 
 const readiness = z.looseObject({ snapshot_version: z.number().nullable() });
 const DOWN_MAX_MS = 400;

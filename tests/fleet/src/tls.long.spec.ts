@@ -11,13 +11,12 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { closeClient } from '@tollgate/audit';
-import { firstPostgres, runOps, startTollgate, type Tollgate } from '@tollgate/harness';
+import { firstPostgres, runOps, startTollgate, type Tollgate, until } from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
 import { findFreePort } from '@tollgate/tools';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Authority, type Certificate } from './certificates.ts';
-import { until } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad } from './steady-load.ts';
 
 /** Certificates are for `localhost`: the address 127.0.0.1 is another name. */

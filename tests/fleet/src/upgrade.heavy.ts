@@ -1,9 +1,15 @@
 import { closeClient } from '@tollgate/audit';
-import { createCustomer, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  startTollgate,
+  subscribeWithKey,
+  type Tollgate,
+  until,
+} from '@tollgate/harness';
 import { checkOut, ROOT } from '@tollgate/tools';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { chatStatus, until } from './fleet-view.ts';
+import { chatStatus } from './fleet-view.ts';
 import { closeBooks, SteadyLoad, type Scene } from './steady-load.ts';
 
 /** The last commit of the release before this one. */

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../test/usage/downstream.ts';
+import { until } from '@tollgate/harness';
 import { finalText, openHold } from '../../test/usage/holds.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
 import { ManualTime } from '../testing/manual-time.ts';
@@ -104,7 +104,7 @@ describe('on a full disk', () => {
     }
     expect(journal.isWritable).toBe(false);
     rmSync(join(folder, 'filler'));
-    await eventually('there is room again', () => journal.isWritable);
+    await until('there is room again', () => journal.isWritable);
     journal.sync();
     journal.close();
   });
@@ -188,7 +188,7 @@ describe('after a failed call of the disk', () => {
     expect(retire).toThrow(/fdatasyncSync/);
     expect(journalFileNumbers(folder)).toContain(1);
     failing.clear();
-    await eventually('a new file is in place', () => journal.isWritable);
+    await until('a new file is in place', () => journal.isWritable);
     retire();
     expect(journalFileNumbers(folder)).not.toContain(1);
     journal.close();
@@ -214,7 +214,7 @@ test('a file is deleted only once what was written after it is on disk', async (
   journal.release(place);
   await time.pass(1_000);
   expect(journalFileNumbers(folder)).toContain(place);
-  await eventually('it is deleted', async () => {
+  await until('it is deleted', async () => {
     waiting.splice(0).forEach((sync) => sync());
     await time.pass(100);
     return !journalFileNumbers(folder).includes(place);
@@ -232,16 +232,16 @@ test('a journal that is on disk does not wake its process; the next line, and th
     await time.pass(100);
     return time.wakes === wakes;
   };
-  await eventually('it rests', atRest);
+  await until('it rests', atRest);
   const request = openHold();
   const place = journal.appendLive(admittedLine(request));
   journal.flush();
   expect(await atRest()).toBe(false);
   journal.appendLive(finalText(request));
   journal.flush();
-  await eventually('both lines are on disk', atRest);
+  await until('both lines are on disk', atRest);
   journal.release(place);
-  await eventually('it rests again', atRest);
+  await until('it rests again', atRest);
   expect(journalFileNumbers(folder)).not.toContain(place);
   journal.close();
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { countTokens } from '@tollgate/metering/token-counter';
 import type { FailoverSettings } from '@tollgate/snapshot';
 import fc from 'fast-check';
+import { until } from '@tollgate/harness';
 import {
   ask,
   cut,
@@ -231,8 +232,7 @@ test('a client that leaves while the rest is asked for pays what it had', async 
   const reader = response.body?.getReader();
   const asked = upstreams[1]?.requests.length ?? 0;
   await reader?.read();
-  while (upstreams[1]?.requests.length === asked)
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('a request to the second upstream', () => upstreams[1]?.requests.length !== asked);
   await reader?.cancel();
   await upstreams[1]?.aborted;
   const rid = response.headers.get('request-id');

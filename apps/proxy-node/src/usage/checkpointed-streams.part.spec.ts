@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { eventually } from '../../test/usage/downstream.ts';
+import { until, letPass } from '@tollgate/harness';
 import { addAccount, admit, finalOf, usageOf } from '../../test/usage/metered-redis.ts';
 import {
   accountId,
@@ -31,7 +31,7 @@ describe('RequestRecorder', () => {
     /** Until a checkpoint has counted this output and has been decided. */
     const checkpoint = async (): Promise<void> => {
       const before = looks;
-      await eventually('checkpoints have counted it', () => looks >= before + 3);
+      await until('checkpoints have counted it', () => looks >= before + 3);
     };
     const stops: string[] = [];
     handle.onStop((reason) => stops.push(reason));
@@ -39,14 +39,14 @@ describe('RequestRecorder', () => {
     await checkpoint();
     expect((await balance())?.held).toBe(1_000);
     output = 400;
-    await eventually('the hold grew by a slice', async () => (await balance())?.held === 1_500);
+    await until('the hold grew by a slice', async () => (await balance())?.held === 1_500);
     output = 700;
-    await eventually('the hold grew to its bound', async () => (await balance())?.held === 1_800);
+    await until('the hold grew to its bound', async () => (await balance())?.held === 1_800);
     output = 899;
     await checkpoint();
     expect(stops).toEqual([]);
     await handle.settle(finalOf(hold, usageOf(0, 899)));
-    await eventually('it is settled', async () => (await balance())?.held === 0);
+    await until('it is settled', async () => (await balance())?.held === 0);
   });
 
   test('a stream that waits gets its next slice at once, also beyond its bound', async () => {
@@ -64,7 +64,7 @@ describe('RequestRecorder', () => {
     expect(handle.room(usageOf(0, 500))).toBe(250);
     expect((await balance())?.held).toBe(1_500);
     await handle.settle(finalOf(hold, usageOf(0, 500)));
-    await eventually('it is settled', async () => (await balance())?.held === 0);
+    await until('it is settled', async () => (await balance())?.held === 0);
   });
 
   test('a stream that waits goes on with what is left of the balance, and ends when that is nothing', async () => {
@@ -84,10 +84,10 @@ describe('RequestRecorder', () => {
     expect(handle.room(usageOf(0, 500))).toBe(100);
     expect(stops).toEqual([]);
     handle.grow(() => stops.push('grown'));
-    await eventually('it is ended', () => stops.length > 0);
+    await until('it is ended', () => stops.length > 0);
     expect(stops).toEqual(['balance_exhausted']);
     await handle.settle(finalOf(hold, usageOf(0, 600), { outcome: 'balance_exhausted' }));
-    await eventually('it is settled', async () => (await balance())?.held === 0);
+    await until('it is settled', async () => (await balance())?.held === 0);
     expect((await balance())?.balance).toBe(0);
   });
 
@@ -97,7 +97,7 @@ describe('RequestRecorder', () => {
     const handle = node.open(hold);
     await services.redis.kill('SIGSTOP');
     const grown = new Promise<void>((resolve) => handle.grow(resolve));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await letPass(300, 'the stream must not grow while Redis is away');
     expect(handle.room(usageOf(0, 500))).toBe(0);
     await services.redis.kill('SIGCONT');
     await grown;
@@ -142,7 +142,7 @@ describe('RequestRecorder', () => {
       await services.redis.kill('SIGCONT');
     }
     await handle.settle(finalOf(hold, usageOf(0, 10)));
-    await eventually(
+    await until(
       'it is settled after Redis returned',
       () => downstream.chargeOf(hold.rid) === 20 && node.state.unacknowledged === 0,
     );

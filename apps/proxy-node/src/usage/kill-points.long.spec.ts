@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, until } from '@tollgate/harness';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecorderTask, KillPoint } from '../../test/usage/recorder-process.ts';
-import { Downstream, eventually } from '../../test/usage/downstream.ts';
+import { Downstream } from '../../test/usage/downstream.ts';
 import {
   addAccount,
   MODEL_ID,
@@ -67,7 +67,7 @@ async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
         .split('\n')
         .map((line): [string, number] => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
     );
-    await eventually('every request is booked', () =>
+    await until('every request is booked', () =>
       [...truth].every(([rid]) => downstream.events.has(`${rid}:0`)),
     );
     for (const [rid, charge] of truth)

@@ -2,7 +2,8 @@ import { beforeEach } from '@jest/globals';
 import type { Services } from '@tollgate/harness';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually, type Downstream } from '../../test/usage/downstream.ts';
+import { until } from '@tollgate/harness';
+import { type Downstream } from '../../test/usage/downstream.ts';
 import { meteredBench, type MeteredBench } from '../../test/usage/metered-bench.ts';
 import type { MeteredRedis } from '../../test/usage/metered-redis.ts';
 import { decodeLine } from '../journal/journal-line.ts';
@@ -24,7 +25,7 @@ export const open: MeteredBench['open'] = (options) =>
 
 /** Until a journal of any worker has a count of this request: what a process that ends now leaves behind. */
 export const counted = ({ rid }: { rid: string }): Promise<void> =>
-  eventually('its count is in the journal', () => {
+  until('its count is in the journal', () => {
     const journals = join(dataDir, 'journals');
     const files = readdirSync(journals, { recursive: true, encoding: 'utf8' });
     return files

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../../test/usage/downstream.ts';
+import { until } from '@tollgate/harness';
 import { admit, finalOf, MODEL_ID, usageOf } from '../../test/usage/metered-redis.ts';
 import { encodeLine } from '../journal/journal-line.ts';
 import {
@@ -27,9 +27,9 @@ describe('RequestRecorder', () => {
     await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
     await close(first);
     await services.redis.start();
-    await eventually('Redis is back', () => world.redis.status === 'ready');
+    await until('Redis is back', () => world.redis.status === 'ready');
     const second = await open();
-    await eventually('everything is acknowledged', () => second.state.unacknowledged === 0, 20_000);
+    await until('everything is acknowledged', () => second.state.unacknowledged === 0, 20_000);
     expect(downstream.chargeOf(ended.rid)).toBe(45);
     expect(downstream.chargeOf(running.rid)).toBe(50);
     expect(downstream.events.get(`${running.rid}:0`)?.outcome).toBe('node_lost');
@@ -43,7 +43,7 @@ describe('RequestRecorder', () => {
     await counted(hold);
     await close(extra);
     const node = await open({ worker: 0 });
-    await eventually(
+    await until(
       'it is acknowledged',
       () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 10,
     );
@@ -64,9 +64,9 @@ describe('RequestRecorder', () => {
     const later = encodeLine(JSON.stringify({ t: 'Z', of: 'a later release' }));
     writeFileSync(join(folder, name), `damaged line\n${later}${lines}`);
     await services.redis.start();
-    await eventually('Redis is back', () => world.redis.status === 'ready');
+    await until('Redis is back', () => world.redis.status === 'ready');
     const second = await open();
-    await eventually('everything is acknowledged', () => second.state.unacknowledged === 0, 20_000);
+    await until('everything is acknowledged', () => second.state.unacknowledged === 0, 20_000);
     expect(downstream.chargeOf(ended.rid)).toBe(45);
     expect(downstream.chargeOf(running.rid)).toBe(50);
     const kept = readdirSync(folder).filter((each) => each.includes('set-aside'));
@@ -96,14 +96,11 @@ describe('RequestRecorder', () => {
       extendTokens: 0,
       leaseMs: 300,
     });
-    await eventually(
-      'it was reaped',
-      () => downstream.events.get(`${hold.rid}:0`)?.kind === 'reap',
-    );
+    await until('it was reaped', () => downstream.events.get(`${hold.rid}:0`)?.kind === 'reap');
     expect(downstream.chargeOf(hold.rid)).toBe(20);
     output = 33;
     await handle.settle(finalOf(hold, usageOf(0, output)));
-    await eventually(
+    await until(
       'the correction arrived',
       () => downstream.events.has(`${hold.rid}:1`) && first.state.unacknowledged === 0,
     );

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Epochs } from '@tollgate/keyspace';
-import { eventually, type Downstream } from '../../test/usage/downstream.ts';
+import { until, letPass } from '@tollgate/harness';
+import { type Downstream } from '../../test/usage/downstream.ts';
 import { meteredBench } from '../../test/usage/metered-bench.ts';
 import {
   addAccount,
@@ -44,12 +45,12 @@ describe('a running request whose hold Redis has lost', () => {
     handle.count(() => usageOf(0, 30));
     await loseShard();
     await fillShard(TOKENS);
-    await eventually('the hold is back', async () => (await balance())?.held === 1_000, 20_000);
+    await until('the hold is back', async () => (await balance())?.held === 1_000, 20_000);
     await expect(admit(world, { accountId, wantTokens: 300, minTokens: 300 })).rejects.toThrow(
       'tokens_held',
     );
     await handle.settle(finalOf(hold, usageOf(10, 200)));
-    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(downstream.chargeOf(hold.rid)).toBe(405);
     expect(await balance()).toEqual({ balance: TOKENS - 405, held: 0, running: 0 });
   }, 60_000);
@@ -67,12 +68,12 @@ describe('a running request whose hold Redis has lost', () => {
     const other = { accountId, wantTokens: 300, minTokens: 300 };
     await expect(admit(world, other)).rejects.toThrow('fenced');
     node.shardFilled(shard(), filled);
-    await eventually('the hold is back', async () => (await balance())?.held === 1_000, 1_000);
+    await until('the hold is back', async () => (await balance())?.held === 1_000, 1_000);
     await expect(admit(world, other)).rejects.toThrow('fenced');
     expect(await epochs.open(shard(), filled)).toBe(true);
     await expect(admit(world, other)).rejects.toThrow('tokens_held');
     await handle.settle(finalOf(hold, usageOf(10, 200)));
-    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toMatchObject({ held: 0, running: 0 });
   }, 60_000);
 
@@ -84,14 +85,14 @@ describe('a running request whose hold Redis has lost', () => {
     const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
     await loseShard();
     await fillShard(300);
-    await eventually('what is left is held', async () => (await balance())?.held === 300, 20_000);
+    await until('what is left is held', async () => (await balance())?.held === 300, 20_000);
     // As a stream does that got more than that.
     expect(handle.room(usageOf(0, 200))).toBeLessThan(0);
     handle.grow(() => undefined);
     expect(await stopped).toBe('balance_exhausted');
     expect(await balance()).toEqual({ balance: 300, held: 300, running: 1 });
     await handle.settle(finalOf(hold, usageOf(0, 200)));
-    await eventually('it is settled', async () => (await balance())?.held === 0);
+    await until('it is settled', async () => (await balance())?.held === 0);
     expect(await balance()).toMatchObject({ balance: -100 });
   }, 60_000);
 
@@ -101,10 +102,10 @@ describe('a running request whose hold Redis has lost', () => {
     first.open(hold).count(() => usageOf(0, 50));
     await loseShard();
     await fillShard(TOKENS);
-    await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
+    await until('the hold is back', async () => (await balance())?.held === 600, 20_000);
     await close(first);
     const second = await open();
-    await eventually(
+    await until(
       'it is acknowledged',
       () => second.state.unacknowledged === 0 && downstream.events.has(`${hold.rid}:0`),
       20_000,
@@ -120,10 +121,10 @@ describe('a running request whose hold Redis has lost', () => {
     for (let loss = 0; loss < 2; loss += 1) {
       await loseShard();
       await fillShard(TOKENS);
-      await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
+      await until('the hold is back', async () => (await balance())?.held === 600, 20_000);
     }
     await handle.settle(finalOf(hold, usageOf(0, 20)));
-    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
 
@@ -133,9 +134,9 @@ describe('a running request whose hold Redis has lost', () => {
     const handle = node.open(hold);
     await world.redis.del(`{${shard()}}:hold:${hold.rid}`, `{${shard()}}:holds`);
     await world.redis.hset(`{${shard()}}:sub:${accountId}:${MODEL_ID}`, { held: '0', conc: '0' });
-    await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
+    await until('the hold is back', async () => (await balance())?.held === 600, 20_000);
     await handle.settle(finalOf(hold, usageOf(0, 20)));
-    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
 
@@ -150,10 +151,10 @@ describe('a running request whose hold Redis has lost', () => {
     await loseShard();
     await fillShard(TOKENS);
     expect(await stopped).toBe('access_revoked');
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await letPass(1_500, 'no rebuild may bring the hold back');
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
     await handle.settle(finalOf(hold, usageOf(0, 20)));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await letPass(500, 'its final must not be settled');
     expect(node.state.unsettled).toBe(1);
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
   }, 60_000);

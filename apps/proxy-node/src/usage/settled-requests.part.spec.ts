@@ -2,7 +2,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { eventually } from '../../test/usage/downstream.ts';
+import { until, letPass } from '@tollgate/harness';
 import { admit, finalOf, MODEL_ID, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
 import {
   accountId,
@@ -23,7 +23,7 @@ describe('RequestRecorder', () => {
     const handle = node.open(hold);
     await handle.settle(final);
     await handle.settle(finalOf(hold, usageOf(1, 1)));
-    await eventually(
+    await until(
       'the final is acknowledged',
       () => node.state.unacknowledged === 0 && downstream.events.size > 0,
     );
@@ -33,12 +33,11 @@ describe('RequestRecorder', () => {
 
   test('brings it quickly: usage reaches PostgreSQL within a second', async () => {
     const node = await open();
-    // Until its shards are idle, and looked at as seldom as they ever are.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await letPass(1_500, 'its shards become idle, and are looked at as seldom as they ever are');
     const hold = await admit(world, { accountId });
     await node.open(hold).settle(finalOf(hold, usageOf(2, 0)));
     const startedAt = Date.now();
-    await eventually('the event arrives', () => downstream.events.has(`${hold.rid}:0`));
+    await until('the event arrives', () => downstream.events.has(`${hold.rid}:0`));
     expect(Date.now() - startedAt).toBeLessThan(1_000);
   });
 
@@ -48,15 +47,15 @@ describe('RequestRecorder', () => {
     const hold = await admit(world, { accountId });
     const handle = node.open(hold);
     await services.redis.kill('SIGKILL');
-    await eventually('new requests are refused', () => node.refusal() === 'redis_away');
+    await until('new requests are refused', () => node.refusal() === 'redis_away');
     await handle.settle(finalOf(hold, usageOf(0, 30)));
     await services.redis.start();
-    await eventually(
+    await until(
       'it is settled and acknowledged',
       () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 60,
       20_000,
     );
-    await eventually('requests are accepted', () => node.refusal() === null);
+    await until('requests are accepted', () => node.refusal() === null);
     expect(await balance()).toMatchObject({ balance: TOKENS - 60, held: 0 });
   }, 40_000);
 
@@ -65,7 +64,7 @@ describe('RequestRecorder', () => {
     expect(node.unreadiness).toBeNull();
     await services.redis.kill('SIGKILL');
     try {
-      await eventually('nothing can be served', () => node.unreadiness === 'redis_away');
+      await until('nothing can be served', () => node.unreadiness === 'redis_away');
       node.failOpen.remember({
         accountId,
         keyHash: 'k',
@@ -84,7 +83,7 @@ describe('RequestRecorder', () => {
     } finally {
       await services.redis.start();
     }
-    await eventually('requests are accepted', () => node.unreadiness === null);
+    await until('requests are accepted', () => node.unreadiness === null);
   }, 40_000);
 
   test('refuses new requests when PostgreSQL has not acknowledged too many, and accepts them again', async () => {
@@ -92,7 +91,7 @@ describe('RequestRecorder', () => {
     const node = await open({ backlogMax: 2 });
     const finals = await Promise.all([1, 2].map(async () => admit(world, { accountId })));
     for (const hold of finals) await node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
-    await eventually(
+    await until(
       'the backlog is full',
       () =>
         node.refusal() === 'backlog_full' &&
@@ -100,7 +99,7 @@ describe('RequestRecorder', () => {
     );
     downstream.isAcknowledging = true;
     clock.lateMs = 10_000;
-    await eventually(
+    await until(
       'unacknowledged finals were emitted again and acknowledged',
       () => node.refusal() === null && node.state.unacknowledged === 0,
       20_000,
@@ -127,13 +126,13 @@ describe('RequestRecorder', () => {
       });
       const young = await admit(world, { accountId });
       await node.open(young).settle(finalOf(young, usageOf(0, 1)));
-      await eventually('the young one is acknowledged', () => node.state.unacknowledged === 0);
+      await until('the young one is acknowledged', () => node.state.unacknowledged === 0);
       const old = [20, 30].map((minutes) => ({
         ...young,
         rid: uuidV7(Date.now() - minutes * 60_000),
       }));
       for (const hold of old) await node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
-      await eventually('the old ones are booked', () => node.state.unacknowledged === 0);
+      await until('the old ones are booked', () => node.state.unacknowledged === 0);
       expect(handed.toSorted()).toEqual(old.map(({ rid }) => rid).toSorted());
       expect(settle.mock.calls.filter(([{ rid }]) => rid === young.rid)).toMatchObject([
         [{ reEmit: false }],

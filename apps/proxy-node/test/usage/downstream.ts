@@ -76,16 +76,3 @@ export class Downstream {
         await this.#world.acknowledgements.push(node, acknowledgements);
   }
 }
-
-/** Polls until `isTrue`; throws with `what` after `timeoutMs`. */
-export async function eventually(
-  what: string,
-  isTrue: () => boolean | Promise<boolean>,
-  timeoutMs = 15_000,
-): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
