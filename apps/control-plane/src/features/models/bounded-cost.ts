@@ -6,7 +6,11 @@ export function boundedCost(tokens: bigint, pricePerMillion: Micros): Micros {
   try {
     return costOfTokens({ tokens, pricePerMillion });
   } catch (error) {
-    if (error instanceof InvalidAmount) throw new Refusal('token_limit');
+    if (error instanceof InvalidAmount)
+      throw new Refusal('token_limit', {
+        detail: 'So many tokens at this price cost more than money is counted in',
+        cause: error,
+      });
     throw error;
   }
 }
