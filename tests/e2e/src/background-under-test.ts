@@ -93,7 +93,10 @@ export function reportedOf(rid: string): number {
 /** Called by the spec: a node, and a demo upstream that speaks /v1/responses. */
 export function shareNode(): void {
   beforeAll(async () => {
-    upstreamAndNode = await startDemoNode({ BACKGROUND_MS_MAX: '8000', BACKGROUND_POLL_MS: '1000' });
+    upstreamAndNode = await startDemoNode({
+      BACKGROUND_MS_MAX: '8000',
+      BACKGROUND_POLL_MS: '1000',
+    });
     ({ node, baseUrl, record } = upstreamAndNode);
   });
   afterAll(() => upstreamAndNode.stop());
