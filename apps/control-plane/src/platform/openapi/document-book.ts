@@ -96,13 +96,24 @@ const RULES = 'x-rules';
 
 /** Rules that JSON Schema cannot express stand in the document in their own words, which are those of the refusal. */
 function stateRules(zodSchema: z.core.$ZodType, schema: JsonSchema): void {
-  const checks = zodSchema instanceof z.ZodType ? (zodSchema.def.checks ?? []) : [];
-  const stated = checks.flatMap((check) => {
+  const given = z.array(z.string()).default([]).parse(schema[RULES]);
+  const rules = new Set([...given, ...rulesOf(zodSchema)]);
+  if (rules.size > 0) schema[RULES] = [...rules];
+}
+
+/** Its own rules, and those of what it wraps: `.meta()` of an optional field would take their place. */
+function rulesOf(schema: z.core.$ZodType): string[] {
+  if (!(schema instanceof z.ZodType)) return [];
+  const stated = (schema.def.checks ?? []).flatMap((check) => {
     const message = check instanceof z.ZodCustom ? check.def.error?.({} as never) : undefined;
     return typeof message === 'string' ? [message] : [];
   });
-  const given = z.array(z.string()).default([]).parse(schema[RULES]);
-  if (stated.length + given.length > 0) schema[RULES] = [...new Set([...given, ...stated])];
+  const given = z.array(z.string()).default([]).parse(schema.meta()?.[RULES]);
+  return [
+    ...given,
+    ...stated,
+    ...(schema instanceof z.ZodOptional ? rulesOf(schema.unwrap()) : []),
+  ];
 }
 
 /** Leaves out what only repeats: the pattern behind a format, and, of answers, the bounds every JSON integer has. */

@@ -125,6 +125,7 @@ describe('the API document', () => {
       ['POST', '/upstreams', { name: 'x', protocol: 'openai', base_url: 'here' }],
       ['POST', '/wallet/adjust', { user_id: 1, amount: '0.0000001', note: 'x' }],
       ['GET', '/routing/simulation?model=a&model_id=1', undefined],
+      ['GET', '/previews/purchase?model_id=1&amount=9999999999999', undefined],
     ];
     for (const [method, path, body] of refusals) {
       const answer = await plane.call(method, path, {
