@@ -39,7 +39,7 @@ function printable(cell: Cell): string {
 }
 
 /** The same value to a parser; what would move the cursor, colour the terminal or turn its text around is written as an escape. */
-export function json(answer: unknown): string {
+function json(answer: unknown): string {
   const escaped = JSON.stringify(answer, null, 2).replaceAll(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (mark) => String.raw`\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,

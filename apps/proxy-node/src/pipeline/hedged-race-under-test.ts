@@ -12,7 +12,7 @@ export const SLOW_MS = 3_000;
 type Manner = 'quick' | 'slow' | 'mute' | 'broken' | 'empty' | 'cut' | 'slow and cut';
 
 export let node: NodeUnderTest;
-export let first: LocalUpstream;
+let first: LocalUpstream;
 export let second: LocalUpstream;
 /** Answers of the first upstream whose connection is open. */
 export const unfinished = new Set<ServerResponse>();

@@ -1,14 +1,17 @@
-import { deleteRoute } from '../../api/upstreams.ts';
+import { deleteRoute, type Route } from '../../api/upstreams.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
-import type { RouteActsProps } from './route-acts.tsx';
 
 export function DeleteRoute({
   of: route,
   carried,
   onClose,
-}: RouteActsProps & { onClose: () => void }) {
+}: {
+  of: Route;
+  carried: number;
+  onClose: () => void;
+}) {
   const { words, locale } = useSpeech();
   const { routing } = words.admin;
   return (

@@ -13,7 +13,7 @@ const DeleteRoute = lazy(async () => ({
   default: (await import('./delete-route.tsx')).DeleteRoute,
 }));
 
-export interface RouteActsProps {
+interface RouteActsProps {
   of: Route;
   /** Requests of the last 24 hours. */
   carried: number;

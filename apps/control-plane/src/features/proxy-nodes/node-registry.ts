@@ -18,21 +18,18 @@ import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { AlertsService } from '../alerts/alerts.service.ts';
-import type { AlertDetail, AlertRule } from '../alerts/alert-rules.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { FleetFormats } from './fleet-formats.ts';
+import { NodeAlerts } from './node-alerts.ts';
 import { NodeRepository, type KnownFleet } from './node-repository.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
 import { abilitiesOf, desiredOf } from './node-wishes.ts';
-import { NodeWatch, type KnownNode } from './node-watch.ts';
+import { NodeWatch } from './node-watch.ts';
 
 const POLL_MS = 1_000;
 const RETRY_MS = 200;
 /** A report this young counts as received just now; older ones must not move last_seen_at on. */
 const HEARD_MS = 3_000;
-/** Finals a node settles within seconds; more means that relay, queue or PostgreSQL stands still. Nothing is lost, they are journalled. */
-const BACKLOG_MAX = 5_000;
 const REMOVE_FORGOTTEN_MS = 60_000;
 /** Reports of workers gone this long are swept out of Redis. */
 const REPORT_KEPT_MS = 24 * 3_600_000;
@@ -46,7 +43,6 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   readonly watch: NodeWatch;
   private readonly logger = new Logger('fleet');
   private readonly fleetHashes: readonly string[];
-  private readonly reported = new Map<string, boolean>();
   private readonly loop = new BackgroundLoop({
     everyMs: POLL_MS,
     retryMs: RETRY_MS,
@@ -60,7 +56,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly transactions: Transactions,
     private readonly repository: NodeRepository,
     private readonly fleet: FleetStore,
-    private readonly alerts: AlertsService,
+    private readonly alerts: NodeAlerts,
     private readonly publisher: SnapshotPublisher,
     private readonly formats: FleetFormats,
     @Inject(CONFIG) private readonly config: Config,
@@ -168,7 +164,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     );
     await this.repository.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
-    for (const node of known.nodes.values()) await this.tellAbout(node);
+    for (const node of known.nodes.values())
+      await this.alerts.follow(node, this.watch.workersOf(node.name));
     await this.removeForged(reports, known);
     await this.sweep(reports, known);
   }
@@ -207,7 +204,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       if (verdict.kind === 'accepted') accepted.push(report);
       if (verdict.kind === 'removed' || verdict.kind === 'newcomer') continue;
       const subject = `node:${report.name}:${report.worker}`;
-      await this.tell(
+      await this.alerts.note(
         'bad_node_proof',
         subject,
         verdict.kind === 'unproven',
@@ -217,66 +214,11 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     return accepted;
   }
 
-  private async tellAbout(node: KnownNode): Promise<void> {
-    const live = this.watch.workersOf(node.name).filter((worker) => worker.isLive);
-    const isMissed = live.length === 0 && node.isSilent && node.enabled && !node.stopped;
-    await this.tell(
-      'node_offline',
-      `node:${node.id}`,
-      isMissed,
-      `Node ${node.name} has not reported for 10 s`,
-    );
-    const unacknowledged = live.reduce((sum, worker) => sum + worker.report.unacknowledged, 0);
-    await this.tell(
-      'settlement_backlog',
-      `node:${node.id}`,
-      unacknowledged > BACKLOG_MAX,
-      `Node ${node.name} holds ${unacknowledged} finals that are not in PostgreSQL yet`,
-      { finals: unacknowledged },
-    );
-    // Workers of a node share one DATA_DIR.
-    const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));
-    await this.tell(
-      'journal_set_aside',
-      `node:${node.id}`,
-      setAside > 0,
-      `Node ${node.name} could not read ${setAside} journal files whole; they are kept in its DATA_DIR as *.set-aside.*`,
-      { files: setAside },
-    );
-    const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
-    await this.tell(
-      'node_refuses_snapshot',
-      `node:${node.id}`,
-      refusal !== undefined,
-      `Node ${node.name} refuses the published snapshot: ${refusal}`,
-      { reason: refusal },
-    );
-  }
-
-  /** Writes an alert only when it begins or ends as seen from here; the first look always writes, to end what another process began. */
-  private async tell(
-    rule: AlertRule,
-    subject: string,
-    isWrong: boolean,
-    message: string,
-    detail: AlertDetail = {},
-  ): Promise<void> {
-    const key = `${rule} ${subject}`;
-    if (this.reported.get(key) === isWrong) return;
-    if (isWrong)
-      await this.alerts.raise(this.dataSource.manager, { rule, subject, message, detail });
-    else await this.alerts.resolve(this.dataSource.manager, { rule, subject });
-    this.reported.set(key, isWrong);
-  }
-
   private async sweep(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {
     if (performance.now() - this.forgottenAtMs < REMOVE_FORGOTTEN_MS) return;
     this.forgottenAtMs = performance.now();
     for (const node of await this.repository.removeForgotten(this.dataSource.manager)) {
-      await this.alerts.resolve(this.dataSource.manager, {
-        rule: 'node_offline',
-        subject: `node:${node.id}`,
-      });
+      await this.alerts.forget(node.id);
       await this.fleet.removeDesired(node.name);
     }
     const gone = new Set(

@@ -8,6 +8,7 @@ import { FinalProofs } from './final-proofs.ts';
 import { FleetFormats } from './fleet-formats.ts';
 import { FleetStatusService } from './fleet-status.service.ts';
 import { FleetSync } from './fleet-sync.ts';
+import { NodeAlerts } from './node-alerts.ts';
 import { NodeRepository } from './node-repository.ts';
 import { NodeDumps } from './node-dumps.ts';
 import { NodeRegistry } from './node-registry.ts';
@@ -27,6 +28,7 @@ import { UpstreamWatch } from './upstream-watch.ts';
     ProxyService,
     FleetStatusService,
     FleetFormats,
+    NodeAlerts,
     NodeRegistry,
     NodeRepository,
     FinalProofs,

@@ -260,7 +260,7 @@ describe('a name or note that people write (S42)', () => {
     ]);
     const path = `/keys/${made.body.id}`;
     const { body } = await plane.call('GET', path, { token: plane.adminToken });
-    expect(body.name).toBe(TERMINAL);
+    expect(body).toMatchObject({ name: TERMINAL });
     const changed = await plane.call('PUT', path, { token: plane.adminToken, body: { rpm: 5 } });
     expect(changed.body).toMatchObject({ name: TERMINAL, rpm: 5 });
   });

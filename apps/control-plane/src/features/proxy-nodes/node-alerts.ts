@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { AlertDetail, AlertRule } from '../alerts/alert-rules.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import type { KnownNode, NodeWatch } from './node-watch.ts';
+
+type WatchedWorker = ReturnType<NodeWatch['workersOf']>[number];
+
+/** Finals a node settles within seconds; more means that relay, queue or PostgreSQL stands still. Nothing is lost, they are journalled. */
+const BACKLOG_MAX = 5_000;
+
+/** The alerts about nodes, written when they begin or end. */
+@Injectable()
+export class NodeAlerts {
+  private readonly reported = new Map<string, boolean>();
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly alerts: AlertsService,
+  ) {}
+
+  /** Raises and resolves what the workers of a node say about it. */
+  async follow(node: KnownNode, workers: readonly WatchedWorker[]): Promise<void> {
+    const live = workers.filter((worker) => worker.isLive);
+    const isMissed = live.length === 0 && node.isSilent && node.enabled && !node.stopped;
+    await this.note(
+      'node_offline',
+      `node:${node.id}`,
+      isMissed,
+      `Node ${node.name} has not reported for 10 s`,
+    );
+    const unacknowledged = live.reduce((sum, worker) => sum + worker.report.unacknowledged, 0);
+    await this.note(
+      'settlement_backlog',
+      `node:${node.id}`,
+      unacknowledged > BACKLOG_MAX,
+      `Node ${node.name} holds ${unacknowledged} finals that are not in PostgreSQL yet`,
+      { finals: unacknowledged },
+    );
+    // Workers of a node share one DATA_DIR.
+    const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));
+    await this.note(
+      'journal_set_aside',
+      `node:${node.id}`,
+      setAside > 0,
+      `Node ${node.name} could not read ${setAside} journal files whole; they are kept in its DATA_DIR as *.set-aside.*`,
+      { files: setAside },
+    );
+    const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
+    await this.note(
+      'node_refuses_snapshot',
+      `node:${node.id}`,
+      refusal !== undefined,
+      `Node ${node.name} refuses the published snapshot: ${refusal}`,
+      { reason: refusal },
+    );
+  }
+
+  /** Writes an alert only when it begins or ends as seen from here; the first look always writes, to end what another process began. */
+  async note(
+    rule: AlertRule,
+    subject: string,
+    isWrong: boolean,
+    message: string,
+    detail: AlertDetail = {},
+  ): Promise<void> {
+    const key = `${rule} ${subject}`;
+    if (this.reported.get(key) === isWrong) return;
+    if (isWrong)
+      await this.alerts.raise(this.dataSource.manager, { rule, subject, message, detail });
+    else await this.alerts.resolve(this.dataSource.manager, { rule, subject });
+    this.reported.set(key, isWrong);
+  }
+
+  /** A node that was forgotten is missed no longer. */
+  async forget(id: number): Promise<void> {
+    await this.alerts.resolve(this.dataSource.manager, {
+      rule: 'node_offline',
+      subject: `node:${id}`,
+    });
+  }
+}
