@@ -101,6 +101,7 @@ describe('route', () => {
     ).toEqual({
       kind: 'resting',
       waitMs: 2_000,
+      isRateLimited: true,
       skipped: [{ upstreamId: 1, routeId: 1, reason: 'resting' }],
     });
     expect(

@@ -23,7 +23,7 @@ export const OMISSIONS: readonly Omission[] = [
     part: 'request',
     feature:
       '`store`, `metadata`, `service_tier`, `verbosity`, `prompt_cache_key`, `prompt_cache_options`, `prompt_cache_retention`, `moderation`',
-    outcome: "dropped: they speak to OpenAI's own services",
+    outcome: "dropped: they concern OpenAI's own services",
   },
   {
     direction: 'chat to messages',
@@ -172,7 +172,7 @@ export const OMISSIONS: readonly Omission[] = [
     part: 'request',
     feature: '`item_reference` to reasoning, or to text before a tool call',
     outcome:
-      'dropped: it was on the way only; a reference to an answer is refused (send the item, with `store: false`)',
+      'dropped: it was only an intermediate step; a reference to an answer is refused (send the item, with `store: false`)',
   },
   {
     direction: 'responses to chat or messages',
@@ -204,7 +204,7 @@ export const OMISSIONS: readonly Omission[] = [
     direction: 'responses to chat or messages',
     part: 'request',
     feature: 'developer and system items after the first turn (chat upstream)',
-    outcome: 'speak as the user',
+    outcome: 'become user messages',
   },
   {
     direction: 'responses to chat or messages',
