@@ -89,7 +89,7 @@ test('a command that runs the product installs what runs it; one that tests inst
 }, 300_000);
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  'an install that %s ends leaves no process behind, and the next command goes on with it',
+  'an install that %s ends leaves no process behind, and the next command continues with it',
   async (signal) => {
     rmSync(path.join(checkout, 'node_modules'), { recursive: true, force: true });
     const child = spawn('node', ['tools/bootstrap.mjs', 'size'], {
@@ -103,7 +103,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     const [code] = await once(child, 'exit');
 
     expect(code).toBe(128 + constants.signals[signal]);
-    expect(errors).toContain('Interrupted. The next command goes on with the installation.');
+    expect(errors).toContain('Interrupted. The next command continues with the installation.');
     expect(workingIn(checkout)).toEqual([]);
     expect(existsSync(stamp())).toBe(false);
     expect(bootstrap('size')).toContain('ok    Installing dependencies');

@@ -34,4 +34,6 @@ export interface Fault {
   messagesStream?: Expected;
   /** Header the client must see. */
   retryAfter?: string;
+  /** Whether the route is left alone at once, so that the next request would not reach it. */
+  rests?: true;
 }

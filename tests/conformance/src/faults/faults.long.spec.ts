@@ -79,7 +79,7 @@ afterAll(async () => {
 async function makeModels(): Promise<void> {
   const wanted = FAULTS.flatMap((fault, at) =>
     SPEECHES.flatMap((speech) =>
-      (fault.retryAfter ? [[false], [true]] : [[false, true]]).map((forms) => ({
+      (fault.retryAfter || fault.rests ? [[false], [true]] : [[false, true]]).map((forms) => ({
         fault,
         at,
         speech,

@@ -11,8 +11,20 @@ export const STATUSES: readonly Fault[] = [
     json: ['bad request', 'nothing'],
     stream: ['bad request', 'nothing'],
   },
-  { name: 'answers 401', act: status('401 Unauthorized', ERROR), json: FAILED, stream: FAILED },
-  { name: 'answers 403', act: status('403 Forbidden', ERROR), json: FAILED, stream: FAILED },
+  {
+    name: 'answers 401',
+    act: status('401 Unauthorized', ERROR),
+    json: FAILED,
+    stream: FAILED,
+    rests: true,
+  },
+  {
+    name: 'answers 403',
+    act: status('403 Forbidden', ERROR),
+    json: FAILED,
+    stream: FAILED,
+    rests: true,
+  },
   { name: 'answers 404', act: status('404 Not Found', ERROR), json: FAILED, stream: FAILED },
   {
     name: 'answers 413',
