@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -33,7 +34,9 @@ export const userPaths = pathsIn(userPart);
 export const adminPaths = pathsIn(adminPart);
 
 /** Markup, a change of direction, no space to break at: what others may put into a name. */
-const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'W'.repeat(60)}`;
+const HOSTILE = `<img src=x onerror="document.title='owned'">evil${'W'.repeat(60)}`;
+/** Marks that turn text around are refused today; names of an earlier release may have them. */
+const HOSTILE_OF_BEFORE = HOSTILE.replace('evil', '\u202Eevil\u2066');
 
 interface Interception {
   fulfill: (answer: { status: number; contentType: string; body: string }) => Promise<void>;
@@ -170,6 +173,21 @@ export async function interceptData(
   );
 }
 
+async function renameAsBefore(connectionString: string): Promise<void> {
+  const database = new pg.Client({ connectionString });
+  await database.connect();
+  for (const [table, column] of [
+    ['models', 'display_name'],
+    ['upstreams', 'name'],
+    ['api_keys', 'name'],
+  ])
+    await database.query(`UPDATE ${table} SET ${column} = $2 WHERE ${column} = $1`, [
+      HOSTILE,
+      HOSTILE_OF_BEFORE,
+    ]);
+  await database.end();
+}
+
 /** Called by the spec: an installation whose records have names that attack a page. */
 export function shareStage(): void {
   beforeAll(async () => {
@@ -212,6 +230,7 @@ export function shareStage(): void {
       body: JSON.stringify({ model: model.name, messages: [{ role: 'user', content: 'Hi' }] }),
     });
     await answer.text();
+    await renameAsBefore(tollgate.databaseUrl);
     const keys = await made.client.list('/keys');
     Object.assign(ids, {
       rid: answer.headers.get('x-request-id'),

@@ -85,7 +85,11 @@ export const pricesInForceQuery = queryOptions({
 });
 
 export function setPrice(
-  body: PriceSettings & { model_id: number; effective_at?: string },
+  body: PriceSettings & {
+    model_id: number;
+    multipliers: Readonly<Record<string, string>>;
+    effective_at?: string;
+  },
   idempotencyKey?: string,
 ) {
   return dataOf(

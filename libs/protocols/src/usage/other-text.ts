@@ -5,6 +5,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 const WORDLESS: ReadonlySet<string> = new Set([
   'annotations',
   'b64_json',
+  'channel',
   'citation',
   'citations',
   'data',

@@ -191,7 +191,7 @@ function momentOf(at: string): { effective_at?: string } {
   return at === '' ? {} : { effective_at: new Date(at).toISOString() };
 }
 
-/** Another price with the weights in force. */
+/** Another price with the weights and multipliers in force. */
 function settingsOf(price: Price | undefined, amount: string) {
   return {
     price_per_million: amount,
@@ -202,6 +202,7 @@ function settingsOf(price: Price | undefined, amount: string) {
     weight_cache_write_1h: price?.weight_cache_write_1h ?? null,
     weight_audio_input: price?.weight_audio_input ?? null,
     weight_audio_output: price?.weight_audio_output ?? null,
+    multipliers: price?.multipliers ?? {},
   };
 }
 

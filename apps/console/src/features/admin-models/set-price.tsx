@@ -32,6 +32,8 @@ export function SetPriceDialog({ of: model, inForce, isOpen, onClose }: SetPrice
             setPrice({
               model_id: model.id,
               ...priceOf(typed),
+              // The form has no fields for them.
+              multipliers: inForce?.multipliers ?? {},
               ...(typed.effective_at
                 ? { effective_at: new Date(typed.effective_at).toISOString() }
                 : {}),

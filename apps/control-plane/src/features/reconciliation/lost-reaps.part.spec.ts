@@ -101,6 +101,20 @@ describe('the charge of a reaped request, whose node is gone', () => {
     expect(await ledger.live(account, model)).toMatchObject({ balance: BOUGHT - 700 });
   });
 
+  test('is booked although another program wrote ids and holds among the reaped ones', async () => {
+    const rid = await reapedRequest(plane, { account, model }, 700);
+    await loseEvent();
+    await redis.zadd(`{${shard}}:reaped`, 0, 'ffffffff-ffff-7fff-bfff-ffffffffffff');
+    await expect(round()).resolves.toBeUndefined();
+    await redis.zrem(`{${shard}}:reaped`, 'ffffffff-ffff-7fff-bfff-ffffffffffff');
+    await redis.set(`{${shard}}:hold:00000000-0000-7000-8000-000000000000`, 'of another');
+    await redis.zadd(`{${shard}}:reaped`, 0, '00000000-0000-7000-8000-000000000000');
+    await round();
+    expect(await chargesOf(rid)).toEqual([{ seq: 0, delta: 700 }]);
+    await redis.zrem(`{${shard}}:reaped`, '00000000-0000-7000-8000-000000000000');
+    await redis.del(`{${shard}}:hold:00000000-0000-7000-8000-000000000000`);
+  });
+
   test('is neither sent again nor reported while it is on its way', async () => {
     const lastEvent = () => plane.app.get(ReapedRequests).lastEvent(shard);
     const rid = await reapedRequest(plane, { account, model }, 700);

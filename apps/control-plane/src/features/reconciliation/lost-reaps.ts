@@ -30,17 +30,29 @@ export class LostReaps {
   /** Answers the subscriptions whose charges are on their way again. */
   async sendAgain(): Promise<number[]> {
     const waiting: { shard: string; rids: string[]; outboxId: string }[] = [];
-    for (const shard of this.shards) {
-      const rids = await this.unbooked(shard, await this.reaped.waiting(shard));
-      // Read after them: their events were written before it.
-      if (rids.length > 0)
-        waiting.push({ shard, rids, outboxId: await this.reaped.lastEvent(shard) });
-    }
+    for (const shard of this.shards)
+      await this.guarded(shard, async () => {
+        const rids = await this.unbooked(shard, await this.reaped.waiting(shard));
+        // Read after them: their events were written before it.
+        if (rids.length > 0)
+          waiting.push({ shard, rids, outboxId: await this.reaped.lastEvent(shard) });
+      });
     const sent: number[] = [];
     for (const { shard, rids } of await this.arrival.upTo(waiting))
-      for (const rid of await this.unbooked(shard, rids))
-        sent.push(...(await this.repeat(shard, rid)));
+      await this.guarded(shard, async () => {
+        for (const rid of await this.unbooked(shard, rids))
+          await this.guarded(`request ${rid}`, async () => {
+            sent.push(...(await this.repeat(shard, rid)));
+          });
+      });
     return sent;
+  }
+
+  /** What another program wrote into one shard or hold stops neither the others nor the comparison of balances. */
+  private async guarded(subject: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) =>
+      this.logger.error(error, `the charges of reaps of ${subject} cannot be compared`),
+    );
   }
 
   /** Those that PostgreSQL does not know; the others are done. */
