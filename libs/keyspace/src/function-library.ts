@@ -35,6 +35,7 @@ export class FunctionLibrary {
   readonly #source: FunctionSource;
   readonly #lanes: FunctionLanes | null;
   readonly #loading = new Map<Redis, Promise<void>>();
+  readonly #asking = new Map<Redis, Promise<unknown>>();
 
   /** `lanes`: for the process whose calls are on a request's path. */
   constructor(
@@ -88,7 +89,20 @@ export class FunctionLibrary {
     return this.#send(call);
   }
 
+  /** One call per primary asks until the library is there, the others wait for it: a node that starts first, or an outage under load, must not flood Redis. */
   async #sendOnceLoaded(call: Call): Promise<unknown> {
+    const [home] = this.#homesOf(call.keys[0]);
+    const asked = home && this.#asking.get(home);
+    if (asked) {
+      await asked.catch(() => undefined);
+      return this.#send(call);
+    }
+    const asking = this.#askUntilLoaded(call);
+    if (home) this.#asking.set(home, asking);
+    return asking.finally(() => home && this.#asking.delete(home));
+  }
+
+  async #askUntilLoaded(call: Call): Promise<unknown> {
     for (const deadline = performance.now() + LOADED_WITHIN_MS; ; await delay(LOADED_POLL_MS)) {
       try {
         return await this.#send(call);

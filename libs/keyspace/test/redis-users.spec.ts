@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, until, type Services } from '@tollgate/harness';
 import {
   Epochs,
   FunctionLibrary,
@@ -37,6 +37,9 @@ const as = (user: User | 'operator'): RedisConnection => {
   return connection;
 };
 const RELAY_KEYS = ['relay', 'outbox', 'holds', 'epoch'].map((part) => `{s00}:${part}`);
+const CALLS = 60;
+/** So often the library is asked for before it is loaded. */
+const ASKED_AGAIN = 5;
 const EVERYWHERE = [
   ['FLUSHALL'],
   ['FLUSHDB'],
@@ -148,6 +151,27 @@ test('a node that misses a function waits until the control plane has loaded it'
   await new FunctionLibrary(as('controlPlane')).keepLoaded();
   expect(await calling).toEqual(['RELEASED']);
   expect(await asking).toBeNull();
+});
+
+test('many calls that miss a function ask Redis as often as one while they wait', async () => {
+  const [primary] = primariesOf(as('operator'));
+  const failedCalls = async (): Promise<number> =>
+    Number(
+      /cmdstat_fcall:.*failed_calls=(\d+)/.exec((await primary?.info('commandstats')) ?? '')?.[1] ??
+        0,
+    );
+  await primary?.call('FUNCTION', 'FLUSH');
+  const before = await failedCalls();
+  const library = new FunctionLibrary(as('node'));
+  const relay = [RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']] as const;
+  const calls = Array.from({ length: CALLS }, () => library.call('relay', ...relay));
+  await until(
+    'the library is missed',
+    async () => (await failedCalls()) - before >= CALLS + ASKED_AGAIN,
+  );
+  await new FunctionLibrary(as('controlPlane')).keepLoaded();
+  expect(await Promise.all(calls)).toEqual(calls.map(() => ['RELEASED']));
+  expect((await failedCalls()) - before).toBeLessThan(CALLS + 4 * ASKED_AGAIN);
 });
 
 test('the control plane takes functions back from a library that another user put in their place', async () => {
