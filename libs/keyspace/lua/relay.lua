@@ -3,7 +3,7 @@
 -- KEYS 1 relay lease  2 outbox  3 holds  4 epoch  5 latest time
 -- ARGV 1 owner  2 lease ms (0 = give the lease up, read nothing)  3 entries max  4 bytes max  5 expired holds max  6 prefix of hold keys
 --      7 now (tests only)  8... outbox ids relayed
--- Returns LEASED, outbox length, epoch or '', {rid, account id, model id, ...} of expired holds, {outbox id, rid, seq, delta, payload, ...} of entries
+-- Returns LEASED, outbox length, epoch or none, {rid, account id, model id, ...} of expired holds, {outbox id, rid, seq, delta, payload, ...} of entries
 --      or HELD_ELSEWHERE, ms left | RELEASED
 -- An entry that another program wrote may lack fields: it leaves with empty ones, and booking sets it aside. It must not stop its shard.
 local function next_entries(outbox, entries_max, bytes_max)
@@ -68,6 +68,6 @@ local function relay(KEYS, ARGV)
   shorten_leases(KEYS[3], now, holds_max)
   local holds = expired_holds(KEYS[3], ARGV[6], now, holds_max)
   local entries = next_entries(KEYS[2], entries_max, bytes_max)
-  -- What is in an outbox was emitted under the epoch that stands beside it: the two are lost together.
-  return { 'LEASED', redis.call('XLEN', KEYS[2]), epoch_of(redis.call('GET', KEYS[4]) or ''), holds, entries }
+  -- What is in an outbox was emitted under the epoch that stands beside it: the two are lost together. Without one, it was emitted under one that is gone.
+  return { 'LEASED', redis.call('XLEN', KEYS[2]), epoch_of(redis.call('GET', KEYS[4]) or 'none'), holds, entries }
 end

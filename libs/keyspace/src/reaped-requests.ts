@@ -12,6 +12,11 @@ export interface ReapedRequest {
   payload: string;
 }
 
+/** An event of an outbox. What another program wrote there may lack fields; they are empty then. */
+export interface OutboxEvent extends ReapedRequest {
+  seq: string;
+}
+
 export type RepeatReapReply =
   | { kind: 'sent'; subscriptionId: number; chargedTokens: number }
   /** Redis does not know any more what it charged. */
@@ -23,6 +28,8 @@ export interface ReapedRequestsParts {
   library: FunctionLibrary;
   epochs: EpochCache;
 }
+
+const EVENTS_AT_ONCE = 200;
 
 /** Requests that the reaper ended. Their nodes are gone, so their charges are emitted again here or not at all. */
 export class ReapedRequests {
@@ -89,5 +96,20 @@ export class ReapedRequests {
       delta: reaped.text(),
       payload: reaped.text(),
     }));
+  }
+
+  /** What stands in the outbox of a shard that is about to be forgotten, in order. */
+  async *unrelayed(shard: string): AsyncGenerator<OutboxEvent[]> {
+    for (let after = '-'; ;) {
+      const range = [keys.outbox(shard), after, '+'] as const;
+      const events = await this.#redis.xrange(...range, 'COUNT', EVENTS_AT_ONCE);
+      yield events.map(([, fields]) => {
+        const [, rid = '', , seq = '', , delta = '', , payload = ''] = fields;
+        return { rid, seq, delta, payload };
+      });
+      const [last] = events.at(-1) ?? [];
+      if (events.length < EVENTS_AT_ONCE || last === undefined) return;
+      after = `(${last}`;
+    }
   }
 }

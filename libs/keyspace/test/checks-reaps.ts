@@ -92,6 +92,32 @@ export const reapChecks: Checks = {
     assert.equal((await reaped.unbooked(tenant.shard)).length, 1);
   },
 
+  'what another program wrote under the name of a reaped hold is no charge, and hides no other':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const { redis, shard } = tenant;
+      const rid = await reapedAt(tenant, 40);
+      await drain(tenant);
+      const real = await redis.hgetall(keys.hold(shard, rid));
+      const [text, ...lacking] = Array.from({ length: 8 }, () => tenant.rid());
+      await redis.set(keys.hold(shard, text ?? ''), 'of another');
+      for (const [at, field] of ['c0', 'acct', 'key', 'sub', 'model', 'price', 'node'].entries()) {
+        const { [field]: _left, ...rest } = real;
+        await redis.hset(keys.hold(shard, lacking[at] ?? ''), rest);
+      }
+      for (const strange of [text, ...lacking]) {
+        await redis.zadd(keys.reaped(shard), 0, strange ?? '');
+        assert.deepEqual(await open(tenant).repeat(shard, strange ?? ''), { kind: 'not_found' });
+      }
+      assert.deepEqual(await drain(tenant), []);
+      const unbooked = await open(tenant).unbooked(shard);
+      assert.deepEqual(
+        unbooked.map(({ rid: found, delta }) => [found, delta]),
+        [[rid, '40']],
+      );
+    },
+
   'a shard without its epoch sends no charge again, and still says what it charged': async (
     world,
   ) => {

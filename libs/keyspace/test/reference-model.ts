@@ -156,7 +156,7 @@ export class ReferenceModel extends ModelRequests {
       expiredHolds: this.expiredHolds().slice(0, expiredHoldsMax),
       entries: fitting.map(({ outboxId, rid, seq, delta, payload }) => ({
         shard: this.shard,
-        epoch: this.epoch ?? '',
+        epoch: this.epoch ?? 'none',
         outboxId,
         rid,
         seq: String(seq),

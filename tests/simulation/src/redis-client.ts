@@ -36,7 +36,10 @@ type Records = Pick<
   | 'mark'
   | 'oldestEvent'
 >;
-type Reaped = Pick<ReapedRequests, 'waiting' | 'repeat' | 'settled' | 'unbooked' | 'lastEvent'>;
+type Reaped = Pick<
+  ReapedRequests,
+  'waiting' | 'repeat' | 'settled' | 'unbooked' | 'unrelayed' | 'lastEvent'
+>;
 type Lost = Pick<LostWithdrawals, 'repeatWithdrawal' | 'repeatRelease'>;
 
 export type RedisClient = Metering & Records & Lost & Reaped & Pick<LiveCounts, 'recountAllHolds'>;
@@ -119,6 +122,13 @@ export function redisClient(
     settled: (shard, rids) =>
       call('settled reaps', shard, (model) => rids.forEach((rid) => void model.reaped.delete(rid))),
     unbooked: (shard) => call('unbooked reaps', shard, (model) => model.unbookedReaps()),
+    unrelayed: async function* (shard) {
+      yield await call('unrelayed events', shard, ({ outbox }) =>
+        outbox.map(({ rid, seq, delta, payload }) => {
+          return { rid, seq: String(seq), delta: String(delta), payload };
+        }),
+      );
+    },
     getBalances: (refs) =>
       Promise.all(
         refs.map((ref) =>

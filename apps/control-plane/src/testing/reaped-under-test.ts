@@ -4,6 +4,7 @@ import { EpochCache, Epochs, FunctionLibrary, MeteringStore } from '@tollgate/ke
 import { uuidv7 } from '../platform/http/visitor.ts';
 import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
 import { eventually } from './eventually.ts';
+import { UsageWorker } from '../features/usage/ingest/usage-worker.ts';
 import type { EventParts } from './ledger-under-test.ts';
 
 /** Redis as a node of this installation uses it. */
@@ -38,4 +39,19 @@ export async function reapedRequest(
   await store.checkpoint({ ...who, usedTokens, extendTokens: 0, leaseMs: 0 });
   await eventually(async () => expect(await store.reap(who)).toMatchObject({ kind: 'reaped' }));
   return rid;
+}
+
+/** Takes what stands in the shard's outbox out of it, as a relay does, and answers what books it. */
+export async function readFromOutbox(
+  plane: ControlPlane,
+  shard: string,
+): Promise<() => Promise<void>> {
+  const store = nodesStoreOf(plane);
+  const limits = { leaseMs: 5_000, entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 0 };
+  const reply = await store.relay(shard, { owner: 'relay', relayedIds: [], ...limits });
+  if (reply.kind !== 'leased') throw new Error('the shard has another relay');
+  const { entries } = reply;
+  const relayedIds = entries.map(({ outboxId }) => outboxId);
+  await store.releaseRelay(shard, { owner: 'relay', relayedIds });
+  return () => plane.app.get(UsageWorker, { strict: false }).process(entries);
 }

@@ -28,6 +28,17 @@ local function reap_payload(key)
     .. ',"model_id":' .. hold[4] .. ',"price_version_id":' .. hold[5] .. ',"node":' .. cjson.encode(hold[6]) .. mac .. '}'
 end
 
+-- What the reaper charged this request, or nil when it did not. What another program wrote under this name is no reap. A first charge that was not
+-- corrected is the reaper's only while the hold is reaped.
+local function reaped_charge(key)
+  local hold = redis.pcall('HMGET', key, 'c0', 'acct', 'key', 'sub', 'model', 'price', 'node', 'st', 'c1')
+  if hold.err or not hold[7] or (hold[8] ~= 'reaped' and not hold[9]) then return nil end
+  for i = 1, 6 do
+    if not natural(hold[i]) then return nil end
+  end
+  return hold[1]
+end
+
 -- `withdrawalSchema` of contracts.
 local function withdraw_payload(account, subscription, model, withdrawal)
   return '{"kind":"withdraw","account_id":' .. account .. ',"subscription_id":' .. subscription

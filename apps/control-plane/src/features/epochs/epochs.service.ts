@@ -111,7 +111,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
       if ((await this.epochs.read(shard)) !== null) return;
       // The mark of a fill that did not end: what it had not forgotten yet may be from before a loss.
       const isUnfinished = (await this.epochs.readRaw(shard)) !== null;
-      await this.fill(shard, { forgets: isUnfinished });
+      await this.fill(shard, { isUnfinished });
     });
   }
 
@@ -131,12 +131,14 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
   /**
    * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
    * so the next one starts over, with nothing of what is there. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
+   * Of a shard that lost its epoch, no balance stays: it has debits of usage that is booked as unknown to Redis. Only books from a backup learn from it.
    */
   private async fill(
     shard: string,
-    { isStale = false, forgets = isStale }: { isStale?: boolean; forgets?: boolean } = {},
+    { isStale = false, isUnfinished = false }: { isStale?: boolean; isUnfinished?: boolean },
   ): Promise<void> {
     const isLoss = (await this.shardEpochs.current(shard)) !== null;
+    const forgets = isStale || isUnfinished || (isLoss && !(await hasOpenRestore(this.dataSource)));
     const subject = `shard:${shard}`;
     if (isLoss) {
       const message = isStale

@@ -4,9 +4,10 @@ import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent } from '../../testing/ledger-under-test.ts';
-import { reapedRequest } from '../../testing/reaped-under-test.ts';
+import { nodesStoreOf, readFromOutbox, reapedRequest } from '../../testing/reaped-under-test.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
+import { WrongTypes } from '../reconciliation/wrong-types.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { EpochsService } from './epochs.service.ts';
 
@@ -83,7 +84,7 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     expect(await ledger.violations()).toEqual({});
   });
 
-  test.each([
+  describe.each([
     ['is of an old file', (shard: string) => plane.app.get(Epochs).set(shard, 'of-an-old-file')],
     [
       'belongs to a fill that was interrupted',
@@ -93,28 +94,91 @@ describe('a shard whose data in Redis is from before it was lost', () => {
       'is taken by an operator who has the shard filled again',
       (shard: string) => forgetShard(plane.app.get(REDIS), shard, { keepsReaps: true }),
     ],
-  ])(
-    'loses no charge of a request whose node is gone: what it reaped is booked once, when its epoch %s',
-    async (_what, mark) => {
-      const { account, model, shard } = await stale();
-      const redis = plane.app.get(REDIS);
-      await redis.hset(keysOf(plane, account.id, model.id), { held: '0', conc: '0' });
-      const rid = await reapedRequest(plane, { account, model }, 300);
-      const charges = () =>
-        ledger.query('SELECT seq, delta::int FROM usage_events WHERE rid = $1', [rid]);
-      expect(await charges()).toEqual([]);
+    ['alone is lost', (shard: string) => plane.app.get(Epochs).clear(shard)],
+    [
+      'is of a type that Tollgate does not write',
+      async (shard: string) => {
+        await plane.app
+          .get(REDIS)
+          .multi()
+          .del(`{${shard}}:epoch`)
+          .rpush(`{${shard}}:epoch`, '1')
+          .exec();
+        await plane.app.get(WrongTypes, { strict: false }).repairShards();
+      },
+    ],
+  ])('when its epoch %s', (_what, mark) => {
+    const refilled = async (shard: string) => {
       await mark(shard);
       await plane.app.get(EpochsService, { strict: false }).ensureAll();
       await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
-      expect(await charges()).toEqual([{ seq: 0, delta: 300 }]);
-      await eventually(async () =>
-        expect(await ledger.live(account, model)).toMatchObject({ balance: 700, held: 0 }),
+      // What its outbox still has is relayed under the new epoch.
+      await (
+        await readFromOutbox(plane, shard)
+      )();
+    };
+    const charges = (rid: string) =>
+      ledger.query('SELECT seq, delta::int FROM usage_events WHERE rid = $1 ORDER BY seq', [rid]);
+    const reaped = async () => {
+      const { account, model, shard } = await stale();
+      await plane.app
+        .get(REDIS)
+        .hset(keysOf(plane, account.id, model.id), { held: '0', conc: '0' });
+      const rid = await reapedRequest(plane, { account, model }, 300);
+      expect(await charges(rid)).toEqual([]);
+      return { account, model, shard, rid };
+    };
+    const balanceIs = (parts: Parameters<typeof ledger.live>, balance: number) =>
+      eventually(async () =>
+        expect(await ledger.live(...parts)).toMatchObject({ balance, held: 0 }),
       );
+
+    test('a charge of a request whose node is gone is booked once, and debited once while its event stands in the outbox', async () => {
+      const { account, model, shard, rid } = await reaped();
+      await refilled(shard);
+      expect(await charges(rid)).toEqual([{ seq: 0, delta: 300 }]);
+      await balanceIs([account, model], 700);
       // Its node may come back after all: what it corrects stands on the charge that is booked.
-      expect(await redis.hget(`{${shard}}:hold:${rid}`, 'st')).toBe('reaped');
+      expect(await plane.app.get(REDIS).hget(`{${shard}}:hold:${rid}`, 'st')).toBe('reaped');
       expect(await ledger.violations()).toEqual({});
-    },
-  );
+    });
+
+    test('the correction of such a charge by its node is booked and debited too', async () => {
+      const { account, model, shard, rid } = await reaped();
+      const { id: subscriptionId } = await ledger.subscription(account, model);
+      const { payload } = usageEvent(400, { account, model, subscriptionId, rid });
+      const epoch = (await plane.app.get(Epochs).read(shard)) ?? '';
+      const final = { rid, epoch, accountId: account.id, modelId: model.id };
+      expect(
+        await nodesStoreOf(plane).settle({ ...final, chargeTokens: 400, payload, reEmit: false }),
+      ).toMatchObject({ kind: 'settled' });
+      await refilled(shard);
+      expect(await charges(rid)).toEqual([
+        { seq: 0, delta: 300 },
+        { seq: 1, delta: 100 },
+      ]);
+      await balanceIs([account, model], 600);
+      expect(await ledger.violations()).toEqual({});
+    });
+  });
+
+  test('is debited once of what was read from its outbox while it had no epoch, and is booked after it was filled', async () => {
+    const { account, model, shard } = await stale();
+    await plane.app.get(REDIS).hset(keysOf(plane, account.id, model.id), { held: '0', conc: '0' });
+    const rid = await reapedRequest(plane, { account, model }, 300);
+    await plane.app.get(Epochs).clear(shard);
+    const book = await readFromOutbox(plane, shard);
+    await plane.app.get(REDIS).del(`{${shard}}:reaped`);
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
+    await book();
+    expect(await ledger.query('SELECT delta::int FROM usage_events WHERE rid = $1', [rid])).toEqual(
+      [{ delta: 300 }],
+    );
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({ balance: 700 }),
+    );
+  });
 
   test('keeps nothing of it where the fill was interrupted, nor the trace of a request whose event it forgets', async () => {
     const { account, model, shard } = await stale();

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { RelayedEvent } from '@tollgate/contracts';
-import type { ReapedRequests } from '@tollgate/keyspace';
+import type { OutboxEvent, ReapedRequests } from '@tollgate/keyspace';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 
 /** Epoch of what was written before the shard was filled: never the one that it has. */
@@ -16,36 +16,35 @@ export class ShardFiller {
 
   constructor(
     private readonly records: LiveRebuildService,
-    private readonly reaped: Pick<ReapedRequests, 'unbooked'>,
+    private readonly reaped: Pick<ReapedRequests, 'unbooked' | 'unrelayed'>,
   ) {}
 
   listen(book: Booking): void {
     this.book = book;
   }
 
-  /** Removes what Redis has of the shard from before it was lost. */
+  /**
+   * Removes what Redis has of the shard from an epoch that is gone. What it charged there is booked before, so that the balances which are written next have it:
+   * the nodes of reaped requests are gone, and an event that stayed in the outbox would be relayed as one of the new epoch.
+   */
   async forget(shard: string): Promise<void> {
-    await this.records.forgetAll(shard, await this.bookReaps(shard));
+    const reaped = await this.reaped.unbooked(shard);
+    await this.bookForgotten(
+      shard,
+      reaped.map((event) => ({ ...event, seq: '0' })),
+    );
+    for await (const events of this.reaped.unrelayed(shard))
+      await this.bookForgotten(shard, events);
+    await this.records.forgetAll(shard, new Set(reaped.map(({ rid }) => rid)));
   }
 
   async fill(shard: string): Promise<void> {
-    await this.bookReaps(shard);
     await this.records.rewriteAll(shard);
   }
 
-  /** Books what reaps charged, before balances without it are written: their nodes are gone, so no other process sends it again. Answers their requests. */
-  private async bookReaps(shard: string): Promise<ReadonlySet<string>> {
-    const reaped = await this.reaped.unbooked(shard);
-    if (reaped.length > 0)
-      await this.book(
-        reaped.map((event) => ({
-          ...event,
-          seq: '0',
-          shard,
-          epoch: FORGOTTEN_EPOCH,
-          outboxId: '',
-        })),
-      );
-    return new Set(reaped.map(({ rid }) => rid));
+  private async bookForgotten(shard: string, events: readonly OutboxEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const gone = { shard, epoch: FORGOTTEN_EPOCH, outboxId: '' };
+    await this.book(events.map((event) => ({ ...event, ...gone })));
   }
 }

@@ -23,7 +23,7 @@ export class LiveRebuildService {
   ) {}
 
   /**
-   * Writes every account, key and subscription of the shard. A subscription Redis knows keeps its balance; one it has lost opens with the
+   * Writes every account, key and subscription of the shard. A subscription that Redis has keeps its balance; another opens with the
    * booked balance less overdraft and the last credit's number, so credits still on their way find themselves applied.
    * Throws unless the epoch is set and known to this process.
    */
