@@ -66,8 +66,8 @@ export function isUnanswered(error: unknown): boolean {
 }
 
 /**
- * Calls `listener` after every connection made, the first ones too; of a cluster, to each of its servers: what was written there a moment before
- * the last one broke may be lost. `awayMs` is how long this process was without that server; undefined after the first connection, when it
+ * Calls `listener` after every connection made, the first ones too, and at once for one that is made already; of a cluster, for each of its servers: what was
+ * written there a moment before the last one broke may be lost. `awayMs` is how long this process was without that server; undefined after the first connection, when it
  * cannot know. Returns what ends it.
  */
 export function onRedisReturn(
@@ -105,6 +105,7 @@ function watchServer(
   };
   server.on('ready', onReady);
   server.on('close', onClose);
+  if (server.status === 'ready') onReady();
   return () => {
     server.off('ready', onReady);
     server.off('close', onClose);

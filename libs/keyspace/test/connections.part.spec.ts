@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import { openRedis, primariesOf, redisReady } from '../src/index.ts';
+import { onRedisReturn, openRedis, primariesOf, redisReady } from '../src/index.ts';
 import { openAccount, openWorld, SHARDS } from './world.ts';
 import { blockedClients, open, opened, redis, services, sumOf } from './stores-under-test.ts';
 
@@ -46,6 +46,20 @@ describe('a connection', () => {
     opened.push(connection);
     await expect(redisReady(connection, 100)).rejects.toThrow('not ready within 100 ms');
     expect(errors.length).toBeGreaterThan(0);
+  });
+
+  test('reports each connection made, also one made before it is watched, and how long it was away', async () => {
+    const connection = await open('plain');
+    const away: (number | undefined)[] = [];
+    const stop = onRedisReturn(connection, (awayMs) => away.push(awayMs));
+    expect(away).toEqual([undefined]);
+    connection.disconnect(true);
+    await once(connection, 'ready');
+    expect(away).toEqual([undefined, expect.any(Number)]);
+    stop();
+    connection.disconnect(true);
+    await once(connection, 'ready');
+    expect(away).toHaveLength(2);
   });
 
   test('of role hot sends what one turn of the event loop asks in one go', async () => {

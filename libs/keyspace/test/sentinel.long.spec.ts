@@ -75,7 +75,11 @@ test('a connection leaves a primary that was replaced while it was merely unresp
   // Its connections are broken when it is promoted.
   const second = await open(directUrl('redis-2'), 'blocking');
   const old = services.redisServers[0] as ManagedProcess;
-  const returned = new Promise<void>((resolve) => onRedisReturn(connection, () => resolve()));
+  const returned = new Promise<void>((resolve) =>
+    onRedisReturn(connection, (awayMs) => {
+      if (awayMs !== undefined) resolve();
+    }),
+  );
   await old.kill('SIGSTOP');
   await until(
     'a promoted replica',

@@ -1,10 +1,16 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { redisReady } from '@tollgate/keyspace';
+import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { createApp } from '../../create-app.ts';
+import { createPino } from '../../platform/logging/logger.ts';
+import { loadConfig } from '../../config.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
+import { LostTail } from './lost-tail.ts';
 
 let plane: ControlPlane;
 let ledger: ReturnType<typeof ledgerOf>;
@@ -84,4 +90,33 @@ test('replaying withdrawals to a Redis that lost nothing has no effect', async (
   const writer = plane.app.get(LiveRecordWriter, { strict: false });
   for (const kind of ['withdrawal', 'withdrawal'] as const) await writer.write({ kind, id });
   expect(await ledger.live(account, model)).toMatchObject({ balance: 700 });
+}, 60_000);
+
+test('nor when the control plane starts after Redis has returned without the end of its file', async () => {
+  const [account, model] = [await ledger.account('100'), await ledger.model('1.5')];
+  await post('/models/subscribe', account, { model_id: model.id, tokens: TOKENS });
+  const end = endOfFile();
+  await post('/models/unsubscribe', account, { model_id: model.id });
+  // This one repeats nothing: what it would do is left to the one that starts.
+  plane.app.get(LostTail, { strict: false }).onApplicationShutdown();
+  await loseTail(end);
+  await eventually(async () =>
+    expect(await ledger.live(account, model)).toMatchObject({ balance: TOKENS }),
+  );
+  const { id } = await ledger.subscription(account, model);
+  const app = await createApp(loadConfig(plane.environment), createPino('silent'));
+  try {
+    await redisReady(app.get(REDIS), 5_000);
+    await app.init();
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({ balance: 0, status: 'closed' }),
+    );
+    // Reconciliation would find it too, minutes later.
+    const subject = `subscription:${id}`;
+    expect(await ledger.query('SELECT message FROM alerts WHERE subject = $1', [subject])).toEqual(
+      [],
+    );
+  } finally {
+    await app.close();
+  }
 }, 60_000);
