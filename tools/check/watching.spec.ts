@@ -28,6 +28,15 @@ const rulesFile = z.object({
     }),
   ),
 });
+const ruleTests = z.object({
+  tests: z.array(
+    z.object({
+      alert_rule_test: z.array(
+        z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) }),
+      ),
+    }),
+  ),
+});
 const rules = rulesFile
   .parse(parse(read('deploy/prometheus/tollgate.rules.yaml')))
   .groups.flatMap((group) => group.rules);
@@ -99,15 +108,19 @@ test('every alert has a severity, a summary and a runbook that docs/operations.m
     }).toEqual({ alert, severity: expect.any(String), isThere: true });
 });
 
-test('every severe alert has a unit test, or is a threshold that a gauge states by itself', () => {
-  const tested = read('deploy/prometheus/tollgate.rules.test.yaml');
-  const untested = alerts.filter(
-    ({ alert = '', labels, expr }) =>
-      labels?.severity === 'page' &&
-      !tested.includes(`alertname: ${alert}`) &&
-      !/^max[^-+*/]*> \d+$/.test(expr),
+test('every alert has a unit test in which it fires, and one in which it is silent', () => {
+  const judged = ['rules', 'long-rules'].flatMap((name) =>
+    ruleTests
+      .parse(parse(read(`deploy/prometheus/tollgate.${name}.test.yaml`)))
+      .tests.flatMap((each) => each.alert_rule_test),
   );
-  expect(untested.map(({ alert }) => alert)).toEqual([]);
+  const names = alerts.map(({ alert = '' }) => alert);
+  const having = (isWanted: (expected: number) => boolean): string[] =>
+    judged
+      .filter(({ exp_alerts: { length } }) => isWanted(length))
+      .map(({ alertname }) => alertname);
+  expect([...new Set(having((count) => count > 0))].toSorted()).toEqual(names.toSorted());
+  expect([...new Set(having((count) => count === 0))].toSorted()).toEqual(names.toSorted());
 });
 
 test('deploy/grafana has the boards of the code, and no other', () => {

@@ -157,7 +157,7 @@ function ruleLooks({ promtool }: DeployTools): Look[] {
     look('unit tests of the alert rules', [
       'test',
       'rules',
-      path.join(PROMETHEUS, 'tollgate.rules.test.yaml'),
+      ...['rules', 'long-rules'].map((name) => path.join(PROMETHEUS, `tollgate.${name}.test.yaml`)),
     ]),
     look('configuration of Prometheus', [
       'check',

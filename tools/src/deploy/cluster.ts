@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { apiServerProgram, etcdProgram } from './api-server-program.ts';
+import { etcdProgram, kubernetesProgram } from './kubernetes-programs.ts';
 import { ApiServer, type Manifest } from './api-server.ts';
 import { httpRouteDefinition, type DeployTools } from './deploy-tools.ts';
 
@@ -39,7 +39,10 @@ export async function startCluster(
   { kubernetes, gatewayApi }: DeployTools,
   folder: string,
 ): Promise<Cluster> {
-  const programs = { etcd: await etcdProgram(), apiServer: apiServerProgram(kubernetes) };
+  const programs = {
+    etcd: await etcdProgram(),
+    apiServer: kubernetesProgram('kube-apiserver', kubernetes),
+  };
   const server = await ApiServer.start(programs, folder);
   try {
     await server.addKind(

@@ -14,17 +14,20 @@ import { debianFolder, downloadDebianPackages } from '../embedded/debian-package
 import { KUBERNETES_VERSION, ToolMissing } from './deploy-tools.ts';
 
 const ETCD = { name: 'etcd-server', wanted: ['etcd-server'], known: ['etcd-server'] } as const;
-const PACKAGE = 'k8s.io/kubernetes/cmd/kube-apiserver';
 
 /**
- * Kubernetes' API server, compiled from its Go module; minutes the first time, then of the cache. Its libraries are published as modules with the
+ * A program of Kubernetes, compiled from its Go module; minutes the first time, then of the cache. Its libraries are published as modules with the
  * same minor and patch number (`v0.31.0` for 1.31.0), which take the place of the folders that its own go.mod names. `kubernetes` is the module's folder.
  */
-export function apiServerProgram(kubernetes: string): string {
-  const folder = path.join(cacheFolder(), 'deploy-tools', `kubernetes-${KUBERNETES_VERSION}`);
-  const program = path.join(folder, 'kube-apiserver');
+export function kubernetesProgram(
+  name: 'kube-apiserver' | 'kube-controller-manager',
+  kubernetes: string,
+): string {
+  const folder = path.join(cacheFolder(), 'deploy-tools', `${name}-${KUBERNETES_VERSION}`);
+  const program = path.join(folder, name);
   if (existsSync(program)) return program;
-  console.log(`Compiling kube-apiserver ${KUBERNETES_VERSION}, which takes some minutes ...`);
+  const source = `k8s.io/kubernetes/cmd/${name}`;
+  console.log(`Compiling ${name} ${KUBERNETES_VERSION}, which takes some minutes ...`);
   mkdirSync(path.dirname(folder), { recursive: true });
   const work = mkdtempSync(`${folder}.`);
   try {
@@ -32,9 +35,9 @@ export function apiServerProgram(kubernetes: string): string {
     writeFileSync(path.join(work, 'go.sum'), readFileSync(path.join(kubernetes, 'go.sum')));
     writeFileSync(
       path.join(work, 'tools.go'),
-      `//go:build tools\n\npackage tools\n\nimport _ "${PACKAGE}"\n`,
+      `//go:build tools\n\npackage tools\n\nimport _ "${source}"\n`,
     );
-    execFileSync('go', ['build', '-o', 'kube-apiserver', PACKAGE], {
+    execFileSync('go', ['build', '-o', name, source], {
       cwd: work,
       env: { ...process.env, GOFLAGS: '-mod=mod' },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -44,7 +47,7 @@ export function apiServerProgram(kubernetes: string): string {
   } catch (error) {
     if (!existsSync(program))
       throw new ToolMissing(
-        `kube-apiserver could not be compiled: ${error instanceof Error ? error.message : String(error)}\n  Fix: Install Go 1.24 or newer and let it reach a module proxy.`,
+        `${name} could not be compiled: ${error instanceof Error ? error.message : String(error)}\n  Fix: Install Go 1.24 or newer and let it reach a module proxy.`,
       );
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -59,7 +62,7 @@ function moduleFile(kubernetes: string): string {
   );
   const version = KUBERNETES_VERSION.replace(/^1/, 'v0');
   return [
-    'module tollgate.invalid/api-server',
+    'module tollgate.invalid/kubernetes',
     'go 1.24.0',
     `require k8s.io/kubernetes v${KUBERNETES_VERSION}`,
     ...libraries.map((name) => `replace ${name} => ${name} ${version}`),
