@@ -12,6 +12,7 @@ import { describeStart } from '../stack/describe-start.ts';
 import { loadSecrets, type Secrets } from '../stack/secrets.ts';
 import { ADMIN_USERNAME } from '../stack/apps.ts';
 import { runFolder, startStack, type Stack, type StackSettings } from '../stack/stack.ts';
+import { readChangedLogins } from '../stack/stored-passwords.ts';
 import { describeStandings, readStandings, type Standing } from '../stack/node-standing.ts';
 import { Progress } from '../stack/progress.ts';
 import { readStartFile, writeStartFile, type StartFile } from '../stack/start-file.ts';
@@ -95,7 +96,7 @@ async function sayRunning(args: readonly string[]): Promise<number> {
   const content = readStartFile(STATE_FOLDER);
   console.log(
     content
-      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}${notesOn(await readStandings(content.proxyUrls), content.baseUrl)}`
+      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP, { changed: await readChangedLogins(content) })}${notesOn(await readStandings(content.proxyUrls), content.baseUrl)}`
       : 'Tollgate is already starting in this checkout.',
   );
   if (!args.includes(RESTORE_NODES)) return 0;
@@ -131,7 +132,8 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   const background = process.env[BACKGROUND];
   const stop = background ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`;
   const isTerminal = background ? background === OF_TERMINAL : process.stdout.isTTY;
-  return `${describeStart(content, stop, { isTerminal })}${notesOn(stack.standings, baseUrl)}`;
+  const changed = await readChangedLogins(content);
+  return `${describeStart(content, stop, { isTerminal, changed })}${notesOn(stack.standings, baseUrl)}`;
 }
 
 const notesOn = (standings: ReadonlyMap<string, Standing>, baseUrl: string): string => {

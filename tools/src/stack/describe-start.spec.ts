@@ -23,3 +23,14 @@ test('a terminal is shown passwords and a key; output that may be kept is not', 
   expect(shown(true)).toEqual(secrets);
   expect(shown(false)).toEqual([]);
 });
+
+test('a password that was changed is not shown; the command that sets a new one is', () => {
+  const text = describeStart(content, 'npm stop', {
+    isTerminal: true,
+    changed: new Set([content.admin.username]),
+  });
+  expect(text).not.toContain(content.admin.password);
+  expect(text).toContain('npm run ops -- reset-password admin');
+  expect(text).toContain(content.user.password);
+  expect(text).not.toContain('reset-password demo');
+});

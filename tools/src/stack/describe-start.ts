@@ -1,13 +1,23 @@
-import type { StartFile } from './start-file.ts';
+import type { Credentials, StartFile } from './start-file.ts';
+
+export interface StartView {
+  isTerminal?: boolean | undefined;
+  /** Names of accounts whose stored password no longer works. */
+  changed?: ReadonlySet<string>;
+}
 
 /** What `npm start` prints: addresses, logins and a command that works when pasted. `stop` says how to end it: Ctrl-C reaches only what runs in the foreground. */
 export function describeStart(
   { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile,
   stop: string,
-  { isTerminal = process.stdout.isTTY }: { isTerminal?: boolean | undefined } = {},
+  { isTerminal = process.stdout.isTTY, changed = new Set() }: StartView = {},
 ): string {
   // Other output may be kept: a pipe, a file, the log of a service.
   const shown = (secret: string): string => (isTerminal ? secret : 'see .tollgate/start.json');
+  const login = ({ username, password }: Credentials): string =>
+    changed.has(username)
+      ? `${username} / password changed since; a new one: npm run ops -- reset-password ${username}`
+      : `${username} / ${shown(password)}`;
   const body = JSON.stringify({
     model: chatModel,
     stream: true,
@@ -18,8 +28,8 @@ Tollgate is ready:  ${baseUrl}   (open it in a browser)
 
   Administration    ${baseUrl}/admin-api   (directly: ${adminUrl})
     its routes      ${baseUrl}/admin-api/docs
-    administrator   ${admin.username} / ${shown(admin.password)}
-    demo user       ${user.username} / ${shown(user.password)}
+    administrator   ${login(admin)}
+    demo user       ${login(user)}
   Proxy             ${baseUrl}/v1   (nodes: ${proxyUrls.join(', ')})
     API key         ${shown(apiKey)}
   Demo upstream     ${upstreamUrl}
