@@ -88,6 +88,8 @@ export function setPrice(
   body: PriceSettings & {
     model_id: number;
     multipliers: Readonly<Record<string, string>>;
+    /** The version that the form was filled from; null: the model had none. Refused when another is in force by now. */
+    replaces: number | null;
     effective_at?: string;
   },
   idempotencyKey?: string,

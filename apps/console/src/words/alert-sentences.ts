@@ -14,7 +14,9 @@ const zh: AlertSentences = {
     '上游 {subject} 生成的内容超出输出上限;超出部分不收费,一小时内其预留量乘以 {hold_factor}',
   usage_doubted:
     '上游 {subject} 报告的用量存疑(近几小时 {doubts} 次,最后一次:{last_doubt});不可能正确时按网关自己的计数收费',
-  settlement_backlog: '节点 {subject} 有 {finals} 条结算尚未写入 PostgreSQL',
+  'settlement_backlog.node': '节点 {subject} 有 {finals} 条结算尚未写入 PostgreSQL',
+  'settlement_backlog.outbox': '分片 {shard} 的发件箱中,同一条用量排在最前已超过一分钟:尚未入账',
+  'settlement_backlog.queue': '队列 {queue} 中,同一条用量排在最前已超过一分钟:尚未入账',
   journal_set_aside:
     '节点 {subject} 有 {files} 个日志文件无法完整读取;它们以 *.set-aside.* 之名留在其 DATA_DIR 中',
   dead_letter: '{events} 条用量无法入账,作为死信等待,例如:{reason}',
@@ -28,6 +30,7 @@ const zh: AlertSentences = {
     'Redis 中有 {events} 条用量并非来自其所称的节点;它们作为死信等待,例如:{reason}',
   'redis_tampered.snapshot': 'Redis 中版本 {version} 的配置被改动;已按 PostgreSQL 重写',
   'redis_tampered.seal': 'Redis 中版本 {version} 的配置印记是伪造的;已按 PostgreSQL 重写',
+  'redis_tampered.version': 'Redis 中记为当前配置版本的内容不是版本号;已按 PostgreSQL 重写',
   'redis_tampered.types': 'Redis 中有类型不属于 Tollgate 的键:{keys};已删除并重写',
   'redis_tampered.records': 'Redis 中有并非控制平面写入的记录:{records};已重写',
   'redis_data_lost.lost': 'Redis 丢失了分片 {shard} 的数据;正在由 PostgreSQL 重新填充',

@@ -5963,6 +5963,8 @@ export interface operations {
                     };
                     free?: boolean;
                     effective_at?: string;
+                    /** @description The version that was in force when this one was written, null for none: refused by `precondition_failed` when another is in force */
+                    replaces?: number | null;
                 };
             };
         };
@@ -5981,6 +5983,7 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];

@@ -173,9 +173,14 @@ async function setEach(
   const { words } = speech;
   const answers: Answer[] = [];
   for (const { model, price, typed } of rows) {
-    const body = { ...settingsOf(price, typed), model_id: model.id, ...momentOf(at) };
+    const body = {
+      ...settingsOf(price, typed),
+      model_id: model.id,
+      replaces: price?.id ?? null,
+      ...momentOf(at),
+    };
     answers.push(
-      await setPrice(body, `${formKey}-${model.id}-${typed}-${at}`).then(
+      await setPrice(body, `${formKey}-${model.id}-${price?.id}-${typed}-${at}`).then(
         () => ({ id: model.id, isSet: true, outcome: words.admin.models.isSet }),
         (error: unknown) => {
           const { title, detail } = failureOf(error, words);

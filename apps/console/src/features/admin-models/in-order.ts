@@ -1,5 +1,4 @@
-import type { Model } from '../../api/catalogue.ts';
-import type { PriceTag } from '../../api/models.ts';
+import type { Model, Price } from '../../api/catalogue.ts';
 
 export const SORTS = [
   'name',
@@ -12,7 +11,7 @@ export const SORTS = [
   '-output',
 ] as const;
 
-export type Prices = ReadonlyMap<number, PriceTag | null>;
+export type Prices = ReadonlyMap<number, Price>;
 
 /** What a model is ordered by; null where it has none, which stands last either way. The list is here whole, so the server need not order it. */
 const ORDERS: Record<string, (model: Model, prices: Prices) => string | number | null> = {

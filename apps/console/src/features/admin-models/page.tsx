@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Boxes, Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
-import { catalogueQuery, type Model } from '../../api/catalogue.ts';
-import { marketQuery, type PriceTag } from '../../api/models.ts';
+import { catalogueQuery, pricesInForceQuery, type Model, type Price } from '../../api/catalogue.ts';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
@@ -35,7 +34,7 @@ const questionOf = ({ q, shelf }: Pick<SearchOf<typeof search>, 'q' | 'shelf'>) 
 
 export const prefetch: Prefetch = (ask, { search: raw }) => {
   ask(catalogueQuery(questionOf(search.parse(raw))));
-  ask(marketQuery({}));
+  ask(pricesInForceQuery);
   ask(installationStepsQuery);
 };
 
@@ -135,8 +134,8 @@ function ShelfFilter({
   );
 }
 
-/** What a million charged tokens cost now; only what is for sale has a price that counts. */
-function ModelPrice({ of: price }: { of: PriceTag | null | undefined }) {
+/** What a million charged tokens cost now, or would if the model were for sale. */
+function ModelPrice({ of: price }: { of: Price | undefined }) {
   const { market } = useWords();
   if (!price) return '–';
   if (price.free) return market.free;
@@ -156,8 +155,8 @@ function ModelsTable({
 }) {
   const words = useWords();
   const { models } = words.admin;
-  const { data: market } = useQuery(marketQuery({}));
-  const prices = new Map(market?.data.map((row) => [row.id, row.price]));
+  const { data: inForce } = useQuery(pricesInForceQuery);
+  const prices = new Map(inForce?.data.map((price) => [price.model_id, price]));
   return (
     <Table
       label={models.title}

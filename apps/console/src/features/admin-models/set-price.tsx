@@ -20,37 +20,47 @@ interface SetPriceDialogProps {
 
 /** A new price, now or later; says what it means for an example request before it is set. */
 export function SetPriceDialog({ of: model, inForce, isOpen, onClose }: SetPriceDialogProps) {
-  const { admin } = useWords();
-  const { models } = admin;
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const { models } = useWords().admin;
   return (
     <Dialog title={models.newPrice} purpose={model.name} isOpen={isOpen} onClose={onClose}>
-      {({ close, markChanged }) => (
-        <ActForm
-          verb={models.newPrice}
-          act={(typed) =>
-            setPrice({
-              model_id: model.id,
-              ...priceOf(typed),
-              // The form has no fields for them.
-              multipliers: inForce?.multipliers ?? {},
-              ...(typed.effective_at
-                ? { effective_at: new Date(typed.effective_at).toISOString() }
-                : {}),
-            })
-          }
-          onDone={() => {
-            notify({ title: models.priceSet });
-            close();
-          }}
-          onChanged={markChanged}
-          onCancel={close}
-        >
-          <PriceInputs inForce={inForce} onValues={setValues} />
-          <PriceEffect modelId={model.id} values={values} />
-        </ActForm>
-      )}
+      {(controls) => <PriceForm of={model} inForce={inForce} {...controls} />}
     </Dialog>
+  );
+}
+
+interface PriceFormProps extends Pick<SetPriceDialogProps, 'of' | 'inForce'> {
+  close: () => void;
+  markChanged: () => void;
+}
+
+function PriceForm({ of: model, inForce, close, markChanged }: PriceFormProps) {
+  const { models } = useWords().admin;
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  // What the fields were filled from: one that comes into force meanwhile must not be replaced unseen.
+  const [seen] = useState(inForce);
+  return (
+    <ActForm
+      verb={models.newPrice}
+      act={({ effective_at: at, ...typed }) =>
+        setPrice({
+          model_id: model.id,
+          ...priceOf(typed),
+          // The form has no fields for them.
+          multipliers: seen?.multipliers ?? {},
+          replaces: seen?.id ?? null,
+          ...(at ? { effective_at: new Date(at).toISOString() } : {}),
+        })
+      }
+      onDone={() => {
+        notify({ title: models.priceSet });
+        close();
+      }}
+      onChanged={markChanged}
+      onCancel={close}
+    >
+      <PriceInputs inForce={seen} onValues={setValues} />
+      <PriceEffect modelId={model.id} values={values} />
+    </ActForm>
   );
 }
 

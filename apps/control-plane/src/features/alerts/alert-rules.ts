@@ -22,21 +22,35 @@ export const ALERT_RULES = {
   model_not_priced: 'warning',
 } as const satisfies Record<string, AlertSeverity>;
 
+/** The sentences of the rules that have several: `detail.kind` of an alert names its own. */
+export const ALERT_KINDS = {
+  settlement_backlog: ['node', 'outbox', 'queue'],
+  drift: ['below', 'above', 'reap', 'credits', 'unreadable', 'held'],
+  redis_tampered: ['usage', 'snapshot', 'seal', 'version', 'types', 'records'],
+  redis_data_lost: ['lost', 'stale'],
+  auto_recharge_failed: ['funds', 'refused'],
+} as const satisfies Partial<Record<AlertRule, readonly string[]>>;
+
 export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 export type AlertRule = keyof typeof ALERT_RULES;
 
+type KindOf<Rule extends AlertRule> = Rule extends keyof typeof ALERT_KINDS
+  ? { kind: (typeof ALERT_KINDS)[Rule][number] }
+  : { kind?: never };
+
 /**
- * The figures and names of an alert's message, from which the console says it in the reader's language; `kind` where a rule has several
+ * The figures and names of an alert's message, from which the console says it in the reader's language; `kind` where the rule has several
  * sentences.
  */
-export type AlertDetail = Readonly<Record<string, unknown>>;
+export type AlertDetail<Rule extends AlertRule = AlertRule> = Readonly<Record<string, unknown>> &
+  KindOf<Rule>;
 
-export interface AlertToRaise {
-  rule: AlertRule;
+export interface AlertToRaise<Rule extends AlertRule = AlertRule> {
+  rule: Rule;
   /** What it is about, `<kind>:<id>`, e.g. `subscription:17`; one open alert per (rule, subject). */
   subject: string;
   /** A sentence for a person, without secrets. */
   message: string;
-  detail?: AlertDetail;
+  detail?: AlertDetail<Rule>;
 }

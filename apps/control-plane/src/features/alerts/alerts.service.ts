@@ -42,9 +42,9 @@ export class AlertsService {
    * Opens an alert, or refreshes the open one of the same rule and subject: saying it twice is harmless.
    * Outside a transaction pass `dataSource.manager`.
    */
-  async raise(
+  async raise<Rule extends AlertRule>(
     tx: EntityManager,
-    { rule, subject, message, detail = {} }: AlertToRaise,
+    { rule, subject, message, detail }: AlertToRaise<Rule>,
   ): Promise<void> {
     // xmax is 0 for a row this very statement inserted: only a new alert is sent out.
     await tx.query(
@@ -53,7 +53,7 @@ export class AlertsService {
          ON CONFLICT (rule, subject) WHERE resolved_at IS NULL DO UPDATE SET message = excluded.message, detail = excluded.detail, last_seen_at = now()
          RETURNING id, xmax = 0 AS is_new)
        INSERT INTO alert_deliveries (alert_id, event) SELECT id, 'raised' FROM raised WHERE is_new AND $6`,
-      [rule, ALERT_RULES[rule], subject, message, JSON.stringify(detail), this.isDelivered],
+      [rule, ALERT_RULES[rule], subject, message, JSON.stringify(detail ?? {}), this.isDelivered],
     );
   }
 

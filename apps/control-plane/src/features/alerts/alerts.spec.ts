@@ -133,14 +133,14 @@ test('a low balance raises an alert at a tenth of the last purchase, and the nex
     (
       await plane.call('POST', '/models/subscribe', {
         token,
-        body: { model_id: model.id, tokens: 1000 },
+        body: { model_id: model.id, tokens: 40_000 },
       })
     ).status,
   ).toBe(201);
   const watch = plane.app.get(BalanceWatch, { strict: false });
   await watch.look();
   expect((await list('?rule=low_balance')).body.total).toBe(0);
-  await plane.dataSource.query('UPDATE subscriptions SET balance = 100 WHERE user_id = $1', [
+  await plane.dataSource.query('UPDATE subscriptions SET balance = 4000 WHERE user_id = $1', [
     userId,
   ]);
   await watch.look();
@@ -151,11 +151,12 @@ test('a low balance raises an alert at a tenth of the last purchase, and the nex
       {
         subject_name: 'spender · thirsty',
         subject_user_id: userId,
+        message: '4,000 of the 40,000 tokens of the last purchase are left',
         detail: { user_id: userId, model_id: model.id },
       },
     ],
   });
-  await plane.dataSource.query('UPDATE subscriptions SET balance = 101 WHERE user_id = $1', [
+  await plane.dataSource.query('UPDATE subscriptions SET balance = 4001 WHERE user_id = $1', [
     userId,
   ]);
   await watch.look();

@@ -77,7 +77,7 @@ export class ModelsController {
   @Post('pricing')
   @Permission('admin')
   @Answers('Set a price, now or from a moment to come', priceResponseSchema, {
-    refuses: ['not_found'],
+    refuses: ['not_found', 'precondition_failed'],
   })
   setPrice(
     @FromCaller() caller: Caller,

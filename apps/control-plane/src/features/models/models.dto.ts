@@ -130,6 +130,12 @@ export const setPriceSchema = z
     model_id: id,
     ...priceFields,
     effective_at: momentField.optional().meta({ 'x-rules': [NOT_PAST] }),
+    replaces: id
+      .nullable()
+      .optional()
+      .describe(
+        'The version that was in force when this one was written, null for none: refused by `precondition_failed` when another is in force',
+      ),
   })
   .refine(isFreeAsSaid, FREE_IS_SAID)
   .meta({ 'x-example': { model_id: 1, price_per_million: '2.5', weight_output: '4' } });

@@ -105,6 +105,39 @@ describe('pricing', () => {
     ).toMatchObject({ status: 400 });
   });
 
+  test('is set only in place of the version that it names, and that no other has replaced', async () => {
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
+      name: 'contested',
+      price: { price_per_million: 1 },
+    });
+    const inForce = async (): Promise<number> =>
+      (await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}&in_force=true`)).body
+        .data[0].id;
+    const replacing = async (replaces: number | null): Promise<number> =>
+      (
+        await ledger.asAdmin('POST', '/models/pricing', {
+          model_id: model.id,
+          price_per_million: 2,
+          replaces,
+        })
+      ).status;
+    const first = await inForce();
+    expect(await replacing(null)).toBe(412);
+    expect(await Promise.all([replacing(first), replacing(first)])).toEqual(
+      expect.arrayContaining([201, 412]),
+    );
+    expect(await replacing(first)).toBe(412);
+    expect(await replacing(await inForce())).toBe(201);
+    const { body: bare } = await ledger.asAdmin('POST', '/models', { name: 'bare' });
+    expect(
+      await ledger.asAdmin('POST', '/models/pricing', {
+        model_id: bare.id,
+        price_per_million: 2,
+        replaces: null,
+      }),
+    ).toMatchObject({ status: 201 });
+  });
+
   test('of an unknown model is 404', async () => {
     expect(
       (await ledger.asAdmin('POST', '/models/pricing', { model_id: 999_999, price_per_million: 1 }))

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { mapFields, WEIGHT_FIELDS, weightFields, type WeightField } from '@tollgate/contracts';
 import { formatAmount, micros, type Micros } from '@tollgate/money';
-import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { IsNull, Repository, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, noSuch } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
@@ -68,13 +68,25 @@ export class PricingService {
     const { userId } = caller;
     const request = { userId, route: 'POST /models/pricing', key, body, status: 201 };
     return this.idempotency.run(request, async (tx) => {
-      const model = await tx
-        .getRepository(ModelRow)
-        .findOneBy({ id: body.model_id, deletedAt: IsNull() });
+      const model = await tx.getRepository(ModelRow).findOne({
+        where: { id: body.model_id, deletedAt: IsNull() },
+        // Prices of a model are set one after the other.
+        lock: { mode: 'pessimistic_write' },
+      });
       if (!model) throw noSuch('model', body.model_id, 'model_id');
+      if (body.replaces !== undefined) await this.refuseStale(tx, model.id, body.replaces);
       const moment = effectiveAt(body.effective_at);
       return this.add(tx, caller, { ...columnsOf(body), ...moment, modelId: model.id });
     });
+  }
+
+  private async refuseStale(
+    tx: EntityManager,
+    modelId: number,
+    replaces: number | null,
+  ): Promise<void> {
+    const inForce = await priceInForce(tx, modelId).getOne();
+    if ((inForce?.id ?? null) !== replaces) throw new Refusal('precondition_failed');
   }
 
   /** The price a model is created with, in force at once. */
@@ -97,12 +109,7 @@ export class PricingService {
 
   /** What a million charged tokens cost at this moment of the database's clock. */
   async pricePerMillion(tx: EntityManager, modelId: number): Promise<Micros> {
-    const row = await tx
-      .getRepository(PriceVersionRow)
-      .createQueryBuilder('price')
-      .where('price.modelId = :modelId', { modelId })
-      .andWhere(IN_FORCE)
-      .getOneOrFail();
+    const row = await priceInForce(tx, modelId).getOneOrFail();
     return micros(row.pricePerMillion);
   }
 
@@ -145,6 +152,14 @@ export class PricingService {
       created_at: row.createdAt.toISOString(),
     };
   }
+}
+
+function priceInForce(tx: EntityManager, modelId: number): SelectQueryBuilder<PriceVersionRow> {
+  return tx
+    .getRepository(PriceVersionRow)
+    .createQueryBuilder('price')
+    .where('price.modelId = :modelId', { modelId })
+    .andWhere(IN_FORCE);
 }
 
 function toTag(row: PriceVersionRow, currency: string): PriceTag {

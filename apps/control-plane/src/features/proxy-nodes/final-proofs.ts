@@ -90,7 +90,7 @@ export class FinalProofs {
     const [first] = forged;
     if (!first) return;
     const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
-    const detail = { kind: 'usage', events: forged.length, reason: first.reason };
+    const detail = { kind: 'usage', events: forged.length, reason: first.reason } as const;
     await this.alerts.raise(this.dataSource.manager, { ...FORGERY, message, detail });
   }
 

@@ -34,8 +34,8 @@ export class NodeAlerts {
       'settlement_backlog',
       `node:${node.id}`,
       unacknowledged > BACKLOG_MAX,
-      `Node ${node.name} holds ${unacknowledged} finals that are not in PostgreSQL yet`,
-      { finals: unacknowledged },
+      `Node ${node.name} holds ${unacknowledged.toLocaleString('en')} finals that are not in PostgreSQL yet`,
+      { kind: 'node', finals: unacknowledged },
     );
     // Workers of a node share one DATA_DIR.
     const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));

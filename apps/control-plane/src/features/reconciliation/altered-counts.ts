@@ -109,7 +109,7 @@ export class AlteredCounts {
     const ids: number[] = [];
     for (const { accountId, modelId, before, held } of await found) {
       for (const id of await idsOf(this.dataSource, { accountId, modelId })) {
-        const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held}; it has been recounted`;
+        const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held.toLocaleString('en')}; it has been recounted`;
         await this.report(this.dataSource.manager, id, message, { kind: 'held', before, held });
         ids.push(id);
       }
@@ -121,7 +121,7 @@ export class AlteredCounts {
     tx: EntityManager,
     id: number,
     message: string,
-    detail: AlertDetail,
+    detail: AlertDetail<'drift'>,
   ): Promise<void> {
     this.logger.error(message);
     await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message, detail });

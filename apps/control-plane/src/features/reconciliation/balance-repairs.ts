@@ -20,7 +20,7 @@ export class BalanceRepairs {
 
   /** `tokens`: by how much Redis is below the ledger; negative where it is above. */
   async repair(id: number, tokens: number): Promise<void> {
-    const message = `Subscription ${id}: Redis was ${Math.abs(tokens)} tokens ${tokens > 0 ? 'below' : 'above'} the ledger; it has been repaired`;
+    const message = `Subscription ${id}: Redis was ${Math.abs(tokens).toLocaleString('en')} tokens ${tokens > 0 ? 'below' : 'above'} the ledger; it has been repaired`;
     this.logger.error(message);
     await this.transactions.run(async (tx) => {
       await this.tokens.correctLive(tx, await this.tokens.lockOne(tx, id), {

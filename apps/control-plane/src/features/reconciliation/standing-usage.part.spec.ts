@@ -27,7 +27,7 @@ test('a shard whose usage stands for a minute is an alert, however little it is;
     nowMs += ms;
     await watch.look();
     return ledgerOf(plane).query(
-      "SELECT subject FROM alerts WHERE rule = 'settlement_backlog' AND resolved_at IS NULL AND subject = 'shard:s03'",
+      "SELECT subject, detail FROM alerts WHERE rule = 'settlement_backlog' AND resolved_at IS NULL AND subject = 'shard:s03'",
     );
   };
   await redis.del(OUTBOX);
@@ -36,7 +36,9 @@ test('a shard whose usage stands for a minute is an alert, however little it is;
   const second = (await redis.xadd(OUTBOX, '*', 'rid', 'y')) ?? '';
   expect(await lookAfter(90_000)).toEqual([]);
   expect(await lookAfter(59_000)).toEqual([]);
-  expect(await lookAfter(2_000)).toEqual([{ subject: 'shard:s03' }]);
+  expect(await lookAfter(2_000)).toEqual([
+    { subject: 'shard:s03', detail: { kind: 'outbox', shard: 's03' } },
+  ]);
   expect(await lookAfter(90_000)).toHaveLength(1);
   // Usage that moves on is no backlog, whatever its age.
   await redis.xdel(OUTBOX, first);

@@ -6,6 +6,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { Watch } from '../../platform/background/watch.ts';
 import { Host } from '../../platform/host/host.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
+import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 
 const LOOK_MS = 15_000;
@@ -16,6 +17,13 @@ const RULE = 'settlement_backlog';
 interface Head {
   id: string | null;
   sinceMs: number;
+}
+
+/** Where usage waits, as the alert says it. */
+interface Line {
+  subject: string;
+  where: string;
+  detail: AlertDetail<typeof RULE>;
 }
 
 /**
@@ -44,18 +52,29 @@ export class StandingUsage extends Watch {
 
   async look(): Promise<void> {
     for (const shard of shardNames(this.config.SHARDS))
-      await this.note(`shard:${shard}`, `the outbox of shard ${shard}`, () =>
-        this.records.oldestEvent(shard),
+      await this.note(
+        {
+          subject: `shard:${shard}`,
+          where: `the outbox of shard ${shard}`,
+          detail: { kind: 'outbox', shard },
+        },
+        () => this.records.oldestEvent(shard),
       );
-    await this.note(`queue:${USAGE_QUEUE}`, `the queue ${USAGE_QUEUE}`, async () => {
-      const { oldestAtMs } = await this.backlog.standing(USAGE_QUEUE);
-      return oldestAtMs === null ? null : String(oldestAtMs);
-    });
+    await this.note(
+      {
+        subject: `queue:${USAGE_QUEUE}`,
+        where: `the queue ${USAGE_QUEUE}`,
+        detail: { kind: 'queue', queue: USAGE_QUEUE },
+      },
+      async () => {
+        const { oldestAtMs } = await this.backlog.standing(USAGE_QUEUE);
+        return oldestAtMs === null ? null : String(oldestAtMs);
+      },
+    );
   }
 
   private async note(
-    subject: string,
-    where: string,
+    { subject, where, detail }: Line,
     next: () => Promise<string | null>,
   ): Promise<void> {
     const id = await next();
@@ -71,6 +90,7 @@ export class StandingUsage extends Watch {
         rule: RULE,
         subject,
         message: `The same usage has been next in ${where} for more than a minute: it is not booked`,
+        detail,
       });
   }
 }

@@ -125,7 +125,7 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     if (found.length === 0) return;
     const message = `Redis contained records that the control plane did not write: ${found.slice(0, 10).join('; ')}; they are rewritten`;
     this.logger.error(message);
-    const detail = { kind: 'records', records: found };
+    const detail = { kind: 'records', records: found } as const;
     await this.alerts.raise(this.dataSource.manager, { ...FORGERY, message, detail });
   }
 

@@ -45,7 +45,7 @@ export class WrongTypes {
     const names = found.map(({ name }) => name);
     const message = `Redis contained keys of a type that Tollgate does not write: ${names.slice(0, 10).join(', ')}; they are removed and written again`;
     this.logger.error(message);
-    const detail = { kind: 'types', keys: names };
+    const detail = { kind: 'types', keys: names } as const;
     await this.alerts.raise(this.dataSource.manager, { ...FORGERY, message, detail });
   }
 }

@@ -183,7 +183,7 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
       });
   }
 
-  private async tell(message: string, detail: AlertDetail): Promise<void> {
+  private async tell(message: string, detail: AlertDetail<'redis_tampered'>): Promise<void> {
     this.documentCheckedAtMs = performance.now();
     await this.alerts.raise(this.dataSource.manager, {
       ...FORGERY,

@@ -223,7 +223,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   private async backOff(candidate: Candidate, refusal: Refusal): Promise<void> {
     const reason =
       refusal.code === 'insufficient_funds'
-        ? `the wallet balance is too low for ${candidate.amount} tokens`
+        ? `the wallet balance is too low for ${candidate.amount.toLocaleString('en')} tokens`
         : refusal.message;
     await this.transactions.run(async (tx) => {
       await tx.query(

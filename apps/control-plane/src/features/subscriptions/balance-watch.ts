@@ -51,7 +51,7 @@ export class BalanceWatch extends Watch {
         found: LOW,
         say: (row) => {
           const { subject, balance, bought, ...detail } = lowRow.parse(row);
-          const message = `${balance} of the ${bought} tokens of the last purchase are left`;
+          const message = `${Number(balance).toLocaleString('en')} of the ${Number(bought).toLocaleString('en')} tokens of the last purchase are left`;
           return { subject, message, detail: { ...detail, balance, bought } };
         },
       });

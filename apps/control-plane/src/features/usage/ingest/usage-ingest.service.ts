@@ -156,7 +156,7 @@ export class UsageIngest {
     }: { overdrawn: Overdrawn[]; newLetters: number; reason: string | undefined },
   ): Promise<void> {
     for (const { subscriptionId, tokens } of overdrawn) {
-      const message = `Subscription ${subscriptionId} used or withdrew ${tokens} tokens beyond its balance; they are booked as overdraft`;
+      const message = `Subscription ${subscriptionId} used or withdrew ${tokens.toLocaleString('en')} tokens beyond its balance; they are booked as overdraft`;
       await this.alerts.raise(tx, {
         rule: 'overdraft',
         subject: `subscription:${subscriptionId}`,
