@@ -14,7 +14,7 @@ import { buildSearch, parseSearch, type Search } from './search.ts';
 import { PageFailure, PageNotFound } from './shell/page-states.tsx';
 import { Shell } from './shell/shell.tsx';
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: PageNotFound });
+const root = createRootRoute({ component: Outlet });
 
 /** Pages behind the shell need an account; without one, signing in leads back to the same address. */
 const shell = createRoute({
@@ -34,6 +34,13 @@ const admin = createRoute({
     const me = await queryClient.ensureQueryData(meQuery);
     if (me?.role !== 'admin') throw redirect({ href: paths.home() });
   },
+});
+
+/** An address without a page keeps the navigation around it. */
+const elsewhere = createRoute({
+  getParentRoute: () => shell,
+  path: '$',
+  component: PageNotFound,
 });
 
 /** A page is loaded when its link is pointed at; its data start loading then, too, and are not waited for: the page shows what it has. */
@@ -62,6 +69,7 @@ export function createConsoleRouter() {
       shell.addChildren([
         ...userPages.map((entry) => routeOf(entry, () => shell)),
         admin.addChildren(adminPages.map((entry) => routeOf(entry, () => admin))),
+        elsewhere,
       ]),
     ]),
     basepath: BASE_PATH === '' ? '/' : BASE_PATH,

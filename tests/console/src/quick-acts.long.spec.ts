@@ -4,6 +4,17 @@ import { browser, startStage, WITHOUT, type Stage } from './stage.ts';
 
 const START_MS = 120_000;
 const STORY_MS = 60_000;
+/** Of a price, beside its amount: what an act on amounts must not lose. */
+const SETTINGS = {
+  weight_input: '1',
+  weight_output: '4',
+  weight_cache_read: '0.1',
+  weight_cache_write: '1.25',
+  weight_cache_write_1h: '2',
+  weight_audio_input: '3',
+  weight_audio_output: '6',
+  multipliers: { 'service_tier=priority': '1.75', 'server_tools=web_search': '2' },
+};
 
 (browser === undefined ? describe.skip : describe)(`daily acts from a list${WITHOUT}`, () => {
   let stage: Stage;
@@ -18,6 +29,11 @@ const STORY_MS = 60_000;
       ['third-priced', '7'],
     ] as const)
       models.push(await createRoutedModel(stage.tollgate, { name, price_per_million: price }));
+    await stage.tollgate.admin.call('POST', '/models/pricing', {
+      model_id: models[0]?.id,
+      price_per_million: '2',
+      ...SETTINGS,
+    });
     await stage.tollgate.admin.syncAll();
   }, START_MS);
 
@@ -70,7 +86,91 @@ const STORY_MS = 60_000;
           (model) => inForce.find(({ model_id: id }) => id === model.id)?.price_per_million,
         ),
       ).toEqual(['2.2', '0.6', '7']);
+      expect(inForce.find(({ model_id: id }) => id === models[0]?.id)).toMatchObject(SETTINGS);
       expect(complaints).toEqual([]);
+      await context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a price set on the page of a model keeps the multipliers, which have no field, and the weights',
+    async () => {
+      const { page, context, go } = await stage.open({
+        credentials: stage.tollgate.adminCredentials,
+      });
+      const [first] = models;
+      await go(`/admin/models/${first?.id}`);
+      await page.getByRole('button', { name: 'Set price' }).click();
+      const dialog = page.locator('[role=dialog]:not([data-type])');
+      await dialog.getByLabel('Price per million').fill('3');
+      await dialog.getByRole('button', { name: 'Set price' }).click();
+      await page.getByText('The price is set').waitFor();
+      const [inForce] = await stage.tollgate.admin.list(
+        `/models/pricing?in_force=true&model_id=${first?.id}`,
+      );
+      expect(inForce).toMatchObject({ price_per_million: '3', ...SETTINGS });
+      await context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a price that another administrator set meanwhile is not replaced unseen, in either dialog',
+    async () => {
+      const { page, context, go } = await stage.open({
+        credentials: stage.tollgate.adminCredentials,
+      });
+      const { admin } = stage.tollgate;
+      const third = models[2];
+      const setElsewhere = (amount: string) =>
+        admin.call('POST', '/models/pricing', { model_id: third?.id, price_per_million: amount });
+      const amount = async (): Promise<unknown> =>
+        (await admin.list(`/models/pricing?in_force=true&model_id=${third?.id}`))[0]
+          ?.price_per_million;
+      const dialog = page.locator('[role=dialog]:not([data-type])');
+      const refused = /Someone else has changed this meanwhile/;
+
+      await go('/admin/models?q=-priced');
+      await page.getByRole('button', { name: 'Change prices' }).click();
+      await dialog.getByLabel('New price of third-priced').fill('70');
+      await setElsewhere('11');
+      await dialog.getByRole('button', { name: 'Set 1 price' }).click();
+      await dialog.getByText(refused).waitFor();
+      expect(await amount()).toBe('11');
+      // The row shows what is in force now, so that it can be replaced.
+      await dialog.getByText('11.00').waitFor();
+      await dialog.getByRole('button', { name: 'Set 1 price' }).click();
+      await page.getByText('1 price is set').waitFor();
+      expect(await amount()).toBe('70');
+
+      await go(`/admin/models/${third?.id}`);
+      await page.getByRole('button', { name: 'Set price' }).click();
+      await dialog.getByLabel('Price per million').fill('80');
+      await setElsewhere('12');
+      await dialog.getByRole('button', { name: 'Set price' }).click();
+      await dialog.getByText(refused).waitFor();
+      expect(await amount()).toBe('12');
+      await context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'the list shows the price of a model that is not for sale',
+    async () => {
+      const { page, context, go } = await stage.open({
+        credentials: stage.tollgate.adminCredentials,
+      });
+      await stage.tollgate.admin.createModel({
+        name: 'off-priced',
+        price: { price_per_million: '13.5' },
+      });
+      await go('/admin/models?q=off-priced');
+      await page
+        .getByRole('row', { name: /off-priced/ })
+        .getByText('13.50')
+        .waitFor();
       await context.close();
     },
     STORY_MS,

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { startDemoStage, type DemoStage } from './demo-stage.ts';
@@ -20,14 +20,13 @@ async function main(wanted: readonly string[]): Promise<number> {
     wanted.length === 0 || wanted.some((part) => name.includes(part));
   const stage = await startDemoStage();
   try {
-    if (wanted.length === 0) rmSync(FOLDER, { recursive: true, force: true });
-    mkdirSync(FOLDER, { recursive: true });
-    let total = 0;
-    for (const picture of PICTURES.filter(isWanted)) {
-      const file = path.join(FOLDER, `${picture.name}.webp`);
-      writeFileSync(file, await take(stage, picture));
-      total += statSync(file).size;
-    }
+    const taken = new Map<string, Buffer>();
+    for (const picture of PICTURES.filter(isWanted))
+      taken.set(`${picture.name}.webp`, await take(stage, picture));
+    replacePictures(taken, { isWhole: wanted.length === 0 });
+    const total = readdirSync(FOLDER)
+      .map((file) => statSync(path.join(FOLDER, file)).size)
+      .reduce((sum, size) => sum + size, 0);
     console.log(`${Math.round(total / 1000)} kB in docs/tour`);
     if (total <= TOTAL_MAX) return 0;
     console.error(`The pictures are larger than ${TOTAL_MAX / 1e6} MB together.`);
@@ -35,6 +34,16 @@ async function main(wanted: readonly string[]): Promise<number> {
   } finally {
     await stage.close();
   }
+}
+
+/** Only once all are taken: a run that fails leaves what is there. */
+function replacePictures(
+  taken: ReadonlyMap<string, Buffer>,
+  { isWhole }: { isWhole: boolean },
+): void {
+  if (isWhole) rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER, { recursive: true });
+  for (const [file, picture] of taken) writeFileSync(path.join(FOLDER, file), picture);
 }
 
 async function take(stage: DemoStage, picture: Picture): Promise<Buffer> {

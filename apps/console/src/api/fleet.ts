@@ -78,6 +78,13 @@ export const snapshotsQuery = (page: number) =>
     placeholderData: keepPreviousData,
   });
 
+export const snapshotQuery = (version: number) =>
+  queryOptions({
+    queryKey: ['snapshots', 'version', version],
+    queryFn: () =>
+      dataOf(client.GET('/admin-api/snapshots/{id}', { params: { path: { id: version } } })),
+  });
+
 /** From the version before to this one. */
 export const snapshotDiffQuery = (version: number) =>
   queryOptions({

@@ -9,7 +9,8 @@ import { useWords } from '../words/words.ts';
 export function PageNotFound() {
   const { failures } = useWords();
   return (
-    <main className="mx-auto max-w-xl pt-24">
+    <div className="mx-auto max-w-xl pt-24">
+      <h1 className="sr-only">{failures.notFound}</h1>
       <EmptyState
         icon={<Compass aria-hidden />}
         title={failures.notFound}
@@ -17,7 +18,7 @@ export function PageNotFound() {
       >
         {failures.notFoundHelp}
       </EmptyState>
-    </main>
+    </div>
   );
 }
 

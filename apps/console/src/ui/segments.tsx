@@ -14,7 +14,7 @@ export function Segments<Value extends string>({
     <div
       role="radiogroup"
       aria-label={label}
-      className="flex max-w-full overflow-x-auto rounded-md bg-sunken p-0.5"
+      className="flex max-w-full flex-wrap rounded-md bg-sunken p-0.5"
     >
       {options.map((option) => (
         <label

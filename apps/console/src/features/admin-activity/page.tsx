@@ -140,7 +140,7 @@ function columnsOf({ words, language }: Speech): Column<ActivityEntry>[] {
       id: 'address',
       header: activity.address,
       from: 'lg',
-      cell: ({ address }) => <code className="foreign">{address ?? '–'}</code>,
+      cell: ({ address }) => <code className="whitespace-nowrap">{address ?? '–'}</code>,
     },
     { id: 'change', header: '', from: 'sm', cell: (entry) => <Change of={entry} /> },
   ];
@@ -172,7 +172,9 @@ function Change({ of: { before, after } }: { of: ActivityEntry }) {
   if (sides.length === 0) return null;
   return (
     <details>
-      <summary className="cursor-pointer rounded-sm py-1 text-accent">{activity.details}</summary>
+      <summary className="cursor-pointer rounded-sm py-1 whitespace-nowrap text-accent">
+        {activity.details}
+      </summary>
       <div className="grid gap-2 py-2 md:grid-cols-2">
         {sides.map(({ name, value }) => (
           <div key={name} className="min-w-0">

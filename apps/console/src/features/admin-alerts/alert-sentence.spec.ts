@@ -12,10 +12,10 @@ const alert = {
 const zh = { sentences: ALERT_SENTENCES.zh, locale: 'zh-CN' };
 
 test('an alert is said in the language of the page, with its figures', () => {
-  expect(alertSentence(alert, zh)).toBe('使用或取出的 token 超出余额 12,345 个;已记为透支');
+  expect(alertSentence(alert, zh)).toBe('使用或取出的 token 超出余额 12,345 个；已记为透支');
   expect(
     alertSentence({ ...alert, rule: 'drift', detail: { kind: 'below', difference: 5 } }, zh),
-  ).toBe('Redis 中的余额比账本少 5 个 token;已修复');
+  ).toBe('Redis 中的余额比账本少 5 个 token；已修复');
   expect(
     alertSentence(
       { ...alert, rule: 'node_offline', subject: 'node:1', subject_name: 'node-1', detail: {} },

@@ -1,15 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { GitCompare, Layers } from '../../ui/icons.tsx';
-import { useState } from 'react';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
-import { rollBack, snapshotsQuery, unpin, type Snapshot } from '../../api/fleet.ts';
+import { snapshotsQuery, unpin, type Snapshot } from '../../api/fleet.ts';
 import { paths } from '../../paths.ts';
 import { NodesBehind, NodesOn } from './nodes-on.tsx';
-import { AccountName } from '../admin-users/account-name.tsx';
+import { PublishedBy, RollBack, VersionBadges } from './version.tsx';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Paged } from '../../ui/paged.tsx';
@@ -88,14 +86,10 @@ function columnsOf({ words, locale }: Speech, newest: Snapshot | undefined): Col
     {
       id: 'version',
       header: snapshots.version,
-      cell: ({ version, pinned, rollback_of: of }) => (
+      cell: (row) => (
         <span className="flex flex-wrap items-center gap-2">
-          <span className="tabular font-medium">{formatCount(version, locale)}</span>
-          {version === newest?.version && <Badge tone="good">{snapshots.inForce}</Badge>}
-          {pinned && <Badge tone="warn">{snapshots.pinned}</Badge>}
-          {of !== null && (
-            <Badge tone="accent">{snapshots.rollbackOf(formatCount(of, locale))}</Badge>
-          )}
+          <span className="tabular font-medium">{formatCount(row.version, locale)}</span>
+          <VersionBadges of={row} newest={newest} />
         </span>
       ),
     },
@@ -109,7 +103,7 @@ function columnsOf({ words, locale }: Speech, newest: Snapshot | undefined): Col
       id: 'by',
       header: snapshots.by,
       from: 'sm',
-      cell: ({ created_by: id }) => (id === null ? snapshots.automatic : <AccountName id={id} />),
+      cell: (row) => <PublishedBy of={row} />,
     },
     { id: 'at', header: snapshots.at, cell: ({ created_at: at }) => <Ago at={at} /> },
     {
@@ -137,36 +131,7 @@ function SnapshotActs({ of: row, newest }: SnapshotActsProps) {
       >
         {snapshots.show}
       </ButtonLink>
-      <RollBack of={row} newest={newest} />
+      <RollBack of={row} newest={newest} size="small" />
     </span>
-  );
-}
-
-function RollBack({ of: { version }, newest }: SnapshotActsProps) {
-  const { words, locale } = useSpeech();
-  const { snapshots } = words.admin;
-  const [isOpen, setOpen] = useState(false);
-  const isInForce = version === newest?.version || version === newest?.rollback_of;
-  return (
-    <>
-      <Button
-        size="small"
-        blockedBy={isInForce ? snapshots.isInForce : undefined}
-        onClick={() => setOpen(true)}
-      >
-        {snapshots.rollBack}
-      </Button>
-      {isOpen && (
-        <ConfirmDialog
-          title={snapshots.rollBackTitle(formatCount(version, locale))}
-          text={snapshots.rollBackText}
-          verb={snapshots.rollBack}
-          isOpen
-          onClose={() => setOpen(false)}
-          act={() => rollBack(version)}
-          done={(answer) => snapshots.rolledBack(formatCount(answer.version, locale))}
-        />
-      )}
-    </>
   );
 }

@@ -1,13 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { snapshotDiffQuery, type SnapshotKindDiff } from '../../api/fleet.ts';
+import {
+  snapshotDiffQuery,
+  snapshotQuery,
+  snapshotsQuery,
+  type Snapshot,
+  type SnapshotKindDiff,
+} from '../../api/fleet.ts';
 import { isRefused } from '../../api/failure.ts';
 import { paths } from '../../paths.ts';
 import { formatCount } from '../../ui/format.ts';
-import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { CopyText } from '../../ui/copy.tsx';
+import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { Exact } from '../../ui/time.tsx';
 import { useChangeWords } from './change-words.ts';
+import { NodesOn } from './nodes-on.tsx';
+import { PublishedBy, RollBack, VersionBadges } from './version.tsx';
 
 const KINDS = ['models', 'upstreams', 'routes'] as const;
 
@@ -16,35 +26,81 @@ export function Page() {
   const { words, locale } = useSpeech();
   const { snapshots } = words.admin;
   const { version = '' } = useParams({ strict: false });
-  const diff = useQuery(snapshotDiffQuery(Number(version)));
-  const isFirst = isRefused(diff.error, 'not_found') || Number(version) <= 1;
+  const found = useQuery(snapshotQuery(Number(version)));
+  const { data: first } = useQuery(snapshotsQuery(1));
+  const newest = first?.data[0];
   return (
     <Frame
       title={`${snapshots.version} ${formatCount(Number(version), locale)}`}
       parent={{ to: paths.adminSnapshots(), label: snapshots.title }}
+      actions={found.data && <RollBack of={found.data} newest={newest} />}
     >
-      {isFirst ? (
-        <Panel>
-          <EmptyState title={snapshots.firstVersion} />
-        </Panel>
-      ) : (
-        <Loaded of={diff}>
-          {(found) =>
-            KINDS.every((kind) => isEmpty(found[kind])) ? (
-              <Panel>
-                <EmptyState title={snapshots.noChange} />
-              </Panel>
-            ) : (
-              KINDS.filter((kind) => !isEmpty(found[kind])).map((kind) => (
-                <Panel key={kind} title={snapshots.kinds[kind]}>
-                  <KindDiff of={found[kind]} />
-                </Panel>
-              ))
-            )
-          }
-        </Loaded>
-      )}
+      <Loaded of={found}>
+        {(snapshot) => (
+          <>
+            <VersionFacts of={snapshot} newest={newest} />
+            <Difference to={snapshot.version} />
+          </>
+        )}
+      </Loaded>
     </Frame>
+  );
+}
+
+function VersionFacts({ of, newest }: { of: Snapshot; newest: Snapshot | undefined }) {
+  const { admin } = useWords();
+  const { snapshots, nodes } = admin;
+  const hasBadge = of.version === newest?.version || of.pinned || of.rollback_of !== null;
+  const state = (
+    <span className="flex flex-wrap gap-2">
+      <VersionBadges of={of} newest={newest} />
+    </span>
+  );
+  return (
+    <Panel>
+      <Facts
+        facts={[
+          { name: snapshots.state, value: hasBadge ? state : snapshots.replaced },
+          { name: snapshots.at, value: <Exact at={of.created_at} /> },
+          { name: snapshots.by, value: <PublishedBy of={of} /> },
+          { name: nodes.title, value: <NodesOn version={of.version} /> },
+          {
+            name: snapshots.checksum,
+            value: <CopyText text={of.checksum} label={snapshots.checksum} />,
+            isWide: true,
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** From the version before. */
+function Difference({ to: version }: { to: number }) {
+  const { snapshots } = useWords().admin;
+  const diff = useQuery(snapshotDiffQuery(version));
+  if (isRefused(diff.error, 'not_found') || version <= 1)
+    return (
+      <Panel>
+        <EmptyState title={snapshots.firstVersion} />
+      </Panel>
+    );
+  return (
+    <Loaded of={diff}>
+      {(found) =>
+        KINDS.every((kind) => isEmpty(found[kind])) ? (
+          <Panel>
+            <EmptyState title={snapshots.noChange} />
+          </Panel>
+        ) : (
+          KINDS.filter((kind) => !isEmpty(found[kind])).map((kind) => (
+            <Panel key={kind} title={snapshots.kinds[kind]}>
+              <KindDiff of={found[kind]} />
+            </Panel>
+          ))
+        )
+      }
+    </Loaded>
   );
 }
 

@@ -4,6 +4,7 @@ import { Ellipsis } from '../../ui/icons.tsx';
 import { lazy, Suspense, useState } from 'react';
 import { keyQuery, type Key } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
+import { userQuery } from '../../api/users.ts';
 import { paths } from '../../paths.ts';
 import { Button } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
@@ -136,9 +137,10 @@ function KeyTabs({ of: key }: { of: Key }) {
 /** Administrators come from the account's page and go back there. */
 function useKeyParent({ user_id: userId }: Key): { to: string; label: string } {
   const { keys, admin } = useWords();
-  const { pathname } = useLocation();
-  return pathname.startsWith(paths.admin())
-    ? { to: paths.adminUser(userId), label: admin.users.name }
+  const isAdmin = useLocation().pathname.startsWith(paths.admin());
+  const { data: owner } = useQuery({ ...userQuery(userId), enabled: isAdmin, retry: false });
+  return isAdmin
+    ? { to: paths.adminUser(userId), label: owner?.username ?? admin.users.name }
     : { to: paths.keys(), label: keys.title };
 }
 

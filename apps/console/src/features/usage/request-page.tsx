@@ -3,6 +3,7 @@ import { useLocation, useParams } from '@tanstack/react-router';
 import { AdminRefusal } from '@tollgate/admin-client';
 import { receiptQuery, type UsageReceipt } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
+import { TextLink } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
@@ -80,17 +81,67 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
   );
 }
 
+interface Part {
+  name: string;
+  text: string | null;
+  /** The page of it that the reader may open. */
+  to?: string | undefined;
+}
+
+/** What took part in the request; administrators also see whose it was. */
+function usePartsOf(receipt: UsageReceipt): Part[] {
+  const { usage } = useWords();
+  const isAdmin = useLocation().pathname.startsWith(paths.admin());
+  const { key_id: keyId, model_id: modelId, upstream_id: upstreamId, node } = receipt;
+  const pageOf = (id: number | null, path: (id: number) => string): string | undefined =>
+    id === null ? undefined : path(id);
+  return [
+    ...(isAdmin
+      ? [
+          {
+            name: usage.user,
+            text: receipt.username ?? String(receipt.user_id),
+            to: paths.adminUser(receipt.user_id),
+          },
+        ]
+      : []),
+    {
+      name: usage.model,
+      text: receipt.model,
+      to: isAdmin ? paths.adminModel(modelId) : paths.model(modelId),
+    },
+    {
+      name: usage.key,
+      text: receipt.key_name,
+      to: pageOf(keyId, isAdmin ? paths.adminKey : paths.key),
+    },
+    {
+      name: usage.upstream,
+      text: receipt.upstream,
+      to: isAdmin ? pageOf(upstreamId, paths.adminUpstream) : undefined,
+    },
+    // `node-1:0` is a worker of `node-1`.
+    {
+      name: usage.node,
+      text: node,
+      to: isAdmin && node !== null ? paths.adminNode(node.replace(/:\d+$/, '')) : undefined,
+    },
+  ];
+}
+
 function ReceiptFacts({ of: receipt }: { of: UsageReceipt }) {
   const { request, usage, general } = useWords();
+  const parts = usePartsOf(receipt);
   return (
     <Facts
       facts={[
         { name: usage.outcome, value: <OutcomeBadge outcome={receipt.outcome} /> },
         { name: usage.when, value: <Exact at={receipt.started_at} />, isWide: true },
-        { name: usage.model, value: receipt.model ?? '–' },
-        { name: usage.key, value: receipt.key_name ?? '–' },
-        { name: usage.upstream, value: receipt.upstream ?? '–' },
-        { name: usage.node, value: receipt.node ?? '–' },
+        ...parts.map(({ name, text, to }) => ({
+          name,
+          value:
+            text === null ? '–' : to === undefined ? text : <TextLink to={to}>{text}</TextLink>,
+        })),
         { name: request.protocol, value: receipt.protocol ?? '–' },
         {
           name: request.stream,

@@ -26,7 +26,7 @@ export const adminFindings: typeof en.admin.findings = {
   equalities: {
     ledger_transactions: { title: '账本交易', says: '每笔交易的分录之和为零' },
     wallets: { title: '钱包', says: '每个账本余额等于其分录之和' },
-    payouts: { title: '退款', says: '退款不超过原付款,且每笔退款都在账本中' },
+    payouts: { title: '退款', says: '退款不超过原付款，且每笔退款都在账本中' },
     token_balances: { title: 'Token 余额', says: '每个 token 余额等于其账本分录之和' },
     token_lots: { title: '购买', says: '每个 token 余额等于其各次购买的剩余' },
     overdrafts: { title: '透支', says: '每项透支等于其各行之和' },
@@ -37,10 +37,10 @@ export const adminFindings: typeof en.admin.findings = {
   },
   behindTitle: '落后的节点',
   lags: {
-    state: (state) => `节点状态:${state}`,
+    state: (state) => `节点状态：${state}`,
     silent: (workers) => `${workers} 个工作进程没有报告`,
-    refused: (reason) => `拒绝最新配置:${reason}`,
-    behind: (versions) => `落后 ${versions},正在等待其确认`,
+    refused: (reason) => `拒绝最新配置：${reason}`,
+    behind: (versions) => `落后 ${versions}，正在等待其确认`,
   },
   fields: {
     name: '名称',

@@ -2,7 +2,7 @@ import type { en } from '../en.ts';
 
 export const playground: typeof en.playground = {
   title: '试用',
-  purpose: '使用临时密钥,通过真实节点与模型对话。每条消息都像普通请求一样计费。',
+  purpose: '使用临时密钥，通过真实节点与模型对话。每条消息都像普通请求一样计费。',
   model: '模型',
   protocol: '协议',
   protocols: { openai: 'OpenAI', anthropic: 'Anthropic' },
@@ -22,11 +22,11 @@ export const playground: typeof en.playground = {
   toMarket: '查看模型',
   copyAsCode: '复制为代码',
   charged: (tokens) => `已计费 ${tokens} tokens`,
-  soFar: (input, output) => `目前约输入 ${input},输出 ${output}`,
+  soFar: (input, output) => `目前约输入 ${input}，输出 ${output}`,
   chargeSoFar: (tokens) => `约计费 ${tokens} tokens`,
-  inOut: (input, output) => `输入 ${input},输出 ${output}`,
+  inOut: (input, output) => `输入 ${input}，输出 ${output}`,
   counting: '正在计算费用',
   seeRequest: '查看请求',
   stopped: '已停止',
-  keyNote: '临时密钥:有效 15 分钟,每分钟最多 20 个请求,随会话结束而失效。',
+  keyNote: '临时密钥：有效 15 分钟，每分钟最多 20 个请求，随会话结束而失效。',
 };

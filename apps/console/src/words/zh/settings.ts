@@ -2,7 +2,7 @@ import type { en } from '../en.ts';
 
 export const settings: typeof en.settings = {
   title: '设置',
-  purpose: '您的账户、控制台外观,以及以您身份登录的其他会话。',
+  purpose: '您的账户、控制台外观，以及以您身份登录的其他会话。',
   profile: '个人资料',
   username: '用户名',
   role: '角色',
@@ -15,7 +15,7 @@ export const settings: typeof en.settings = {
   newPassword: '新密码',
   newPasswordHelp: '至少 8 个字符。其他会话将全部结束。',
   changePassword: '修改密码',
-  passwordChanged: '密码已修改,其他会话已结束',
+  passwordChanged: '密码已修改，其他会话已结束',
   sessions: '会话',
   device: '浏览器',
   address: '地址',
@@ -43,7 +43,7 @@ export const settings: typeof en.settings = {
   revoke: '撤销',
   revoked: (name) => `${name} 已撤销`,
   noTokens: '没有访问令牌',
-  noTokensText: '为脚本创建令牌,使其无需密码。',
+  noTokensText: '为脚本创建令牌，使其无需密码。',
   tokenCreated: '请立即复制令牌',
   tokenCreatedText: '令牌只显示这一次。',
   copyToken: '复制令牌',

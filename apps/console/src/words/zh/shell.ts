@@ -20,7 +20,7 @@ export const shell: typeof en.shell = {
   requests: '请求',
   account: '账户',
   signOut: '退出登录',
-  signedInAs: (name) => `已登录:${name}`,
+  signedInAs: (name) => `已登录：${name}`,
   theme: '主题',
   themeLight: '浅色',
   themeDark: '深色',

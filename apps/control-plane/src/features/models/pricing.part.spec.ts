@@ -107,7 +107,7 @@ describe('pricing', () => {
 
   test('is set only in place of the version that it names, and that no other has replaced', async () => {
     const { body: model } = await ledger.asAdmin('POST', '/models', {
-      name: 'contested',
+      name: 'contested-price',
       price: { price_per_million: 1 },
     });
     const inForce = async (): Promise<number> =>
@@ -128,7 +128,7 @@ describe('pricing', () => {
     );
     expect(await replacing(first)).toBe(412);
     expect(await replacing(await inForce())).toBe(201);
-    const { body: bare } = await ledger.asAdmin('POST', '/models', { name: 'bare' });
+    const { body: bare } = await ledger.asAdmin('POST', '/models', { name: 'bare-of-price' });
     expect(
       await ledger.asAdmin('POST', '/models/pricing', {
         model_id: bare.id,

@@ -20,6 +20,18 @@ describe('the list', () => {
     expect((await asAdmin('GET', '/users?q=%25')).body.total).toBe(0);
   });
 
+  test('a search by a part of a name has an index, so that it does not read every account', async () => {
+    const plan = await plane.dataSource.transaction(async (tx) => {
+      await tx.query('SET LOCAL enable_seqscan = off');
+      return JSON.stringify(
+        await tx.query(
+          "EXPLAIN SELECT count(*) FROM users WHERE deleted_at IS NULL AND username ILIKE '%part%'",
+        ),
+      );
+    });
+    expect(plan).toContain('users_search');
+  });
+
   test.each([
     'page=0',
     'page_size=101',

@@ -44,6 +44,7 @@ import { FormerNodeCredentials1795346000000 } from './migrations/1795346000000-f
 import { UsersNewest1795347000000 } from './migrations/1795347000000-users-newest.ts';
 import { UpstreamFileIds1795348000000 } from './migrations/1795348000000-upstream-file-ids.ts';
 import { HoldMacs1795348500000 } from './migrations/1795348500000-hold-macs.ts';
+import { UsersSearch1795349000000 } from './migrations/1795349000000-users-search.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -96,6 +97,7 @@ const MIGRATIONS = [
   UsersNewest1795347000000,
   UpstreamFileIds1795348000000,
   HoldMacs1795348500000,
+  UsersSearch1795349000000,
 ] as const;
 
 /** Entities are added by the features that own them (TypeOrmModule.forFeature). */
