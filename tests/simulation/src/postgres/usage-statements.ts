@@ -112,7 +112,10 @@ const bookedByRid: Statement = (db, tx, [, rids]) =>
 
 const chargedOf: Statement = (db, tx, [, rids]) =>
   (rids as string[]).flatMap((rid) =>
-    db.rows.usage.get(tx, `${rid.toLowerCase()}:0`) ? [{ rid }] : [],
+    (db.rows.usage.get(tx, `${rid.toLowerCase()}:0`) ??
+    db.rows.letters.get(tx, `${rid.toLowerCase()}:0`))
+      ? [{ rid }]
+      : [],
   );
 
 /** The latest withdrawals of a subscription; `[id, day of the last one]`. */
@@ -226,7 +229,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['INSERT INTO usage_dead_letters', insertLetters],
   ['UPDATE usage_events u SET shard', adopt],
   ['SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u', bookedByRid],
-  ['SELECT u.rid FROM usage_events u', chargedOf],
+  ['SELECT w.rid FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)', chargedOf],
   [
     "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
     bookedWithdrawals,

@@ -67,11 +67,13 @@ export async function aheadOf(
   return marks.filter(({ id }) => ids.has(id));
 }
 
-const CHARGED =
-  'SELECT u.rid FROM usage_events u JOIN unnest($1::date[], $2::uuid[]) AS w(day, rid) USING (day, rid) WHERE u.seq = 0';
+const CHARGED = `
+  SELECT w.rid FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)
+  WHERE EXISTS (SELECT 1 FROM usage_events u WHERE u.day = w.day AND u.rid = w.rid AND u.seq = 0)
+    OR EXISTS (SELECT 1 FROM usage_dead_letters l WHERE l.rid = w.rid::text AND l.seq = '0')`;
 const ridRow = z.object({ rid: z.string() });
 
-/** Of these requests those whose first charge is booked. */
+/** Of these requests those whose first charge is booked, or waits as a dead letter for a person: sent again, it would be the same letter. */
 export async function chargedOf(
   dataSource: DataSource,
   rids: readonly string[],

@@ -115,6 +115,20 @@ describe('the charge of a reaped request, whose node is gone', () => {
     await redis.del(`{${shard}}:hold:00000000-0000-7000-8000-000000000000`);
   });
 
+  test('is not sent again once it is a dead letter, and raises no drift any more', async () => {
+    const rid = await reapedRequest(plane, { account, model }, 700);
+    await loseEvent();
+    await redis.hset(`{${shard}}:hold:${rid}`, 'price', '2000000000');
+    await round();
+    const letters = await ledger.query('SELECT seq FROM usage_dead_letters WHERE rid = $1', [rid]);
+    expect(letters).toEqual([{ seq: '0' }]);
+    await round();
+    expect(await redis.zscore(`{${shard}}:reaped`, rid)).toBeNull();
+    const last = await plane.app.get(ReapedRequests).lastEvent(shard);
+    await round();
+    expect(await plane.app.get(ReapedRequests).lastEvent(shard)).toBe(last);
+  });
+
   test('is neither sent again nor reported while it is on its way', async () => {
     const lastEvent = () => plane.app.get(ReapedRequests).lastEvent(shard);
     const rid = await reapedRequest(plane, { account, model }, 700);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { BULL_PREFIX, openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import { Queue, Worker } from 'bullmq';
@@ -46,3 +46,22 @@ test('the oldest job is the one that was added first, whether it waits, is tried
   await tried?.moveToCompleted(null, 'token', false);
   expect(await oldest()).toBe(2_000);
 });
+
+test('the oldest job is found in a long backlog by a bounded number of ids', async () => {
+  const oldest = async () => (await backlog.standing('usage')).oldestAtMs;
+  await queue.obliterate({ force: true });
+  await queue.add('resting', {}, { timestamp: 1_000, delay: 900_000 });
+  expect(await oldest()).toBe(1_000);
+  const jobs = (delay: number, timestamp: number) =>
+    Array.from({ length: 1_500 }, () => ({ name: 'x', data: {}, opts: { delay, timestamp } }));
+  await queue.addBulk(jobs(600_000, 2_000));
+  await queue.addBulk(jobs(0, 3_000));
+  const read = jest.spyOn(Queue.prototype, 'getRanges');
+  expect(await oldest()).toBe(1_000);
+  expect((await read.mock.results.at(-1)?.value)?.length).toBeLessThanOrEqual(2_002);
+  await (await queue.getDelayed(1_500, 1_500))[0]?.remove();
+  expect(await oldest()).toBe(2_000);
+  for (const { id } of await queue.getDelayed(0, 5_000)) await queue.remove(id ?? '');
+  expect(await oldest()).toBe(3_000);
+  read.mockRestore();
+}, 60_000);

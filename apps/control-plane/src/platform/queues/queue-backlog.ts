@@ -9,6 +9,9 @@ import type { QueueName } from './queue-workers.ts';
 const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed'];
 
 const TRIED: JobType[] = UNDONE.filter((state) => state !== 'failed');
+const TRIED_STATES: string[] = ['waiting', 'active', 'delayed', 'prioritized'];
+/** Ids read of each list to find the oldest job, from its old end. */
+const HEADS_MAX = 1_000;
 
 interface OpenQueue {
   queue: Queue;
@@ -20,6 +23,8 @@ interface OpenQueue {
 export class QueueBacklog implements OnApplicationShutdown {
   private readonly logger = new Logger('queues');
   private readonly opened = new Map<QueueName, OpenQueue>();
+  /** The oldest job of the last look. */
+  private readonly oldest = new Map<QueueName, string>();
 
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 
@@ -47,7 +52,10 @@ export class QueueBacklog implements OnApplicationShutdown {
     return [...jobs].every((job) => !undone.has(job));
   }
 
-  /** Jobs by state, and when the oldest that is not done was added (Unix ms), one that is tried or repeated included. Failed ones are dead letters. */
+  /**
+   * Jobs by state, and when the oldest that is not done was added (Unix ms), one that is tried or repeated included. Failed ones are dead letters. Jobs that
+   * rest are in the order in which they are due: in a long backlog of them the oldest is the one known from the last look, until it is done.
+   */
   async standing(
     name: QueueName,
   ): Promise<{ counts: Readonly<Record<string, number>>; oldestAtMs: number | null }> {
@@ -55,9 +63,14 @@ export class QueueBacklog implements OnApplicationShutdown {
     try {
       await queue.waitUntilReady();
       const counts = await queue.getJobCounts(...UNDONE);
+      const ids = await queue.getRanges(TRIED, 0, HEADS_MAX - 1, true);
+      const known = this.oldest.get(name);
+      if (known !== undefined && TRIED_STATES.includes(await queue.getJobState(known)))
+        ids.push(known);
       // Ids count up: the lowest is the oldest, in whichever list it is.
-      const ids = await queue.getRanges(TRIED, 0, -1);
       const [first] = ids.toSorted((a, b) => Number(a) - Number(b));
+      if (first === undefined) this.oldest.delete(name);
+      else this.oldest.set(name, first);
       const oldest = first === undefined ? undefined : await queue.getJob(first);
       return { counts, oldestAtMs: oldest?.timestamp ?? null };
     } catch (error) {
