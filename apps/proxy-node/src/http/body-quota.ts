@@ -4,8 +4,15 @@ import { Refusal, retryHeaders } from '../refusals.ts';
 const LARGEST_BODIES = 16;
 const RETRY_MS = 1_000;
 
-/** Takes room for so many bytes more. Throws Refusal where there is none. */
-export type TakeQuota = (bytes: number) => void;
+export interface TakeQuota {
+  /** Takes room for so many bytes more. Throws Refusal where there is none. */
+  (bytes: number): void;
+  /**
+   * Resolves when no other large body of the account is unfolding, with what ends this turn. Bodies that unfold side by side would each take a part of
+   * the room and refuse one another; one after the other, as many come through as fit.
+   */
+  turn?(): Promise<() => void>;
+}
 
 export interface QuotaOfRequest {
   takeFor(accountId: number): TakeQuota;
@@ -21,6 +28,8 @@ export interface QuotaOfRequest {
 export class BodyQuota {
   readonly #bytesMax: number;
   readonly #ofAccounts = new Map<number, number>();
+  /** By account: the end of its last turn. */
+  readonly #turns = new Map<number, Promise<void>>();
   #bytes = 0;
 
   constructor(bodyBytesMax: number) {
@@ -34,10 +43,11 @@ export class BodyQuota {
     return {
       takeFor: (accountId) => {
         owner = accountId;
-        return (bytes) => {
+        const take = (bytes: number): void => {
           this.#take(accountId, { bytes, taken });
           taken += bytes;
         };
+        return Object.assign(take, { turn: () => this.#turn(accountId) });
       },
       leave: () => {
         this.#giveBack(owner, taken);
@@ -54,6 +64,18 @@ export class BodyQuota {
     if (own > taken && own + bytes > free) throw tooManyOfOne();
     this.#ofAccounts.set(accountId, own + bytes);
     this.#bytes += bytes;
+  }
+
+  async #turn(accountId: number): Promise<() => void> {
+    const before = this.#turns.get(accountId);
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    const mine = before ? before.then(() => over) : over;
+    this.#turns.set(accountId, mine);
+    void mine.then(() => {
+      if (this.#turns.get(accountId) === mine) this.#turns.delete(accountId);
+    });
+    await before;
+    return end;
   }
 
   #giveBack(accountId: number, bytes: number): void {

@@ -9,6 +9,7 @@ import {
   type InputType,
 } from 'node:zlib';
 import { Refusal } from '../refusals.ts';
+import { BodyQuota } from './body-quota.ts';
 import { ClientGone, readBody } from './read-body.ts';
 
 const BYTES = 4_000_000;
@@ -67,3 +68,22 @@ test.each<[string, (bytes: InputType) => Buffer]>([
     ).rejects.toMatchObject({ code: 'body_unreadable' });
   },
 );
+
+test('compressed uploads of one account at the same time do not refuse each other: as many come through as fit', async () => {
+  const quota = new BodyQuota(BYTES);
+  const body = gzipSync(Buffer.alloc(BYTES, 'a'));
+  const read = async (accountId: number): Promise<string> => {
+    const take = quota.enter().takeFor(accountId);
+    return readBody(sent(body, 'gzip'), { bytesMax, take }).then(
+      () => 'read',
+      (error: Refusal) => error.code,
+    );
+  };
+  const sentAtOnce = Array.from({ length: 14 }, () => read(1));
+  const other = read(2);
+  const answers = await Promise.all(sentAtOnce);
+  // Half of the room of 16 bodies, less what the others had sent of theirs.
+  expect(answers.filter((answer) => answer === 'read').length).toBeGreaterThanOrEqual(6);
+  expect(new Set(answers)).toEqual(new Set(['read', 'uploads_exceeded']));
+  expect(await other).toBe('read');
+});

@@ -55,29 +55,28 @@ export async function readBody(
 type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
 
 /** A body of 200 bytes can unfold to the largest size: its room is taken while it unfolds, not once it is in memory beside many others. */
-function decode(
+async function decode(
   raw: Buffer,
   { decoder, bytesMax, take }: { decoder: Decoder; bytesMax: number; take: TakeQuota },
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    decoder.on('data', (chunk: Buffer) => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let endTurn: (() => void) | undefined;
+  decoder.end(raw);
+  try {
+    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+      if (chunks.length === 1) endTurn = await take.turn?.();
       bytes += chunk.length;
-      try {
-        if (bytes > bytesMax) throw tooLarge(bytesMax);
-        take(chunk.length);
-        chunks.push(chunk);
-      } catch (error) {
-        chunks.length = 0;
-        decoder.destroy();
-        reject(error);
-      }
-    });
-    decoder.once('error', () => reject(new Refusal('body_unreadable')));
-    decoder.once('end', () => resolve(Buffer.concat(chunks, bytes)));
-    decoder.end(raw);
-  });
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
+      take(chunk.length);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal('body_unreadable');
+  } finally {
+    endTurn?.();
+  }
+  return Buffer.concat(chunks, bytes);
 }
 
 function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof DECODERS] | null {
