@@ -8,7 +8,7 @@ import {
   type RequestListener,
   type ServerResponse,
 } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until, letPass } from '@tollgate/harness';
 import {
   backend,
   closedAddress,
@@ -131,8 +131,7 @@ test('answers 503 with Retry-After while no node is ready, and serves again once
   expect(refused.headers.get('retry-after')).toBe('1');
   expect((await fetch(`${url}/readyz`)).status).toBe(503);
   isReady = true;
-  for (let tries = 0; tries < 100 && (await fetch(`${url}/readyz`)).status !== 200; tries += 1)
-    await delay(20);
+  await until('a node is ready', async () => (await fetch(`${url}/readyz`)).status === 200);
   expect((await fetch(`${url}/v1/models`)).status).toBe(200);
 });
 
@@ -240,7 +239,7 @@ test('a short body that comes in pieces after its answer is read to its end too'
   expect(await readBody(answer)).toBe('/v1/x');
   for (let sent = 1; sent < pieces; sent += 1) {
     upload.write('a');
-    await delay(10);
+    await letPass(10, 'each byte leaves in a packet of its own');
   }
   upload.end();
   await once(upload, 'close');

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { issueApiKey } from '@tollgate/contracts';
+import { until } from '@tollgate/harness';
 import { bodyOf, chat, model, node, upstream } from './testing/answering-node.ts';
-import { ACCOUNT_ID, until } from './testing/node-under-test.ts';
+import { ACCOUNT_ID } from './testing/node-under-test.ts';
 
 describe('what is refused', () => {
   test('behaviour 2 and 3: errors take the shape of the path and carry both request ids', async () => {
@@ -112,7 +113,7 @@ describe('what is refused', () => {
     );
     for (const socket of sockets)
       socket.on('data', (data) => answers.push(data.toString().slice(0, 12))).write(half);
-    await until(async () => answers.length > 0);
+    await until('a connection is refused', async () => answers.length > 0);
     expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 429']));
     expect((await node.post('/v1/chat/completions', chat())).status).toBe(200);
     const large = chat({ padding: 'x'.repeat(70_000) });
@@ -123,7 +124,10 @@ describe('what is refused', () => {
         .status,
     ).toBe(404);
     for (const socket of sockets) socket.destroy();
-    await until(async () => (await node.post('/v1/chat/completions', large)).status === 200);
+    await until(
+      'memory for bodies is free again',
+      async () => (await node.post('/v1/chat/completions', large)).status === 200,
+    );
   });
 
   test('unknown paths are 404, other methods 405, unknown encodings 415', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
+import { until } from '@tollgate/harness';
 import { bodyOf, chat, model, node, upstream, type Errors } from './testing/answering-node.ts';
-import { NODE_CREDENTIAL, until } from './testing/node-under-test.ts';
+import { NODE_CREDENTIAL } from './testing/node-under-test.ts';
 
 describe('lists and small answers', () => {
   test('behaviour 32: models come in the shape both SDKs read, all subscribed ones, one by its name with a slash', async () => {
@@ -214,7 +215,10 @@ describe('lists and small answers', () => {
 
   test('the report of a node says how long Redis takes to answer it, and how far its clock is from that of Redis', async () => {
     await node.fleet.setDesired('node-test', { state: 'serve', formats: { report: 2 } });
-    await until(async () => (await node.report())?.redis !== undefined);
+    await until(
+      'the report has the state of Redis',
+      async () => (await node.report())?.redis !== undefined,
+    );
     const { redis } = (await node.report()) ?? {};
     expect(redis?.round_trip_ms).toBeGreaterThan(0);
     // Both run on this machine: what is left is the way there and back.
@@ -223,11 +227,20 @@ describe('lists and small answers', () => {
 
   test('a node that is stopped answers 503 and fails readiness, and serves again when it is started', async () => {
     await node.fleet.setDesired('node-test', { state: 'stopped' });
-    await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);
+    await until(
+      'the node is not ready',
+      async () => (await fetch(`${node.url}/readyz`)).status === 503,
+    );
     const response = await node.post('/v1/chat/completions', chat());
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
-    await until(async () => (await node.report())?.state === 'stopped');
+    await until(
+      'the node reports that it is stopped',
+      async () => (await node.report())?.state === 'stopped',
+    );
     await node.fleet.setDesired('node-test', { state: 'serve' });
-    await until(async () => (await fetch(`${node.url}/readyz`)).status === 200);
+    await until(
+      'the node is ready again',
+      async () => (await fetch(`${node.url}/readyz`)).status === 200,
+    );
   });
 });

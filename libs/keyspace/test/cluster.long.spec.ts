@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startServices, type Services, until } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
@@ -37,12 +36,11 @@ beforeEach(async () => {
   if (!(opened instanceof Cluster)) throw new Error('not a cluster');
   cluster = opened;
   // As processes at work are: connected to all of them. A primary that was just started refuses for two seconds.
-  while (
-    !(await Promise.all(shardNames(SHARDS).map((shard) => cluster.get(keys.epoch(shard)))).catch(
+  await until('every shard answers', () =>
+    Promise.all(shardNames(SHARDS).map((shard) => cluster.get(keys.epoch(shard)))).catch(
       () => false,
-    ))
-  )
-    await delay(50);
+    ),
+  );
 }, 30_000);
 afterEach(async () => {
   cluster.disconnect();

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { FORMATS, type FleetMessage, type NodeDump } from '@tollgate/contracts';
 import { publishSnapshot, sealSnapshot } from '@tollgate/snapshot';
+import { until } from '@tollgate/harness';
 import { FleetStore, FunctionLibrary, primariesOf } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import { mac, open, redis, report } from './stores-under-test.ts';
@@ -48,7 +48,7 @@ describe('the fleet store', () => {
       heard.push(message);
       hear();
     });
-    const until = (count: number): Promise<void> =>
+    const heardOf = (count: number): Promise<void> =>
       new Promise((resolve) => {
         hear = () => heard.length >= count && resolve();
         hear();
@@ -56,13 +56,15 @@ describe('the fleet store', () => {
     await redis.publish(keys.fleetChannel, 'no json');
     await redis.publish(keys.fleetChannel, '{"kind":"of a later release"}');
     await store.announce({ kind: 'reload', node: null });
-    await until(1);
+    await heardOf(1);
     await Promise.all(
       primariesOf(redis).map((primary) => primary.call('CLIENT', 'KILL', 'TYPE', 'pubsub')),
     );
     // What is said before it listens again is lost.
-    for (; heard.length < 2; await delay(20))
+    await until('it listens again', async () => {
       await store.announce({ kind: 'desired', node: 'node-1' });
+      return heard.length >= 2;
+    });
     expect(heard.slice(0, 2)).toEqual([
       { kind: 'reload', node: null },
       { kind: 'desired', node: 'node-1' },

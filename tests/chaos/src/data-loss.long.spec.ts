@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   auditBooks,
   closeClient,
@@ -19,6 +18,7 @@ import {
   type RoutedModel,
   type Tollgate,
   letPass,
+  until,
 } from '@tollgate/harness';
 import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -79,13 +79,17 @@ const flushAll = (): Promise<unknown> => onPrimaries((primary) => primary.flusha
 /** Each with the milliseconds from the call to its end. */
 async function untilServed(target: Target): Promise<(ClientRecord & { afterMs: number })[]> {
   const startedAt = performance.now();
-  const records = [];
-  for (const deadline = Date.now() + BACK_WITHIN_MS; Date.now() < deadline; await delay(50)) {
-    const record = await sendRequest(PLAN, target);
-    records.push({ ...record, afterMs: performance.now() - startedAt });
-    if (record.ending === 'completed') return records;
-  }
-  throw new Error('the service did not come back');
+  const records: (ClientRecord & { afterMs: number })[] = [];
+  await until(
+    'a request is served again',
+    async () => {
+      const record = await sendRequest(PLAN, target);
+      records.push({ ...record, afterMs: performance.now() - startedAt });
+      return record.ending === 'completed';
+    },
+    BACK_WITHIN_MS,
+  );
+  return records;
 }
 
 async function problemsOf(clients: readonly ClientRecord[]): Promise<unknown> {
@@ -122,11 +126,11 @@ test('a Redis that loses everything is noticed at once, filled again, and nothin
   // Finals that Redis seemed to have are asked for again and handed over once the node learns of the loss.
   const clients = [...before, ...after, ...streams];
   const expected = clients.filter(({ ending }) => ending === 'completed').length;
-  for (
-    const deadline = Date.now() + BACK_WITHIN_MS;
-    (await readUsage(tollgate.databaseUrl)).size < expected && Date.now() < deadline;
-  )
-    await delay(100);
+  await until(
+    'every completed request is booked',
+    async () => (await readUsage(tollgate.databaseUrl)).size >= expected,
+    BACK_WITHIN_MS,
+  );
   expect(await problemsOf(clients)).toEqual([]);
 }, 90_000);
 
@@ -139,10 +143,11 @@ test('what a running stream holds cannot be spent by others at any moment after 
   // The other node knows nothing of the stream. It asks without a pause, until it is no longer refused for the loss.
   const elsewhere = { ...target, origin: tollgate.nodeUrls[1] ?? '' };
   const others: ClientRecord[] = [];
-  for (const deadline = Date.now() + BACK_WITHIN_MS; Date.now() < deadline; await delay(5)) {
-    others.push(await sendRequest(PLAN, elsewhere));
-    if (others.at(-1)?.status !== 503) break;
-  }
+  await until(
+    'the other node is not refused for the loss',
+    async () => others.push(await sendRequest(PLAN, elsewhere)) && others.at(-1)?.status !== 503,
+    BACK_WITHIN_MS,
+  );
   for (let further = 0; further < 5; further += 1) others.push(await sendRequest(PLAN, target));
   const answers = others.filter(({ status }) => status !== 503);
   expect(answers.map(({ ending, status }) => [ending, status])).toEqual(
@@ -157,15 +162,11 @@ test('a stream whose balance is used up ends as if it had met its limit, charged
   const target = await targetFor(150);
   const record = await sendRequest({ ...LONG, tokens: 190, delayMs: 5 }, target);
   expect(record.ending).toBe('completed');
-  const usage = (await readUsage(tollgate.databaseUrl)).get(record.rid ?? '');
-  for (
-    const deadline = Date.now() + 5_000;
-    !(await readUsage(tollgate.databaseUrl)).has(record.rid ?? '') && Date.now() < deadline;
-  )
-    await delay(50);
-  const row = usage ?? (await readUsage(tollgate.databaseUrl)).get(record.rid ?? '');
-  expect(row?.delta).toBeLessThanOrEqual(150);
-  expect(row?.delta).toBeGreaterThan(100);
+  const row = await until('the stream is booked', async () =>
+    (await readUsage(tollgate.databaseUrl)).get(record.rid ?? ''),
+  );
+  expect(row.delta).toBeLessThanOrEqual(150);
+  expect(row.delta).toBeGreaterThan(100);
   expect(await problemsOf([])).toEqual([]);
 }, 60_000);
 
@@ -193,11 +194,7 @@ test('twenty streams of an upstream that sends as fast as it can use a balance u
     [...(await readUsage(tollgate.databaseUrl))]
       .filter(([rid]) => !before.has(rid))
       .map(([, row]) => row);
-  for (
-    const deadline = Date.now() + BACK_WITHIN_MS;
-    (await rows()).length < 20 && Date.now() < deadline;
-  )
-    await delay(100);
+  await until('every stream is booked', async () => (await rows()).length >= 20, BACK_WITHIN_MS);
   const charged = (await rows()).reduce((sum, { delta }) => sum + delta, 0);
   expect(charged).toBeLessThanOrEqual(balance);
   expect(charged).toBeGreaterThan(0.9 * balance);

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { letPass } from '@tollgate/harness';
 import { drawFault, revive, type Fault, type FaultKind, type Stage } from './faults.ts';
 
 /** How many faults run at once: enough that the parts meet each other's faults, few enough that work is done in between. */
@@ -53,7 +53,7 @@ export class FaultSchedule {
   /** Resolves when the last fault is repaired; throws what could not be repaired. */
   async run(untilMs: number): Promise<void> {
     while (Date.now() < untilMs && this.#failure === undefined) {
-      await delay(this.#gapMs * (0.5 + this.#stage.random()));
+      await letPass(this.#gapMs * (0.5 + this.#stage.random()), 'faults strike at random moments');
       this.#reviveCrashed();
       const fault = drawFault(this.#kinds, this.#stage);
       if (this.#strikes < AT_ONCE_MAX && !fault.parts.some((part) => this.#isBusy(part)))

@@ -1,7 +1,6 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Tollgate } from '@tollgate/harness';
+import { type Tollgate, letPass } from '@tollgate/harness';
 import type { Network } from './network.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import type { RedisClock } from './redis-clock.ts';
@@ -133,7 +132,7 @@ function cutWay({ network, random }: Stage): Fault {
   const strike = async (): Promise<void> => {
     const way = network.way(victim);
     way.cut(mode);
-    await delay(cutMs);
+    await letPass(cutMs, 'the way stays cut');
     way.heal();
   };
   return { kind: 'cut', victim, parts: network.partsOf(victim), strike };
@@ -146,7 +145,7 @@ function jump({ clock, servers, random }: Stage): Fault {
   const strike = async (): Promise<void> => {
     if (!clock) throw new Error('this Redis was not started with a clock that can be shifted');
     await clock.shift(servers, offsetS);
-    await delay(wrongMs);
+    await letPass(wrongMs, 'the clock stays wrong');
     await clock.shift(servers, 0);
   };
   return { kind: 'clock', victim: `redis by ${offsetS / HOUR_S} h`, parts: servers.names, strike };
@@ -159,7 +158,7 @@ function jumpOfNode({ nodeClocks, random }: Stage): Fault {
   const wrongMs = lasting(PAUSE_MAX_MS, random);
   const strike = async (): Promise<void> => {
     nodeClocks.shift(node, offsetS * 1_000);
-    await delay(wrongMs);
+    await letPass(wrongMs, 'the clock stays wrong');
     nodeClocks.shift(node, 0);
   };
   return { kind: 'node-clock', victim: node, parts: [`clock of ${node}`], strike };
@@ -167,13 +166,13 @@ function jumpOfNode({ nodeClocks, random }: Stage): Fault {
 
 async function killAndRestart(stage: Stage, name: string, downMs: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGKILL');
-  await delay(downMs);
+  await letPass(downMs, 'the process stays down');
   await repair(stage, name);
 }
 
 async function pause(stage: Stage, name: string, pauseMs: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGSTOP');
-  await delay(pauseMs);
+  await letPass(pauseMs, 'the process stays paused');
   await stage.tollgate.kill(name, 'SIGCONT');
   await repair(stage, name);
 }
@@ -219,7 +218,7 @@ export async function revive(tollgate: Tollgate, name: string): Promise<void> {
       await tollgate.restart(name);
     } catch (error) {
       if (attempt >= RESTARTS) throw error;
-      await delay(RESTART_PAUSE_MS);
+      await letPass(RESTART_PAUSE_MS, 'what it needs may be down too');
     }
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   closeClient,
   countVerdicts,
@@ -16,6 +15,8 @@ import {
   startTollgate,
   subscribeWithKey,
   type Tollgate,
+  letPass,
+  answerWithin,
 } from '@tollgate/harness';
 import { primariesOf, shardNames } from '@tollgate/keyspace';
 import { closeBooks } from './close-books.ts';
@@ -106,11 +107,11 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
     while (!ending.signal.aborted) {
       const record = await sendRequest(PLAN, target);
       answers.push({ atMs: performance.now(), record });
-      if (record.status !== 200) await delay(20);
+      if (record.status !== 200) await letPass(20, 'a client pauses after a failure');
     }
   };
   const clients = Array.from({ length: CLIENTS }, client);
-  await delay(CALM_MS);
+  await letPass(CALM_MS, 'traffic runs before the loss');
   await withRedis(tollgate.redisUrl, (redis) =>
     Promise.all(primariesOf(redis).map((primary) => primary.flushall())),
   );
@@ -121,11 +122,7 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
     Infinity;
   const refusedAtMs = firstWith(503, lostAtMs);
   const servedAtMs = (): number => firstWith(200, refusedAtMs < Infinity ? refusedAtMs : lostAtMs);
-  for (
-    const deadline = lostAtMs + WAITED_FOR_MS;
-    servedAtMs() === Infinity && performance.now() < deadline;
-  )
-    await delay(10);
+  await answerWithin(lostAtMs + WAITED_FOR_MS - performance.now(), () => servedAtMs() < Infinity);
   ending.abort();
   await Promise.all(clients);
   const records = answers.map(({ record }) => record);
@@ -140,15 +137,15 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
 
 /** Until every shard has an epoch again. */
 function filledAfter({ redisUrl }: Tollgate, lostAtMs: number): Promise<number> {
+  const isFilled = (epoch: string | null): boolean =>
+    epoch !== null && !epoch.startsWith('rebuilding:');
   return withRedis(redisUrl, async (redis) => {
-    for (; performance.now() < lostAtMs + WAITED_FOR_MS; await delay(20)) {
-      const epochs = await Promise.all(
-        shardNames(SHARDS).map((shard) => redis.get(`{${shard}}:epoch`)),
-      );
-      if (epochs.every((epoch) => epoch !== null && !epoch.startsWith('rebuilding:')))
-        return performance.now() - lostAtMs;
-    }
-    return Infinity;
+    const areFilled = await answerWithin(WAITED_FOR_MS, async () =>
+      (await Promise.all(shardNames(SHARDS).map((shard) => redis.get(`{${shard}}:epoch`)))).every(
+        isFilled,
+      ),
+    );
+    return areFilled ? performance.now() - lostAtMs : Infinity;
   });
 }
 

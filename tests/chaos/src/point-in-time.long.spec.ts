@@ -7,7 +7,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { closeClient, describeFindings, isSound, readUsage } from '@tollgate/audit';
 import {
   backUp,
@@ -16,6 +15,7 @@ import {
   startTollgate,
   type Tollgate,
   letPass,
+  until,
 } from '@tollgate/harness';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeBooks } from './close-books.ts';
@@ -54,11 +54,14 @@ async function archiveLog(): Promise<void> {
 /** Everything up to now is in the archive when it returns. */
 async function finishArchive(): Promise<void> {
   const [{ name }] = await ask('SELECT pg_walfile_name(pg_switch_wal()) AS name');
-  for (const deadline = Date.now() + RECOVERED_WITHIN_MS; ; await delay(100)) {
-    const [{ last }] = await ask('SELECT last_archived_wal AS last FROM pg_stat_archiver');
-    if (last >= name) return;
-    if (Date.now() > deadline) throw new Error(`${name} is not archived, ${last} is`);
-  }
+  await until(
+    `${name} is archived`,
+    async () => {
+      const [{ last }] = await ask('SELECT last_archived_wal AS last FROM pg_stat_archiver');
+      return last >= name;
+    },
+    RECOVERED_WITHIN_MS,
+  );
 }
 async function recover(base: string, at: string): Promise<void> {
   renameSync(dataFolder, `${dataFolder}-lost`);
@@ -70,11 +73,14 @@ async function recover(base: string, at: string): Promise<void> {
   writeFileSync(path.join(dataFolder, 'recovery.signal'), '');
   own(path.join(dataFolder, 'recovery.signal'));
   await tollgate.restart('postgres');
-  for (const deadline = Date.now() + RECOVERED_WITHIN_MS; ; await delay(100)) {
-    const [{ recovering }] = await ask('SELECT pg_is_in_recovery() AS recovering');
-    if (!recovering) return;
-    if (Date.now() > deadline) throw new Error('PostgreSQL recovers still');
-  }
+  await until(
+    'PostgreSQL has recovered',
+    async () => {
+      const [{ recovering }] = await ask('SELECT pg_is_in_recovery() AS recovering');
+      return recovering === false;
+    },
+    RECOVERED_WITHIN_MS,
+  );
 }
 
 test('a database comes back as of a moment between two copies, the wrong deletion after it is undone, and the loss is read', async () => {

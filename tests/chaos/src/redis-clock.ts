@@ -1,8 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { resolveFaketime } from '@tollgate/harness';
+import { resolveFaketime, until } from '@tollgate/harness';
 import type { RedisServers } from './redis-servers.ts';
 
 const APPLIED_WITHIN_MS = 10_000;
@@ -36,12 +35,14 @@ export class RedisClock {
   /** Resolves when every server returns the shifted time. */
   async shift(servers: RedisServers, offsetS: number): Promise<void> {
     this.#write(offsetS);
-    for (const deadline = Date.now() + APPLIED_WITHIN_MS; ; await delay(50)) {
-      const times = await Promise.all(servers.names.map((name) => servers.unixSeconds(name)));
-      if (times.every((time) => Math.abs(time - offsetS - Date.now() / 1_000) < TOLERANCE_S))
-        return;
-      if (Date.now() > deadline) throw new Error(`Redis' clock did not move by ${offsetS} s`);
-    }
+    await until(
+      `the clock of Redis is ${offsetS} s off`,
+      async () => {
+        const times = await Promise.all(servers.names.map((name) => servers.unixSeconds(name)));
+        return times.every((time) => Math.abs(time - offsetS - Date.now() / 1_000) < TOLERANCE_S);
+      },
+      APPLIED_WITHIN_MS,
+    );
   }
 
   remove(): void {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   closeClient,
   planRequests,
@@ -7,7 +6,7 @@ import {
   type ClientRecord,
   type Finding,
 } from '@tollgate/audit';
-import { startTollgate, type RedisKind, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type RedisKind, type Tollgate, letPass } from '@tollgate/harness';
 import { closeBooks } from './close-books.ts';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
 import { revive, type FaultKind, type Stage } from './faults.ts';
@@ -117,7 +116,7 @@ async function drive(
       const record = await sendRequest(plan, scene.targetOf(plan));
       records.push(record);
       if (['refused', 'broken', 'unreached'].includes(record.ending))
-        await delay(PAUSE_AFTER_FAILURE_MS);
+        await letPass(PAUSE_AFTER_FAILURE_MS, 'a client pauses after a failure');
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, client));
@@ -131,7 +130,7 @@ async function change(
   const random = randomFrom(seed ^ 0xc4ed17);
   while (Date.now() < until) {
     await scene.changeOne(random);
-    await delay(CHANGE_GAP_MS);
+    await letPass(CHANGE_GAP_MS, 'changes are spread over the run');
   }
 }
 

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Tollgate } from '@tollgate/harness';
+import { type Tollgate, letPass, answerWithin } from '@tollgate/harness';
 import { FleetStore, FunctionLibrary, openRedis, redisReady } from '@tollgate/keyspace';
 
 const CONNECT_MS = 10_000;
@@ -15,16 +14,17 @@ export async function waitForJournals(
   try {
     await redisReady(redis, CONNECT_MS);
     const fleet = new FleetStore({ redis, library: new FunctionLibrary(redis) });
-    for (let isDone = false; !isDone && Date.now() < deadline;) {
-      await delay(REPORT_PERIOD_MS);
+    await letPass(REPORT_PERIOD_MS, 'every node reports once more');
+    await answerWithin(deadline - Date.now(), async () => {
       const reports = await fleet.listReports({
         nowMs: Date.now(),
         ageMaxMs: 2 * REPORT_PERIOD_MS,
       });
-      isDone =
+      return (
         reports.length === nodes &&
-        reports.every(({ in_flight, unacknowledged }) => in_flight === 0 && unacknowledged === 0);
-    }
+        reports.every(({ in_flight, unacknowledged }) => in_flight === 0 && unacknowledged === 0)
+      );
+    });
   } finally {
     redis.disconnect();
   }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   createCustomer,
   createRoutedModel,
@@ -7,6 +6,7 @@ import {
   type Customer,
   type RoutedModel,
   type Tollgate,
+  until,
 } from '@tollgate/harness';
 import { z } from 'zod';
 import type { Errand } from './client.ts';
@@ -93,9 +93,9 @@ export async function booked(
 }
 
 async function rowOf({ admin }: Tollgate, rid: string): Promise<z.infer<typeof usageRow>> {
-  for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(PAUSE_MS)) {
-    const [row] = await admin.list(`/usage/logs?rid=${rid}`);
-    if (row) return usageRow.parse(row);
-  }
-  throw new Error(`no usage row of ${rid}`);
+  const [row] = await until(`a usage row of ${rid}`, async () => {
+    const rows = await admin.list(`/usage/logs?rid=${rid}`);
+    return rows.length > 0 && rows;
+  });
+  return usageRow.parse(row);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { answerWithin } from '@tollgate/harness';
 import pg from 'pg';
 import type { NormalUsage } from './expected-usage.ts';
 
@@ -32,13 +32,12 @@ export async function usageRows(
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    const deadline = Date.now() + WAIT_MS;
-    for (;;) {
-      const { rows } = await client.query<UsageRow>(QUERY, [wanted]);
-      if (rows.length >= wanted.length || Date.now() > deadline)
-        return new Map(rows.map((row) => [row.rid, row]));
-      await delay(PAUSE_MS);
-    }
+    let rows: UsageRow[] = [];
+    await answerWithin(WAIT_MS, async () => {
+      rows = (await client.query<UsageRow>(QUERY, [wanted])).rows;
+      return rows.length >= wanted.length;
+    });
+    return new Map(rows.map((row) => [row.rid, row]));
   } finally {
     await client.end();
   }

@@ -1,4 +1,5 @@
 import { playFirstMinute, prepareFirstMinute, seedDemo } from '@tollgate/tools';
+import { until } from '@tollgate/harness';
 import pg from 'pg';
 import { startStage, type Stage } from './stage.ts';
 
@@ -40,33 +41,33 @@ export async function startDemoStage(): Promise<DemoStage> {
 /** Before yesterday is painted, which no proof would find true. */
 async function proveBooks({ tollgate: { admin } }: Stage): Promise<void> {
   await admin.call('POST', '/admin/books/run');
-  const end = Date.now() + BOOKED_WITHIN_MS;
-  while (Date.now() < end) {
-    const { running_since: runs } = Object(await admin.call('GET', '/admin/books'));
-    if (runs === null) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error('the proof of the books did not end within a minute');
+  await until(
+    'the proof of the books ends',
+    async () => Object(await admin.call('GET', '/admin/books')).running_since === null,
+    BOOKED_WITHIN_MS,
+  );
 }
 
 /** The low balance is seen by a look a minute. */
 async function untilAlerted({ tollgate: { admin } }: Stage): Promise<void> {
-  const end = Date.now() + ALERTED_WITHIN_MS;
-  while (Date.now() < end) {
-    if ((await admin.list('/admin/alerts?rule=low_balance')).length > 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  throw new Error('the low balance of the demo raised no alert within 90 s');
+  await until(
+    'the low balance of the demo raises an alert',
+    async () => (await admin.list('/admin/alerts?rule=low_balance')).length > 0,
+    ALERTED_WITHIN_MS,
+  );
 }
 
 async function untilBooked(database: pg.Client): Promise<void> {
-  const end = Date.now() + BOOKED_WITHIN_MS;
-  while (Date.now() < end) {
-    const { rows } = await database.query('SELECT count(DISTINCT rid)::int AS n FROM usage_events');
-    if (Number(rows[0].n) >= SHOWN_REQUESTS) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error(`fewer than ${SHOWN_REQUESTS} requests were booked within a minute`);
+  await until(
+    `${SHOWN_REQUESTS} requests are booked`,
+    async () => {
+      const { rows } = await database.query(
+        'SELECT count(DISTINCT rid)::int AS n FROM usage_events',
+      );
+      return Number(rows[0].n) >= SHOWN_REQUESTS;
+    },
+    BOOKED_WITHIN_MS,
+  );
 }
 
 const SCALED = [

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
-import { createCustomer, createRoutedModel, subscribeWithKey } from '@tollgate/harness';
+import { createCustomer, createRoutedModel, subscribeWithKey, until } from '@tollgate/harness';
 import { browser, startStage, WITHOUT, type Stage } from './stage.ts';
 
 const START_MS = 120_000;
@@ -94,11 +93,14 @@ function followRequests(page: Page): Requests {
   return {
     asked,
     untilAsked: async () => {
-      while (asked.length === 0) await delay(LOOK_MS);
+      await until('a request', () => asked.length > 0);
     },
     untilQuiet: async () => {
       lastAt = performance.now();
-      while (open.size > 0 || performance.now() - lastAt < QUIET_MS) await delay(LOOK_MS);
+      await until(
+        'no request runs',
+        () => open.size === 0 && performance.now() - lastAt >= QUIET_MS,
+      );
     },
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
-import { until } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream } from '../../../apps/proxy-node/src/testing/local-upstream.ts';
 import {
   baseUrl,
@@ -155,7 +155,10 @@ describe('a response in the background is ended', () => {
     const { body, rid } = await begin(model, '@demo tokens=500 delay=50 and some more words');
     await call('POST', `/v1/responses/${body.id}/cancel`);
     expect(await charged(model)).toBeGreaterThan(5);
-    await until(async () => ofProvider(rid)?.ending === 'aborted');
+    await until(
+      'the upstream sees the request aborted',
+      async () => ofProvider(rid)?.ending === 'aborted',
+    );
     expect(await node.journalledFinal(rid)).toMatchObject({
       outcome: 'client_closed',
       basis: 'estimated',
@@ -174,7 +177,7 @@ describe('a response in the background is ended', () => {
     expect((await call('GET', `/v1/responses/${running.body.id}`)).status).toBe(404);
     // One that has just ended, and was not looked at since.
     const ended = await begin(model, '@demo tokens=3');
-    await until(async () => ofProvider(ended.rid)?.ending === 'finished');
+    await until('the upstream finishes', async () => ofProvider(ended.rid)?.ending === 'finished');
     expect((await call('DELETE', `/v1/responses/${ended.body.id}`)).status).toBe(200);
     expect(await node.journalledFinal(ended.rid)).toMatchObject({
       outcome: 'completed',
@@ -191,14 +194,21 @@ describe('a response in the background is ended', () => {
       node.keyRecord({ keyHash: hash, id: 999_999, status: 'disabled', revision: 2 }),
     );
     await charged(model);
-    await until(async () => ofProvider(rid)?.ending === 'aborted');
+    await until(
+      'the upstream sees the request aborted',
+      async () => ofProvider(rid)?.ending === 'aborted',
+    );
     expect(await node.journalledFinal(rid)).toMatchObject({ outcome: 'access_revoked' });
   }, 20_000);
 
   test('by its age', async () => {
     const model = await native();
     const { rid } = await begin(model, '@demo tokens=1 mode=stalls delay=50');
-    await until(async () => ofProvider(rid)?.ending === 'aborted', 20_000);
+    await until(
+      'the upstream sees the request aborted',
+      async () => ofProvider(rid)?.ending === 'aborted',
+      20_000,
+    );
     await charged(model);
     expect(await node.journalledFinal(rid)).toMatchObject({ outcome: 'upstream_interrupted' });
   }, 40_000);

@@ -7,6 +7,7 @@ import {
   subscribeWithKey,
   type Tollgate,
   letPass,
+  until,
 } from '@tollgate/harness';
 import { prometheusProgram, ROOT } from '@tollgate/tools';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -17,7 +18,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
-import { until } from './books.ts';
 
 /** Boards, rules and scrape configuration with a real Prometheus, an installation that runs and traffic of many kinds. */
 const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
@@ -83,13 +83,11 @@ beforeAll(async () => {
     ],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
-  await until(
-    () =>
-      fetch(`${origin}/-/ready`).then(
-        ({ ok }) => (ok ? true : undefined),
-        () => undefined,
-      ),
-    'Prometheus is ready',
+  await until('Prometheus is ready', () =>
+    fetch(`${origin}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
   );
   await drive();
 }, 240_000);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createCustomer,
@@ -8,6 +7,7 @@ import {
   type RoutedModel,
   type Tollgate,
   letPass,
+  until,
 } from '@tollgate/harness';
 import { z } from 'zod';
 
@@ -76,14 +76,6 @@ async function chatStatus(
   await answer?.body?.cancel();
   return answer?.status ?? 0;
 }
-async function until(isReached: () => Promise<boolean>, withinMs = 15_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await isReached())) {
-    if (Date.now() >= deadline) throw new Error('it did not come to pass in time');
-    await delay(50);
-  }
-}
-
 describe('a change of routing', () => {
   test('is applied by every worker of every node when sync-all says so', async () => {
     expect(await outcomes()).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
@@ -99,13 +91,13 @@ describe('a change of routing', () => {
   test('reaches every worker by itself within seconds, and a rollback takes it back', async () => {
     const before = (await status()).version;
     await tollgate.admin.call('POST', `/models/${model.id}/disable`);
-    await until(async () =>
+    await until('every worker answers 404', async () =>
       (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every(
         (code) => code === 404,
       ),
     );
     await tollgate.admin.call('POST', `/snapshots/${before}/rollback`);
-    await until(async () =>
+    await until('every worker answers 200', async () =>
       (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every(
         (code) => code === 200,
       ),
@@ -123,7 +115,7 @@ describe('a node that died', () => {
     expect(first['node-1']).toBe('applied');
     // Which of the two depends on how long ago it last spoke.
     expect(['timeout', 'offline']).toContain(first['node-2']);
-    await until(async () =>
+    await until('node-2 is offline', async () =>
       (await status()).nodes.some((node) => node.name === 'node-2' && node.state === 'offline'),
     );
     expect(await outcomes()).toEqual({ 'node-1': 'applied', 'node-2': 'offline' });
@@ -138,6 +130,7 @@ describe('stop, start and toggle', () => {
     const id = await nodeId('node-1');
     await tollgate.admin.call('POST', `/proxy/stop?node_id=${id}`);
     await until(
+      'both workers of node-1 answer 503',
       async () =>
         (await chatStatus(tollgate.nodeUrls[0])) === 503 &&
         (await chatStatus(tollgate.nodeUrls[1])) === 503,
@@ -146,14 +139,14 @@ describe('stop, start and toggle', () => {
     await tollgate.kill('node-1');
     // Resolves when the process is ready, which a stopped node never is.
     const restarted = tollgate.restart('node-1');
-    await until(async () => (await chatStatus(tollgate.nodeUrls[0])) === 503);
+    await until('node-1 answers 503', async () => (await chatStatus(tollgate.nodeUrls[0])) === 503);
     await tollgate.admin.call('POST', '/proxy/start');
     await restarted;
-    await until(async () => (await chatStatus(tollgate.nodeUrls[0])) === 200);
+    await until('node-1 answers 200', async () => (await chatStatus(tollgate.nodeUrls[0])) === 200);
     await tollgate.admin.call('POST', `/proxy-nodes/${id}/toggle`);
-    await until(async () => (await chatStatus(tollgate.nodeUrls[0])) === 503);
+    await until('node-1 answers 503', async () => (await chatStatus(tollgate.nodeUrls[0])) === 503);
     await tollgate.admin.call('POST', `/proxy-nodes/${id}/toggle`);
-    await until(async () => (await chatStatus(tollgate.nodeUrls[0])) === 200);
+    await until('node-1 answers 200', async () => (await chatStatus(tollgate.nodeUrls[0])) === 200);
   }, 60_000);
 });
 
@@ -181,10 +174,14 @@ test('an upstream that a node rests raises an alert, until it answers again', as
     );
   for (let call = 0; call < 16; call += 1)
     await chatStatus(tollgate.nodeUrls[0], { prompt: '@demo mode=500', of: single });
-  await until(async () => (await alerts()).length > 0, 25_000);
-  await until(async () => {
-    await chatStatus(tollgate.nodeUrls[0], { of: single });
-    await letPass(500, 'the node asks a resting upstream as seldom as clients do');
-    return (await alerts()).length === 0;
-  }, 60_000);
+  await until('the alert is raised', async () => (await alerts()).length > 0, 25_000);
+  await until(
+    'the alert is resolved',
+    async () => {
+      await chatStatus(tollgate.nodeUrls[0], { of: single });
+      await letPass(500, 'the node asks a resting upstream as seldom as clients do');
+      return (await alerts()).length === 0;
+    },
+    60_000,
+  );
 }, 90_000);

@@ -9,8 +9,9 @@ import {
   type RoutedModel,
   startTollgate,
   type Tollgate,
+  until,
 } from '@tollgate/harness';
-import { recordOf, settledRows, until } from './books.ts';
+import { recordOf, settledRows } from './books.ts';
 
 /**
  * What an administrator does while a hundred streams run. Every case gets a customer, a model and a key of its own, all act at the same
@@ -255,8 +256,8 @@ test('auto-recharge serves while the wallet can pay: requests wait for a purchas
   const { key } = await customer.client.createKey({ name: 'key' });
   const ask = (node: number) => statusOf({ origin: nodeUrl(node), key, model: model.name });
   await until(
-    async () => (await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed'))[0],
     'the alert that the wallet is empty',
+    async () => (await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed'))[0],
   );
   expect(await ask(0)).toBe(429);
   // The wallet pays for 1,000 tokens. They are bought at once, or while the request waits.

@@ -1,7 +1,7 @@
 import { wordsUpTo } from '@tollgate/demo-upstream';
 import { describe, expect, test } from '@jest/globals';
 import type OpenAI from 'openai';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '@tollgate/harness';
 import { settledRows } from './books.ts';
 import { native, openai, tollgate } from './official-sdks-under-test.ts';
 
@@ -13,13 +13,11 @@ describe('responses in the background', () => {
     return { begun: data, rid: rid ?? '' };
   }
 
-  async function over(id: string): Promise<OpenAI.Responses.Response> {
-    for (;;) {
+  const over = (id: string): Promise<OpenAI.Responses.Response> =>
+    until(`${id} is over`, async () => {
       const response = await openai().responses.retrieve(id);
-      if (response.status !== 'queued' && response.status !== 'in_progress') return response;
-      await delay(100);
-    }
-  }
+      return response.status !== 'queued' && response.status !== 'in_progress' && response;
+    });
 
   test('are begun, polled by their id through any node, and charged what the provider reports', async () => {
     const { begun, rid } = await begin('@demo tokens=9 delay=40');

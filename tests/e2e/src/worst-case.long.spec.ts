@@ -1,6 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
   createCustomer,
@@ -9,6 +8,8 @@ import {
   type Customer,
   type RoutedModel,
   type Tollgate,
+  until,
+  letPass,
 } from '@tollgate/harness';
 import {
   EpochCache,
@@ -19,7 +20,6 @@ import {
   redisReady,
   type RedisConnection,
 } from '@tollgate/keyspace';
-import { until } from './books.ts';
 
 /**
  * What one account can cost a fleet: several keys, two nodes of two processes each, and an upstream that ignores the limits it is given or generates
@@ -72,7 +72,7 @@ async function answer(
   { stream, max_tokens: limit = 0 }: Body,
   response: ServerResponse,
 ): Promise<void> {
-  await delay(THINKING_MS);
+  await letPass(THINKING_MS, 'every request is admitted before the first one ends');
   const tokens = stream === true ? limit : 20 * limit;
   const content = stream === true ? 'done' : ' word'.repeat(tokens);
   const usage = {
@@ -150,15 +150,11 @@ async function settledBalance(
   { id }: Customer,
   { model, requests }: { model: RoutedModel; requests: number },
 ): Promise<number> {
-  return until(
-    async () => {
-      const rows = await tollgate.admin.list(`/usage/logs?user_id=${id}`);
-      const [books] = await live.getBalances([{ accountId: id, modelId: model.id }]);
-      return rows.length === requests && books?.held === 0 ? books.balance : undefined;
-    },
-    `${requests} booked requests`,
-    20_000,
-  );
+  return until(`${requests} booked requests`, async () => {
+    const rows = await tollgate.admin.list(`/usage/logs?user_id=${id}`);
+    const [books] = await live.getBalances([{ accountId: id, modelId: model.id }]);
+    return rows.length === requests && books?.held === 0 ? books.balance : undefined;
+  });
 }
 
 const served = (statuses: readonly number[]): number =>

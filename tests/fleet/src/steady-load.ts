@@ -17,6 +17,7 @@ import {
   type Customer,
   type RoutedModel,
   type Tollgate,
+  letPass,
 } from '@tollgate/harness';
 
 const PLANS = 100_000;
@@ -61,9 +62,8 @@ export class SteadyLoad {
           model: model.name,
         });
         this.records.push(record);
-        // An outage must not eat the plans up.
         if (record.ending === 'refused' || record.ending === 'unreached')
-          await delay(PAUSE_AFTER_FAILURE_MS);
+          await letPass(PAUSE_AFTER_FAILURE_MS, 'an outage must not use up the plans');
       }
     };
     this.#clients = Array.from({ length: clients }, client);

@@ -1,5 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { createRoutedModel, type SyncResult, type Tollgate, until } from '@tollgate/harness';
+import {
+  createRoutedModel,
+  type SyncResult,
+  type Tollgate,
+  until,
+  letPass,
+} from '@tollgate/harness';
 import { randomFrom } from '@tollgate/audit';
 import { z } from 'zod';
 
@@ -111,9 +116,9 @@ async function restartAtRandom(
 ): Promise<void> {
   while (!isOver()) {
     await tollgate.kill(name, random() < 0.5 ? 'SIGKILL' : 'SIGTERM');
-    await delay(random() * DOWN_MAX_MS);
+    await letPass(random() * DOWN_MAX_MS, 'the process stays down');
     await tollgate.restart(name);
     onRestart();
-    await delay(random() * UP_MAX_MS);
+    await letPass(random() * UP_MAX_MS, 'the process serves between two restarts');
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { closeDemo, playFirstMinute, prepareFirstMinute, seedDemo } from '@tollgate/tools';
+import { until } from '@tollgate/harness';
 import pg from 'pg';
 import { startTollgate, type Tollgate } from './tollgate.ts';
 
@@ -47,11 +47,7 @@ test('the first minute shows users, models, protocols, failures and a low balanc
   expect(await playFirstMinute(demo, callers, () => false, 20)).toBe(300);
 
   let seen: Booked[] = [];
-  for (let look = 0; look < 75 && seen.length < 200; look += 1) {
-    await sleep(200);
-    seen = await booked();
-  }
-  expect(seen.length).toBeGreaterThanOrEqual(200);
+  await until('200 requests are booked', async () => (seen = await booked()).length >= 200);
   const among = (name: keyof Booked) => [...new Set(seen.map((row) => row[name]))].toSorted();
   expect(among('username')).toEqual(['demo-mara', 'demo-otto', 'demo-priya', 'demo-sven']);
   expect(among('model')).toEqual(['demo-chat', 'demo-embedding', 'demo-reasoning']);

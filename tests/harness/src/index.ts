@@ -35,4 +35,4 @@ export { openStream, type Heard } from './streams.ts';
 export { startTraceCollector, type CollectedSpan, type TraceCollector } from './trace-collector.ts';
 export type { TollgateOptions } from './tollgate-options.ts';
 export { startTollgate, type Tollgate } from './tollgate.ts';
-export { letPass, until } from './waiting.ts';
+export { answerWithin, eventually, letPass, until } from './waiting.ts';

@@ -11,11 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runOps } from '@tollgate/harness';
+import { runOps, eventually } from '@tollgate/harness';
 import pg from 'pg';
 import { ledgerOf } from '../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../testing/control-plane-under-test.ts';
-import { eventually } from '../testing/eventually.ts';
 
 let plane: ControlPlane;
 let folder: string;

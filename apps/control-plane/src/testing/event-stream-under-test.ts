@@ -1,5 +1,5 @@
+import { eventually } from '@tollgate/harness';
 import type { ControlPlane } from './control-plane-under-test.ts';
-import { eventually } from './eventually.ts';
 
 /** What specs read of events; each kind has some of it. */
 export type EventData = Partial<{

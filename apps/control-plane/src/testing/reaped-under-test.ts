@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals';
 import { hashCredential, holdSigner, parseApiKey } from '@tollgate/contracts';
 import { EpochCache, Epochs, FunctionLibrary, MeteringStore } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { uuidv7 } from '../platform/http/visitor.ts';
 import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
-import { eventually } from './eventually.ts';
 import { UsageWorker } from '../features/usage/ingest/usage-worker.ts';
 import type { EventParts } from './ledger-under-test.ts';
 

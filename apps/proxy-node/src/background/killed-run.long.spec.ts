@@ -3,8 +3,9 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 const PROCESS = join(import.meta.dirname, '../../test/pipeline/killed-node-process.ts');
 const TOKENS = 1_000_000;
@@ -106,7 +107,7 @@ async function balanceOf({ id: modelId }: { id: number }): Promise<{ held: numbe
 /** It was looked at since. */
 async function looked(): Promise<void> {
   const before = calls.length;
-  await until(async () => calls.length > before + 1, 20_000);
+  await until('the run is looked at again', async () => calls.length > before + 1, 20_000);
 }
 
 describe('a response in the background is charged exactly once, by what its provider reports', () => {
@@ -188,12 +189,16 @@ describe('a response in the background is charged exactly once, by what its prov
     const first = await start('node-late', 'late');
     await begin(first, model.name, false);
     await kill(first);
-    await until(async () => (await balanceOf(model)).held === 0, 60_000);
+    await until('nothing is held', async () => (await balanceOf(model)).held === 0, 60_000);
     const second = await start('node-late', 'late');
     try {
       await looked();
       isDone = true;
-      await until(async () => (await balanceOf(model)).of === TOKENS - USAGE.total_tokens, 20_000);
+      await until(
+        'the charge is booked',
+        async () => (await balanceOf(model)).of === TOKENS - USAGE.total_tokens,
+        20_000,
+      );
     } finally {
       await stop(second);
     }

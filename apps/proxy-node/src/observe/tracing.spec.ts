@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startTraceCollector, type CollectedSpan, type TraceCollector } from '@tollgate/harness';
+import {
+  startTraceCollector,
+  type CollectedSpan,
+  type TraceCollector,
+  until,
+} from '@tollgate/harness';
 import { randomBytes } from 'node:crypto';
 import { readTraceparent } from '@tollgate/contracts';
 import { pino } from 'pino';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 /** `SpanKind` and `StatusCode` of OTLP. */
 const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
@@ -167,7 +172,10 @@ test('the access log has one line a request, in the names of the conventions', a
   const { rid } = await chat(model, callerOf(false).traceparent);
   const refused = await node.post('/v1/chat/completions', { model: 'no-such-model', messages: [] });
   const refusedRid = refused.headers.get('x-request-id') ?? '';
-  await until(async () => lineOf(refusedRid, 'access') !== undefined);
+  await until(
+    'the refusal is in the access log',
+    async () => lineOf(refusedRid, 'access') !== undefined,
+  );
   expect(lines.filter((line) => line['rid'] === rid && line['msg'] === 'access')).toEqual([
     expect.objectContaining({
       level: 30,

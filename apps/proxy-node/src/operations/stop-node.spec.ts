@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until } from '../testing/node-under-test.ts';
+import { startNodeUnderTest } from '../testing/node-under-test.ts';
 
 test('a stopping node fails readiness, finishes its streams, and takes nothing new', async () => {
   const node = await startNodeUnderTest();
@@ -23,7 +24,10 @@ test('a stopping node fails readiness, finishes its streams, and takes nothing n
     const readable = node.post('/v1/chat/completions', '{}');
     await readable;
     const stopped = node.stop();
-    await until(async () => (await node.report())?.state === 'draining').catch(() => undefined);
+    await until(
+      'the node reports that it drains',
+      async () => (await node.report())?.state === 'draining',
+    ).catch(() => undefined);
     await expect(fetch(`${node.url}/readyz`)).rejects.toThrow();
     finish();
     expect(await running.text()).toContain('[DONE]');
@@ -45,7 +49,10 @@ test('a node that was given notice is not ready and serves on until the notice i
   try {
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     const stopped = node.stop();
-    await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);
+    await until(
+      'the node is not ready',
+      async () => (await fetch(`${node.url}/readyz`)).status === 503,
+    );
     const answer = await node.post('/v1/chat/completions', {
       model: model.name,
       messages: [{ role: 'user', content: 'go' }],

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
@@ -52,7 +53,7 @@ test('a node forgets that a key was over its limit as soon as its record was cha
       page_size: 1,
     });
     let entries = -1;
-    await until(async () => {
+    await until('the dump has the denials', async () => {
       const [dump] = await node.fleet.readDumps(requestId, [{ name: 'node-test', worker: 0 }]);
       entries = dump?.tables.find(({ table }) => table === 'rate_denials')?.entries ?? -1;
       return entries >= 0;
@@ -63,5 +64,5 @@ test('a node forgets that a key was over its limit as soon as its record was cha
   expect(await ask()).toBe(429);
   expect(await denials()).toBe(1);
   await node.fleet.announce({ kind: 'key_changed', key_hash: hash });
-  await until(async () => (await denials()) === 0);
+  await until('the denials are cleared', async () => (await denials()) === 0);
 });

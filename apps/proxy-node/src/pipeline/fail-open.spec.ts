@@ -2,12 +2,12 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openRedis, redisReady } from '@tollgate/keyspace';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import {
   ACCOUNT_ID,
   NODE_CREDENTIAL,
   startNodeUnderTest,
-  until,
   type NodeUnderTest,
 } from '../testing/node-under-test.ts';
 
@@ -109,7 +109,7 @@ test('with an allowance, a known key is served while Redis is away: up to the al
   const before = [await ask(), await ask(limited.key)];
   expect(before).toEqual([200, 200]);
   await node.services.redis.stop();
-  await until(async () => (await ask(stranger.key)) === 503);
+  await until('an unknown key is refused', async () => (await ask(stranger.key)) === 503);
   expect(await isReady()).toBe(true);
   expect([await ask(limited.key), await ask(stranger.key)]).toEqual([503, 503]);
   // Their keys are judged before their bodies are read.
@@ -132,17 +132,20 @@ test('with an allowance, a known key is served while Redis is away: up to the al
   ]).toEqual([served, served * CHARGE]);
 
   await node.services.redis.start();
-  await until(async () => (await metric('tollgate_fail_open_tokens')) === 0);
+  await until(
+    'the allowance is returned',
+    async () => (await metric('tollgate_fail_open_tokens')) === 0,
+  );
   expect(await node.settledBalance(model)).toBe(TOKENS - (before.length + served) * CHARGE);
   expect(await ask()).toBe(200);
 
   await node.live.putKey(node.keyRecord({ status: 'disabled', revision: 2 }));
   expect(await ask()).toBe(401);
   await node.services.redis.stop();
-  await until(async () => (await ask(stranger.key)) === 503);
+  await until('an unknown key is refused', async () => (await ask(stranger.key)) === 503);
   expect(await ask()).toBe(503);
   await node.services.redis.start();
-  await until(() =>
+  await until('balances can be read', () =>
     node.live.getBalances([{ accountId: ACCOUNT_ID, modelId: model.id }]).then(
       () => true,
       () => false,
@@ -164,7 +167,7 @@ test('a Redis that answers with an error is not one that is away: nothing is adm
     await redis.config('SET', 'min-replicas-to-write', '1');
     expect(await ask(key)).toBe(503);
     await redis.config('SET', 'min-replicas-to-write', '0');
-    await until(async () => (await ask(key)) === 200);
+    await until('the key is served again', async () => (await ask(key)) === 200);
   } finally {
     redis.disconnect();
   }
@@ -185,6 +188,7 @@ test('a stream that began without Redis gets its first slice, waits, and goes on
   const charged = TOKENS - (await node.settledBalance(spoken));
   await node.services.redis.stop();
   await until(
+    'models are not listed',
     async () => !(await fetch(`${node.url}/v1/models`, { headers: { authorization } })).ok,
   );
   const alone = await stream();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { until } from '../testing/node-under-test.ts';
+import { until } from '@tollgate/harness';
 import {
   ask,
   knownModel,
@@ -33,7 +33,7 @@ describe('a stream that is slower than usual', () => {
         attempts: [{ error: 'hedge_lost', cost: { output_tokens: 0 } }, { status: 200 }],
       });
       // The loser's connection is closed; it would stay open until its provider spoke.
-      await until(() => Promise.resolve(unfinished.size === 0));
+      await until('every request of the loser is closed', () => unfinished.size === 0);
     },
   );
 
@@ -94,7 +94,7 @@ describe('a stream that is slower than usual', () => {
       manners.second = 'mute';
       const asked = second.requests.length;
       const asking = ask(model, { max_tokens: 50 }, path);
-      await until(() => Promise.resolve(second.requests.length > asked));
+      await until('the second upstream is asked', () => second.requests.length > asked);
       manners.second = 'quick';
       const { text, rid } = await asking;
       expect(text.indexOf('"two"')).toBeGreaterThan(text.indexOf('"one"'));
@@ -186,7 +186,7 @@ describe('a stream that is slower than usual', () => {
         messages: [{ role: 'user', content: 'hi' }],
       }),
     }).catch(() => undefined);
-    await until(() => Promise.resolve(second.requests.length > asked));
+    await until('the second upstream is asked', () => second.requests.length > asked);
     leaving.abort();
     await left;
     // Nothing is held once both are closed.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
+import { until } from '@tollgate/harness';
 import { chunk, event, sse, START, usage } from '../testing/chat-stream.ts';
-import { until } from '../testing/node-under-test.ts';
 import {
   ask,
   balanceOf,
@@ -102,7 +102,7 @@ describe('hidden reasoning', () => {
     expect(known).toBe(5 * (PROMPT_TOKENS + REASONING + 2));
     isEnding = false;
     await readThenLeave(ask(model, asked), (text) => text.includes(VISIBLE));
-    await until(async () => (await balanceOf(model))?.running === 0);
+    await until('no request runs', async () => (await balanceOf(model))?.running === 0);
     const cost = (await charged(model)) - known;
     expect(cost).toBeGreaterThan(REASONING / 2);
     // The limit caps the estimate, however slow the machine is.

@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
+import { until } from '@tollgate/harness';
 import { localUpstreams } from '../testing/local-upstream.ts';
-import {
-  ACCOUNT_ID,
-  startNodeUnderTest,
-  until,
-  type NodeUnderTest,
-} from '../testing/node-under-test.ts';
+import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 /** An upstream that ignores the limits it is given, and callers who know it. */
 let node: NodeUnderTest;
@@ -57,12 +53,18 @@ test('output reported above the limit is charged at the limit, and the next hold
   expect(await node.settledBalance(model)).toBe(1_000_000 - PROMPT_TOKENS - LIMIT);
   isWaiting = true;
   const second = node.post('/v1/chat/completions', ask(model));
-  await until(async () => waiting.length === 1 && (await balanceOf(model))?.running === 1);
+  await until(
+    'a request runs',
+    async () => waiting.length === 1 && (await balanceOf(model))?.running === 1,
+  );
   expect((await balanceOf(model))?.held).toBeGreaterThanOrEqual(10 * LIMIT);
   expect(JSON.parse(upstream.requests[1]?.body ?? '{}')).toMatchObject({ max_tokens: LIMIT });
   for (const response of waiting) json(response, completion('brief', 1));
   await (await second).text();
-  await until(async () => (await node.report())?.doubted?.[0]?.hold_factor === 10);
+  await until(
+    'the node reports the doubted upstream',
+    async () => (await node.report())?.doubted?.[0]?.hold_factor === 10,
+  );
 });
 
 test('one account spends more than it has by no more than the answers that were running when the overrun showed', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 const WAIT_MS = 1_000;
 /** Prompt of the requests below, in tokens that are held for it: at most. */
@@ -37,14 +38,14 @@ const waiting = async (): Promise<number> => {
   const page = { table: null, page: 1, page_size: 1 };
   await node.fleet.announce({ kind: 'dump', node: null, request_id: requestId, ...page });
   let entries = -1;
-  await until(async () => {
+  await until('the dump has the waiting requests', async () => {
     const [dump] = await node.fleet.readDumps(requestId, [{ name: 'node-test', worker: 0 }]);
     entries = dump?.tables.find(({ table }) => table === 'recharge_waits')?.entries ?? -1;
     return entries >= 0;
   });
   return entries;
 };
-const someoneWaits = () => until(async () => (await waiting()) === 1);
+const someoneWaits = () => until('one request waits', async () => (await waiting()) === 1);
 const limitsSent = (): unknown[] =>
   upstream.requests.map(({ body }) => (JSON.parse(body) as { max_tokens: unknown }).max_tokens);
 
@@ -127,6 +128,6 @@ test('a client that leaves ends its wait', async () => {
   const leftMs = performance.now();
   leaving.abort();
   expect(await gone).toBe('gone');
-  await until(async () => (await waiting()) === 0);
+  await until('no request waits', async () => (await waiting()) === 0);
   expect(performance.now() - leftMs).toBeLessThan(WAIT_MS / 2);
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
@@ -41,14 +42,20 @@ test('S47: while Redis is away every request is refused with 503, the node is no
   expect((await ask()).status).toBe(200);
   const served = upstream.requests.length;
   await node.services.redis.stop();
-  await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);
+  await until(
+    'the node is not ready',
+    async () => (await fetch(`${node.url}/readyz`)).status === 503,
+  );
   const refused = await ask();
   expect(refused.status).toBe(503);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
   expect(upstream.requests.length).toBe(served);
   await node.services.redis.start();
-  await until(async () => (await fetch(`${node.url}/readyz`)).status === 200);
+  await until(
+    'the node is ready again',
+    async () => (await fetch(`${node.url}/readyz`)).status === 200,
+  );
   expect((await ask()).status).toBe(200);
   expect(await node.settledBalance(model)).toBe(1_000_000 - 8);
 });

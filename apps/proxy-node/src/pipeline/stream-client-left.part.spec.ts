@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
+import { until } from '@tollgate/harness';
 import { chunk, event, sse, START, usage } from '../testing/chat-stream.ts';
-import { ACCOUNT_ID, startNodeUnderTest, until } from '../testing/node-under-test.ts';
+import { ACCOUNT_ID, startNodeUnderTest } from '../testing/node-under-test.ts';
 import {
   ask,
   balanceOf,
@@ -137,7 +138,7 @@ describe('a stream whose client hangs up', () => {
     const rid = response.headers.get('x-request-id');
     const stopped = stopping.stop();
     await upstream.aborted;
-    await until(async () =>
+    await until('the final is in the journal', async () =>
       stopping.journalledFinal(rid).then(
         () => true,
         () => false,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import { publishSnapshot, verifySnapshot, type PublishedSnapshot } from '@tollgate/snapshot';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import {
   startNodeUnderTest,
-  until,
   UPSTREAM_KEY,
   type NodeUnderTest,
 } from '../testing/node-under-test.ts';
@@ -79,7 +79,10 @@ test("S51: who can write Redis cannot lead a provider's key elsewhere", async ()
     await redis.set('{fleet}:snapshot:current', String(forgedVersion));
     await redis.publish('{fleet}', JSON.stringify({ kind: 'snapshot', version: forgedVersion }));
     await redis.publish('{fleet}', JSON.stringify({ kind: 'reload', node: null }));
-    await until(async () => (await node.report())?.refused?.includes('seal is forged') === true);
+    await until(
+      'the forged seal is reported',
+      async () => (await node.report())?.refused?.includes('seal is forged') === true,
+    );
     expect(await ask()).toContain('provider');
   }
   expect(evil.requests).toEqual([]);

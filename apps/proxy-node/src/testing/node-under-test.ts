@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueApiKey, parseApiKey, type NodeReport } from '@tollgate/contracts';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, until } from '@tollgate/harness';
 import {
   EpochCache,
   Epochs,
@@ -25,10 +25,8 @@ import { readConfig } from '../config.ts';
 import { startNode, type RunningNode } from '../wire.ts';
 import { journalledFinal, journalText } from './node-journal.ts';
 import { ENCRYPTION_KEY, PublishedModels, type UpstreamSpec } from './published-models.ts';
-import { until } from './until.ts';
 
 export { UPSTREAM_KEY, type UpstreamSpec } from './published-models.ts';
-export { until } from './until.ts';
 
 const SHARDS = 4;
 const NODE_NAME = 'node-test';
@@ -144,7 +142,7 @@ export class NodeUnderTest {
     const { id } = model;
     await this.#putSubscription(id);
     if (tokens > 0) await this.#credit(id, 1, tokens);
-    await until(() => this.#isServing(this.#models.version));
+    await until('the node has the snapshot', () => this.#isServing(this.#models.version));
     return model;
   }
 
@@ -204,7 +202,7 @@ export class NodeUnderTest {
       (await this.live.getBalances([{ accountId: ACCOUNT_ID, modelId }]))[0];
     // The connection of the tests may return later than the node's own.
     await redisReady(this.#redis, READY_MS);
-    await until(async () => {
+    await until('nothing runs and nothing is held', async () => {
       const balance = await read();
       return balance?.running === 0 && balance.held === 0;
     });

@@ -20,7 +20,8 @@ jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts',
 jest.unstable_mockModule('../../../../libs/protocols/src/providers/registry.ts', () => ({
   PROVIDERS: { ...PROVIDERS, echo },
 }));
-const { startNodeUnderTest, UPSTREAM_KEY, until } = await import('../testing/node-under-test.ts');
+const { startNodeUnderTest, UPSTREAM_KEY } = await import('../testing/node-under-test.ts');
+const { until } = await import('@tollgate/harness');
 const { startLocalUpstream } = await import('../testing/local-upstream.ts');
 
 const TOKENS = 1_000_000;
@@ -94,7 +95,7 @@ test("a third provider's error words decide what its failure means", async () =>
   answer = (response) => json(response, { error: { code: 'engine_tired', message: 'no' } });
   const tired = await ask(model);
   expect(tired.status).toBe(503);
-  await until(async () => (await node.settledBalance(model)) === TOKENS);
+  await until('the hold is returned', async () => (await node.settledBalance(model)) === TOKENS);
 });
 
 test('an endpoint that a third provider does not have has no route', async () => {

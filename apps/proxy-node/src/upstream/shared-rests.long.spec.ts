@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@tollgate/harness';
 import { pino } from 'pino';
 import { readConfig } from '../config.ts';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 import { startNode, type RunningNode } from '../wire.ts';
 
 const OTHER = 'node-other';
@@ -61,18 +62,32 @@ async function statusFrom(url: string, model: string): Promise<number> {
 test('a route that one node has seen fail rests on the other within seconds, until one of them sees it recover', async () => {
   const { name } = await node.addModel([{ baseUrl: upstream.baseUrl }]);
   const otherUrl = `http://127.0.0.1:${other.port}`;
-  await until(async () => (await statusFrom(otherUrl, name)) === 502);
+  await until(
+    'the other node serves the model',
+    async () => (await statusFrom(otherUrl, name)) === 502,
+  );
   const seenByOther = upstream.requests.length;
   for (let failure = 0; failure < FAILURES_IN_ROW; failure += 1)
     expect(await statusFrom(node.url, name)).toBe(502);
   // 503: nothing was sent. The other node itself has seen too few failures for that.
-  await until(async () => (await statusFrom(otherUrl, name)) === 503);
+  await until(
+    'the route rests on the other node',
+    async () => (await statusFrom(otherUrl, name)) === 503,
+  );
   expect(upstream.requests.length - FAILURES_IN_ROW).toBeLessThan(FAILURES_IN_ROW);
   expect(seenByOther).toBeLessThan(FAILURES_IN_ROW);
 
   isBroken = false;
   const brokenUntil = Date.now();
-  await until(async () => (await statusFrom(node.url, name)) === 200, REST_MS_MAX);
-  await until(async () => (await statusFrom(otherUrl, name)) === 200, REST_MS_MAX);
+  await until(
+    'the route recovers on this node',
+    async () => (await statusFrom(node.url, name)) === 200,
+    REST_MS_MAX,
+  );
+  await until(
+    'the route recovers on the other node',
+    async () => (await statusFrom(otherUrl, name)) === 200,
+    REST_MS_MAX,
+  );
   expect(Date.now() - brokenUntil).toBeLessThan(REST_MS_MAX);
 }, 60_000);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { hashCredential, isHoldSigned } from '@tollgate/contracts';
+import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import {
   ACCOUNT_ID,
   NODE_CREDENTIAL,
   startNodeUnderTest,
-  until,
   type NodeUnderTest,
 } from '../testing/node-under-test.ts';
 
@@ -30,7 +30,7 @@ test('S53: a node signs what its hold has used, so that no other can have it rea
     max_tokens: 10,
     messages: [{ role: 'user', content: 'go' }],
   });
-  await until(() => Promise.resolve(waiting.length === 1));
+  await until('the upstream has the request', () => waiting.length === 1);
   const [hold = {}] = await node.openHolds();
   const { rid = '', mac = '' } = hold;
   const use = { rid, accountId: ACCOUNT_ID, modelId: model.id, usedTokens: Number(hold['used']) };

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { letPass } from '@tollgate/harness';
 import type { RequestPlan } from './plan-requests.ts';
 import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
 
@@ -28,7 +28,7 @@ export async function driveLoad({
       records.push(record);
       onProgress(records.length / plans.length);
       if (['refused', 'broken', 'unreached'].includes(record.ending))
-        await delay(PAUSE_AFTER_FAILURE_MS);
+        await letPass(PAUSE_AFTER_FAILURE_MS, 'a client pauses after a failure');
     }
   };
   await Promise.all(Array.from({ length: concurrency }, client));

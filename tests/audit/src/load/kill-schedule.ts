@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Tollgate } from '@tollgate/harness';
+import { type Tollgate, letPass } from '@tollgate/harness';
 
 const DOWN_MIN_MS = 200;
 const DOWN_MAX_MS = 1_500;
@@ -38,7 +37,8 @@ export class KillSchedule {
   async #kill(name: string): Promise<void> {
     await this.#tollgate.kill(name, 'SIGKILL');
     this.killed.push(name);
-    await delay(DOWN_MIN_MS + this.#random() * (DOWN_MAX_MS - DOWN_MIN_MS));
+    const downMs = DOWN_MIN_MS + this.#random() * (DOWN_MAX_MS - DOWN_MIN_MS);
+    await letPass(downMs, 'the process stays down');
     await this.#tollgate.restart(name);
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { letPass } from '@tollgate/harness';
 import type { Finding } from '../books/finding.ts';
 import type { RequestPlan } from './plan-requests.ts';
 import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
@@ -42,7 +42,8 @@ export class RateWindow {
 
   /** Waits until the whole limit must be available again. */
   async nextWindow(): Promise<void> {
-    await delay(Math.max(0, this.#spentAtMs + WINDOW_MS + BUCKET_MS - performance.now()));
+    const endsAtMs = this.#spentAtMs + WINDOW_MS + BUCKET_MS;
+    await letPass(endsAtMs - performance.now(), 'the window ends by the clock of Redis');
   }
 
   finding(): Finding {

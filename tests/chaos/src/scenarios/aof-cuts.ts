@@ -1,7 +1,6 @@
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { randomFrom } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, letPass } from '@tollgate/harness';
 import { truncateAppendOnlyFile } from '../faults.ts';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -24,14 +23,14 @@ export async function aofCuts({ times = TIMES, seed, log }: Order): Promise<Outc
     const random = randomFrom(seed ^ 0xa0f);
     const negative: string[] = [];
     for (let cut = 1; cut <= times; cut += 1) {
-      await delay(BETWEEN_MS * (0.5 + random()));
+      await letPass(BETWEEN_MS * (0.5 + random()), 'traffic writes what the cut loses');
       await tollgate.kill('redis', 'SIGKILL');
       truncateAppendOnlyFile(
         path.join(tollgate.services.folder, 'redis', 'appendonlydir'),
         1 + Math.floor(random() * CUT_MAX_BYTES),
       );
       await tollgate.restart('redis');
-      await delay(SECOND_RESTART_AFTER_MS);
+      await letPass(SECOND_RESTART_AFTER_MS, 'traffic writes behind the cut');
       await tollgate.kill('redis', 'SIGKILL');
       await tollgate.restart('redis');
       negative.push(...(await findNegative(tollgate)));

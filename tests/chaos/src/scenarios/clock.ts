@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
 import {
   createCustomer,
@@ -6,6 +5,7 @@ import {
   startTollgate,
   subscribeWithKey,
   type Tollgate,
+  letPass,
 } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -56,14 +56,14 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
       ),
     );
     for (const offsetS of Array.from({ length: times }, () => OFFSETS_S).flat()) {
-      await delay(BETWEEN_MS);
+      await letPass(BETWEEN_MS, 'traffic runs at each offset');
       await redisClock.shift(servers, offsetS);
       log(`Redis' clock is ${offsetS} s off; ${describeEndings(load.records)}`);
     }
     // The last jump's window must be over before the key can be judged.
-    await delay(WINDOW_MS + BUCKET_MS);
+    await letPass(WINDOW_MS + BUCKET_MS, 'the window of the last jump ends');
     const settledAt = Date.now();
-    await delay(BETWEEN_MS);
+    await letPass(BETWEEN_MS, 'the key is used in the next window');
     ending.abort();
     const elapsedMs = Date.now() - startedAt;
     const tries = await hammering;
@@ -130,7 +130,7 @@ async function hammer(
   const tries = [];
   while (!signal.aborted) {
     tries.push({ sentAtMs: Date.now(), record: await sendRequest(PROBE, target) });
-    await delay(50);
+    await letPass(50, 'some twenty requests a second');
   }
   return tries;
 }

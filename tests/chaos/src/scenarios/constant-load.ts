@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   planRequests,
   sendRequest,
@@ -6,6 +5,7 @@ import {
   type RequestPlan,
   type Target,
 } from '@tollgate/audit';
+import { until, letPass } from '@tollgate/harness';
 import type { Scene } from '../scene.ts';
 
 const PLANS_AT_ONCE = 1_000;
@@ -45,12 +45,13 @@ export class ConstantLoad {
   /** Resolves when so many more requests have completed; throws when they do not within the limit. */
   async untilCompleted(more: number, limitMs = 60_000): Promise<void> {
     const wanted = this.count('completed') + more;
-    for (const deadline = Date.now() + limitMs; this.count('completed') < wanted; await delay(20)) {
-      if (Date.now() > deadline)
-        throw new Error(
-          `${more} more requests did not complete within ${limitMs} ms: ${describeEndings(this.records)}`,
-        );
-    }
+    await until(
+      `${more} more completed requests`,
+      () => this.count('completed') >= wanted,
+      limitMs,
+    ).catch((error: unknown) => {
+      throw new Error(describeEndings(this.records), { cause: error });
+    });
   }
 
   /** Resolves when the last running request has ended. */
@@ -74,7 +75,11 @@ export class ConstantLoad {
       this.records.push(record);
       const hasFailed =
         record.ending === 'refused' || record.ending === 'broken' || record.ending === 'unreached';
-      if (hasFailed || pauseMs > 0) await delay(hasFailed ? PAUSE_AFTER_FAILURE_MS : pauseMs);
+      if (hasFailed || pauseMs > 0)
+        await letPass(
+          hasFailed ? PAUSE_AFTER_FAILURE_MS : pauseMs,
+          'a client pauses between requests',
+        );
     }
   }
 

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, letPass } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
@@ -23,7 +22,7 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
       pauseMs: PAUSE_MS,
       origin: tollgate.frontDoorUrl,
     });
-    await delay(CALM_MS);
+    await letPass(CALM_MS, 'traffic runs before the fault');
     const planes = tollgate.processNames.filter((name) => name.startsWith('control-plane'));
     const nodes = tollgate.processNames.filter((name) => name.startsWith('node-'));
     for (const name of planes) await tollgate.kill(name, 'SIGKILL');
@@ -31,13 +30,12 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
     log(`the control planes are gone; ${describeEndings(load.records)}`);
     const restarts: string[] = [];
     for (const [index, name] of nodes.entries()) {
-      await delay(
-        Math.max(0, goneAt + ((index + 1) * seconds * 1_000) / (nodes.length + 1) - Date.now()),
-      );
+      const restartAt = goneAt + ((index + 1) * seconds * 1_000) / (nodes.length + 1);
+      await letPass(restartAt - Date.now(), 'restarts are spread over the outage');
       restarts.push(`${name} in ${inSeconds(await restartCold(tollgate, name))}`);
       log(`${name} started from its disk; ${describeEndings(load.records)}`);
     }
-    await delay(Math.max(0, goneAt + seconds * 1_000 - Date.now()));
+    await letPass(goneAt + seconds * 1_000 - Date.now(), 'the outage lasts as long as ordered');
     for (const name of planes) await tollgate.restart(name);
     const awayMs = Date.now() - goneAt;
     log(`the control planes are back; ${describeEndings(load.records)}`);

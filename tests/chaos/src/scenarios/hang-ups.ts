@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   demoRecordSchema,
   planRequests,
@@ -7,7 +6,7 @@ import {
   type ClientRecord,
   type Finding,
 } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, answerWithin } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { describeEndings } from './constant-load.ts';
@@ -130,14 +129,15 @@ function described(seen: readonly Watched[]): string {
 async function watched({ upstreamUrl }: Tollgate, rid: string, way: Way): Promise<Watched> {
   const startedAt = Date.now();
   const longest = way === 'closed' ? 10 * ABORTED_WITHIN_MS : DRAINED_WITHIN_MS;
-  for (;;) {
+  const endings = await answerWithin(longest, async () => {
     const entries = demoRecordSchema.parse(
       JSON.parse((await getOnce(`${upstreamUrl}/record?rid=${rid}`)).body),
     );
-    const ms = Date.now() - startedAt;
-    const isOver = entries.length > 0 && entries.every(({ ending }) => ending !== 'open');
-    if (isOver || ms > longest)
-      return { ms, isFinished: isOver && entries.every(({ ending }) => ending === 'finished') };
-    await delay(10);
-  }
+    const seen = entries.map(({ ending }) => ending);
+    return seen.length > 0 && !seen.includes('open') && seen;
+  });
+  return {
+    ms: Date.now() - startedAt,
+    isFinished: endings?.every((ending) => ending === 'finished') ?? false,
+  };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   sendRequest,
   type ClientRecord,
@@ -14,6 +13,7 @@ import {
   subscribeWithKey,
   type Heard,
   type Tollgate,
+  letPass,
 } from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
@@ -140,9 +140,9 @@ async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Prom
   const ending = new AbortController();
   const probing = repeat({ origin: here, apiKey: key, model: model.name }, ending.signal);
   const spending = repeat({ origin: there, apiKey: key, model: model.name }, ending.signal);
-  await delay(Math.min(cutMs, FENCE_MS / 2));
+  await letPass(Math.min(cutMs, FENCE_MS / 2), 'leases are read before the node fences itself');
   const leases = await readLeases(tollgate);
-  await delay(Math.max(0, cutAtMs + cutMs - Date.now()));
+  await letPass(cutAtMs + cutMs - Date.now(), 'the cut lasts as long as ordered');
   way.heal();
   ending.abort();
   const heard = await Promise.all(streams.map(({ ended }) => ended));
@@ -163,7 +163,7 @@ async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
     const sentAtMs = Date.now();
     const record = await sendRequest(PROBE, target);
     records.push({ ...record, sentAtMs, tookMs: Date.now() - sentAtMs });
-    await delay(50);
+    await letPass(50, 'a client pauses between requests');
   }
   return records;
 }

@@ -1,6 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, answerWithin } from '@tollgate/harness';
 import { shardNames } from '@tollgate/keyspace';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -126,16 +125,11 @@ async function plant({ redisUrl, shards }: Tollgate, index: number): Promise<str
 
 async function bookedAfterMs({ databaseUrl }: Tollgate, rid: string): Promise<number> {
   const startedAt = Date.now();
-  for (; Date.now() < startedAt + 3 * BLOCKED_MAX_MS; await delay(250)) {
-    if (
-      (await readNumber(
-        databaseUrl,
-        'SELECT count(*) AS value FROM usage_events WHERE rid = $1::uuid',
-        [rid],
-      )) > 0
-    )
-      break;
-  }
+  const booked = 'SELECT count(*) AS value FROM usage_events WHERE rid = $1::uuid';
+  await answerWithin(
+    3 * BLOCKED_MAX_MS,
+    async () => (await readNumber(databaseUrl, booked, [rid])) > 0,
+  );
   return Date.now() - startedAt;
 }
 
@@ -146,10 +140,6 @@ async function countLetters({ databaseUrl }: Tollgate, rids: readonly string[]):
       'SELECT count(*) AS value FROM usage_dead_letters WHERE rid = ANY ($1)',
       [rids],
     );
-  for (
-    const deadline = Date.now() + LETTERS_WITHIN_MS;
-    (await count()) < rids.length && Date.now() < deadline;
-  )
-    await delay(250);
+  await answerWithin(LETTERS_WITHIN_MS, async () => (await count()) >= rids.length);
   return count();
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { randomFrom } from '@tollgate/audit';
 import {
   firstPostgres,
@@ -6,6 +5,9 @@ import {
   startTollgate,
   type PostgresServer,
   type Tollgate,
+  until,
+  letPass,
+  answerWithin,
 } from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
@@ -39,7 +41,7 @@ export async function postgresFailover({ times = TIMES, seed, log }: Order): Pro
       const standby = await startStandby(tollgate.services, primary, `postgres-${round + 1}`);
       try {
         await commitOnBoth(primary, standby);
-        await delay(CALM_MS);
+        await letPass(CALM_MS, 'traffic is booked between two failovers');
         failovers.push(
           await failOver({
             network,
@@ -75,13 +77,11 @@ async function commitOnBoth(
     await database.query('SELECT pg_reload_conf()');
   });
   const inStep = `SELECT count(*) AS value FROM pg_stat_replication WHERE application_name = $1 AND sync_state = 'sync' AND state = 'streaming'`;
-  for (
-    const deadline = Date.now() + WAIT_MS;
-    (await readNumber(databaseUrl, inStep, [name])) === 0;
-    await delay(50)
-  ) {
-    if (Date.now() > deadline) throw new Error(`${name} does not follow`);
-  }
+  await until(
+    `${name} follows`,
+    async () => (await readNumber(databaseUrl, inStep, [name])) > 0,
+    WAIT_MS,
+  );
 }
 
 async function failOver({
@@ -99,7 +99,7 @@ async function failOver({
 }): Promise<Failover> {
   const killedAt = Date.now();
   await primary.process.kill('SIGKILL');
-  await delay(decisionMs);
+  await letPass(decisionMs, 'an operator decides before the promotion');
   await withDatabase(standby.databaseUrl, (database) => database.query('SELECT pg_promote()'));
   const { hostname: host, port } = new URL(standby.databaseUrl);
   for (const name of network.ways.filter((way) => way.endsWith(' to postgres')))
@@ -109,10 +109,11 @@ async function failOver({
     ending === 'completed' && rid !== null ? [rid] : [],
   );
   const booked = `SELECT count(DISTINCT rid) AS value FROM usage_events WHERE kind = 'usage' AND rid = ANY ($1::uuid[])`;
-  while ((await readNumber(standby.databaseUrl, booked, [backlog])) < backlog.length) {
-    if (Date.now() > promotedAt + WAIT_MS) break;
-    await delay(100);
-  }
+  // A backlog that is not booked in time is what the audit reports.
+  await answerWithin(
+    WAIT_MS,
+    async () => (await readNumber(standby.databaseUrl, booked, [backlog])) >= backlog.length,
+  );
   return { outageMs: promotedAt - killedAt, drainedMs: Date.now() - promotedAt };
 }
 

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { randomFrom } from '@tollgate/audit';
-import { startTollgate } from '@tollgate/harness';
+import { startTollgate, letPass } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
@@ -19,10 +18,10 @@ export async function postgresStop({ times = TIMES, seed, log }: Order): Promise
     const random = randomFrom(seed ^ 0x7057);
     let downMs = 0;
     for (let stop = 1; stop <= times; stop += 1) {
-      await delay(BETWEEN_MS * (0.5 + random()));
+      await letPass(BETWEEN_MS * (0.5 + random()), 'traffic runs between two stops');
       const stoppedAt = Date.now();
       await tollgate.kill('postgres', 'SIGQUIT');
-      await delay(DOWN_MAX_MS * random());
+      await letPass(DOWN_MAX_MS * random(), 'nodes serve while PostgreSQL is away');
       await tollgate.restart('postgres');
       downMs += Date.now() - stoppedAt;
       if (stop % 10 === 0 || stop === times)

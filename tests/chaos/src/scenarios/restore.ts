@@ -1,6 +1,5 @@
 import { renameSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   randomFrom,
   readUsage,
@@ -19,6 +18,8 @@ import {
   subscribeWithKey,
   type PostgresServer,
   type Tollgate,
+  until,
+  letPass,
 } from '@tollgate/harness';
 import { z } from 'zod';
 import { Scene } from '../scene.ts';
@@ -113,16 +114,18 @@ interface Lived {
 /** Traffic, purchases and changes go on after the backup, and traffic for a while after PostgreSQL is gone. */
 async function liveFor({ tollgate, scene, seed, seconds, log }: Life): Promise<Lived> {
   const load = new ConstantLoad(scene, { seed, clients: 6, pauseMs: 50 });
-  await delay(CALM_MS);
+  await letPass(CALM_MS, 'the backup is taken from running traffic');
   const backup = await ops(tollgate, 'backup', path.join(tollgate.services.folder, 'backups'));
   log(`backup taken after ${describeEndings(load.records)}`);
   const random = randomFrom(seed ^ 0x2e57);
-  for (const until = Date.now() + seconds * 1_000; Date.now() < until; await delay(RENEWAL_GAP_MS))
+  for (const until = Date.now() + seconds * 1_000; Date.now() < until;) {
     await scene.renewOne(random);
+    await letPass(RENEWAL_GAP_MS, 'purchases are spread over the traffic');
+  }
   const late = await serveLateCustomer(tollgate);
   await tollgate.kill('postgres', 'SIGKILL');
   log(`PostgreSQL is gone after ${describeEndings(load.records)}`);
-  await delay(AWAY_MS);
+  await letPass(AWAY_MS, 'nodes serve while PostgreSQL is away');
   return { load, late, backup };
 }
 
@@ -135,11 +138,15 @@ async function serveLateCustomer(tollgate: Tollgate): Promise<ClientRecord[]> {
   const records: ClientRecord[] = [];
   for (let count = 0; count < LATE_REQUESTS; count += 1)
     records.push(await sendRequest(LATE_PLAN, target));
-  for (const deadline = Date.now() + BOOKED_WITHIN_MS; ; await delay(100)) {
-    const booked = await readUsage(tollgate.databaseUrl);
-    if (records.every(({ rid }) => booked.has(rid ?? ''))) return records;
-    if (Date.now() > deadline) throw new Error('requests of the late customer are not booked');
-  }
+  await until(
+    'the requests of the late customer are booked',
+    async () => {
+      const booked = await readUsage(tollgate.databaseUrl);
+      return records.every(({ rid }) => booked.has(rid ?? ''));
+    },
+    BOOKED_WITHIN_MS,
+  );
+  return records;
 }
 
 /** What the command printed. */
@@ -199,8 +206,11 @@ async function untilReady({ nodeUrls }: Tollgate): Promise<number> {
   const startedAt = Date.now();
   const isReady = async (url: string): Promise<boolean> =>
     (await getOnce(`${url}/readyz`)).status === 200;
-  for (; !(await Promise.all(nodeUrls.map(isReady))).every(Boolean); await delay(50))
-    if (Date.now() > startedAt + READY_WITHIN_MS) throw new Error('the nodes did not come back');
+  await until(
+    'every node is ready',
+    async () => (await Promise.all(nodeUrls.map(isReady))).every(Boolean),
+    READY_WITHIN_MS,
+  );
   return Date.now() - startedAt;
 }
 

@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { demoRecordSchema } from '@tollgate/audit';
 import {
   createCustomer,
@@ -7,6 +6,8 @@ import {
   startTollgate,
   subscribeWithKey,
   type Tollgate,
+  letPass,
+  answerWithin,
 } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -49,7 +50,7 @@ export async function slowClients({
     const load = new ConstantLoad(await Scene.set(tollgate), { seed, clients: 4, pauseMs: 20 });
     const target = await readerTarget(tollgate);
     const pid = tollgate.pidOf('node-1') ?? 0;
-    await delay(CALM_MS);
+    await letPass(CALM_MS, 'the node warms up before it is measured');
     const calm = [
       await measureLatency(tollgate, CALM_MS),
       await measureLatency(tollgate, CALM_MS),
@@ -179,11 +180,7 @@ function readNothing(origin: string, { apiKey, model }: ReaderTarget): Socket {
  */
 async function watchReaders({ upstreamUrl }: Tollgate, count: number): Promise<(number | null)[]> {
   const moved = new Map<string, { emitted: number; atMs: number; cutAfterMs: number | null }>();
-  for (
-    const until = Date.now() + READERS_GONE_WITHIN_MS;
-    Date.now() < until;
-    await delay(LOOK_MS)
-  ) {
+  await answerWithin(READERS_GONE_WITHIN_MS, async () => {
     const record = demoRecordSchema.parse(
       JSON.parse((await getOnce(`${upstreamUrl}/record`)).body),
     );
@@ -195,9 +192,10 @@ async function watchReaders({ upstreamUrl }: Tollgate, count: number): Promise<(
         moved.set(rid, { emitted, atMs: Date.now(), cutAfterMs: null });
       else if (ending === 'aborted') known.cutAfterMs ??= Date.now() - known.atMs;
     }
-    if (moved.size === count && [...moved.values()].every(({ cutAfterMs }) => cutAfterMs !== null))
-      break;
-  }
+    return (
+      moved.size === count && [...moved.values()].every(({ cutAfterMs }) => cutAfterMs !== null)
+    );
+  });
   const cut = [...moved.values()].map(({ cutAfterMs }) => cutAfterMs);
   return [...cut, ...Array.from({ length: count - cut.length }, () => null)];
 }

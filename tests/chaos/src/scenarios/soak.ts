@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Finding } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type Tollgate, letPass } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
@@ -41,7 +40,7 @@ export async function soak({ seconds = SECONDS, seed, log }: Order): Promise<Out
   try {
     const scene = await Scene.set(tollgate);
     const full = new ConstantLoad(scene, { seed, clients: CLIENTS });
-    await delay(MEASURED_MS);
+    await letPass(MEASURED_MS, 'the full load is measured');
     const fullRecords = await full.stop();
     // A client that waits as long as its requests take asks for half.
     const pauseMs = Math.round((MEASURED_MS * CLIENTS) / fullRecords.length);
@@ -86,12 +85,13 @@ async function watch(tollgate: Tollgate, durationMs: number): Promise<Course[]> 
   const names = tollgate.processNames.filter((name) => /^(node|control-plane)/.test(name));
   const samples = new Map<string, Sample[]>(names.map((name) => [name, []]));
   const startedAt = Date.now();
-  for (; Date.now() < startedAt + durationMs; await delay(SAMPLE_MS)) {
+  while (Date.now() < startedAt + durationMs) {
     for (const name of names) {
       const pid = tollgate.pidOf(name);
       if (pid !== undefined)
         samples.get(name)?.push({ atMs: Date.now() - startedAt, ...readUse(pid) });
     }
+    await letPass(SAMPLE_MS, 'samples are taken at a steady rate');
   }
   return names.map((name) => courseOf(name, samples.get(name) ?? []));
 }

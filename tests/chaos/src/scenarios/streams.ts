@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { auditBooks } from '@tollgate/audit';
 import {
   createCustomer,
@@ -10,6 +9,7 @@ import {
   startTollgate,
   subscribeWithKey,
   type Tollgate,
+  letPass,
 } from '@tollgate/harness';
 import { ChunkDelays, openPacedStream } from './paced-client.ts';
 import { openFilesMax, readUse } from './process-use.ts';
@@ -114,7 +114,7 @@ async function measure({
       openPacedStream({ origin, apiKey, model, tokens, delays: via }),
     );
     opened.push(...some);
-    await delay((1_000 * OPENED_AT_ONCE) / OPENED_EACH_SECOND);
+    await letPass((1_000 * OPENED_AT_ONCE) / OPENED_EACH_SECOND, 'streams open at a steady rate');
   }
   await Promise.all(opened.map(({ begun }) => begun));
   const openedInMs = Date.now() - startedAt;
@@ -125,7 +125,7 @@ async function measure({
   via.restart();
   const open = readUse(pid);
   process.kill(pid, 'SIGUSR2');
-  await delay((seconds * 1_000) / 2);
+  await letPass((seconds * 1_000) / 2, 'memory is read in the middle of the streams');
   const atPeak = readUse(pid);
   const streams = await Promise.all(opened.map(({ ended }) => ended));
   await Promise.all(beside.map(({ ended }) => ended));

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../books.ts';
+import { until } from '@tollgate/harness';
 import { ACCOUNT_CASES } from './account-cases.ts';
 import { UNKNOWN_ID, type Ask, type EndpointCase, type Scene } from './endpoint-case.ts';
 import { FLEET_CASES } from './fleet-cases.ts';
@@ -44,9 +44,8 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld();
   await until(
-    async () =>
-      (await world.admin.list(`/usage/logs?rid=${world.rid}`)).length > 0 ? true : undefined,
     'usage of the first request',
+    async () => (await world.admin.list(`/usage/logs?rid=${world.rid}`)).length > 0,
   );
 }, 60_000);
 afterAll(() => world?.tollgate.stop(), 30_000);

@@ -1,5 +1,6 @@
+import { until } from '@tollgate/harness';
 import { z } from 'zod';
-import { recordOf, until } from '../books.ts';
+import { recordOf } from '../books.ts';
 import type { TwoUpstreams } from './two-upstreams.ts';
 
 const attempt = z.object({
@@ -17,12 +18,12 @@ export type Receipt = z.infer<typeof receiptSchema>;
 
 /** Once it is booked. */
 export function receiptOf({ tollgate }: TwoUpstreams, rid: string): Promise<Receipt> {
-  return until(async () => {
+  return until(`receipt of ${rid}`, async () => {
     const found = await tollgate.admin
       .call('GET', `/usage/logs/${rid}/receipt`)
       .catch(() => undefined);
     return receiptSchema.safeParse(found).data;
-  }, `receipt of ${rid}`);
+  });
 }
 
 /** What the provider says the last attempt used: the answer that the client got. */

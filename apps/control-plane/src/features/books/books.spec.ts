@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { Queue } from 'bullmq';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 
 shareLedgerPlane();
 

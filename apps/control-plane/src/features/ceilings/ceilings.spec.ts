@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords, MeteringStore, shardOf } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { Redis } from 'ioredis';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import type { TestAccount } from '../../testing/ledger-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
 
 const NONE = { rpm: 0, rph: 0, rpd: 0 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Epochs, forgetShard, shardOf } from '@tollgate/keyspace';
-import { eventually } from '../../testing/eventually.ts';
+import { eventually } from '@tollgate/harness';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent } from '../../testing/ledger-under-test.ts';

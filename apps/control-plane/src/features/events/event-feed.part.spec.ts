@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually } from '@tollgate/harness';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { eventsUnderTest, type EventsUnderTest } from '../../testing/events-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import type { PositionedEvent } from './event-details.ts';
 import { EventFeed } from './event-feed.ts';
 import { EventStore, type StoredEvent } from './event-store.ts';

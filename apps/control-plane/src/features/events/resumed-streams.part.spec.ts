@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
+import { eventually } from '@tollgate/harness';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { createPino } from '../../platform/logging/logger.ts';
@@ -12,7 +13,6 @@ import {
   type EventsUnderTest,
 } from '../../testing/events-under-test.ts';
 import type { EventReader } from '../../testing/event-stream-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { EventStore } from './event-store.ts';
 

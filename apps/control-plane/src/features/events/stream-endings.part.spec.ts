@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { AddressInfo } from 'node:net';
+import { eventually } from '@tollgate/harness';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { Standing } from '../../platform/access/standing.ts';
@@ -12,7 +13,6 @@ import {
   isReady,
   type EventsUnderTest,
 } from '../../testing/events-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { EventStreams } from './event-streams.ts';
 

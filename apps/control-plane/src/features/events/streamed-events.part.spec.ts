@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually } from '@tollgate/harness';
 import {
   closeReaders,
   eventsUnderTest,
@@ -7,7 +8,6 @@ import {
   type EventsUnderTest,
 } from '../../testing/events-under-test.ts';
 import type { EventReader } from '../../testing/event-stream-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';

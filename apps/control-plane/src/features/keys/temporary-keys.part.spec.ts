@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 let plane: ControlPlane;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { FleetStore, LiveRecords, openRedis, primariesOf } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { eventually } from '../../testing/eventually.ts';
+import { eventually } from '@tollgate/harness';
 import { EQUALITIES } from '../books/equalities.ts';
 import { PayoutSender } from './payout-sender.ts';
 import { eventOf, notify, plane, stripeServer, user } from './payments-under-test.ts';

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { MeteringStore } from '@tollgate/keyspace';
 import { formatAmount } from '@tollgate/money';
+import { eventually } from '@tollgate/harness';
 import fc from 'fast-check';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent, type EventParts, type TestAccount } from '../../testing/ledger-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 shareLedgerPlane();

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { FORMATS, NODE_ABILITIES, READ_FORMATS } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import { randomUUID } from 'node:crypto';
+import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 
 /** Beside a control plane of this release: nodes and a control plane of the release before. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { eventually } from '../../testing/eventually.ts';
+import { eventually } from '@tollgate/harness';
 import {
   admin,
   DECLARED,

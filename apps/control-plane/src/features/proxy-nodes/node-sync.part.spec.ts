@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { eventually } from '@tollgate/harness';
 import { REDIS } from '../../platform/redis/redis.module.ts';
-import { eventually } from '../../testing/eventually.ts';
 import {
   admin,
   fleet,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { FleetStore } from '@tollgate/keyspace';
 import { randomBytes } from 'node:crypto';
+import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { SpeakingNode, type SpeakingNodeOptions } from '../../testing/speaking-node.ts';
 
 export const DECLARED = randomBytes(32).toString('base64url');

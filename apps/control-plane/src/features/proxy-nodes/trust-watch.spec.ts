@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NodeReport } from '@tollgate/contracts';
+import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 import { TrustWatch } from './trust-watch.ts';
 

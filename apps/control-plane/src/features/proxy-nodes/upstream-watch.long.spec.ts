@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 
 /** Several looks, on a busy machine too. */

@@ -1,11 +1,11 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { MeteringStore, shardNames, type RedisConnection } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Reconciler } from './reconciler.service.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { shardOf, type RedisConnection } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 const WITHIN_MS = 15_000;

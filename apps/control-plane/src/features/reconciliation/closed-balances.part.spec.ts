@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { MeteringStore, primariesOf } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { UsageIngest } from '../usage/ingest/usage-ingest.service.ts';

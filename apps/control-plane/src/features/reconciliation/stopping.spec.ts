@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { NO_USAGE, type UsageFinal } from '@tollgate/contracts';
 import { LiveRecords, shardOf } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { DataSource } from 'typeorm';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { shardOf, type RedisConnection } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import {
   ledgerOf,
@@ -10,7 +11,6 @@ import {
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 /** From the first use on; a few seconds on a quiet machine. */

@@ -1,7 +1,7 @@
 import { beforeAll, expect, describe, test } from '@jest/globals';
 import { Epochs, shardOf, type RedisConnection } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { reapedRequest } from '../../testing/reaped-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';

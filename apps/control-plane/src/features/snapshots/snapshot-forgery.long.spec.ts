@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createSecretBox } from '@tollgate/contracts';
 import { FleetStore, type RedisConnection } from '@tollgate/keyspace';
 import { publishSnapshot, type PublishedSnapshot, type SnapshotSeal } from '@tollgate/snapshot';
+import { eventually } from '@tollgate/harness';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 
 const WITHIN_MS = 20_000;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Epochs, FleetStore, LiveRecords, primariesOf } from '@tollgate/keyspace';
 import type { SnapshotDocument } from '@tollgate/snapshot';
+import { eventually } from '@tollgate/harness';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { createPino } from '../../platform/logging/logger.ts';
@@ -10,7 +11,6 @@ import {
   startControlPlane,
   type ControlPlane,
 } from '../../testing/control-plane-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 
 let plane: ControlPlane;
 let fleet: FleetStore;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eventually } from '../../testing/eventually.ts';
+import { eventually } from '@tollgate/harness';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import {

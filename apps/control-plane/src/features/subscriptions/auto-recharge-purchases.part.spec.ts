@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eventually } from '../../testing/eventually.ts';
+import { eventually } from '@tollgate/harness';
 import { ledger, post, purchases, services, subscribed, use } from './auto-recharge-under-test.ts';
 
 test('one need is one purchase, however many settles and replicas see it', async () => {

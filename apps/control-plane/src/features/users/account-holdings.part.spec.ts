@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { LiveRecords, MeteringStore } from '@tollgate/keyspace';
 import { parseApiKey } from '@tollgate/contracts';
+import { eventually } from '@tollgate/harness';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { asAdmin, plane } from './users-under-test.ts';
 
 describe('what hangs on an account', () => {

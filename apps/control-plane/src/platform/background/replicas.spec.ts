@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { USAGE_QUEUE, type UsageJob } from '@tollgate/contracts';
 import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { Queue } from 'bullmq';
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { loadConfig } from '../../config.ts';
@@ -22,7 +23,6 @@ import {
 } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { createPino } from '../logging/logger.ts';
 import { REDIS } from '../redis/redis.module.ts';
 

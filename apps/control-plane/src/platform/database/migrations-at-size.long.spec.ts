@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, until } from '@tollgate/harness';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { dataSourceOptions } from './data-source-options.ts';
@@ -83,7 +82,7 @@ const readRow = z.object({ table: z.string(), read: z.coerce.number() });
 /** Rows that whole scans, of statements and of index builds, have read of each large table. */
 async function rowsRead(): Promise<Map<string, number>> {
   // A session hands in its figures when it ends.
-  while ((await dataSource.query(OTHERS)).length > 0) await delay(POLL_MS);
+  await until('the other sessions end', async () => (await dataSource.query(OTHERS)).length === 0);
   const rows: unknown[] = await dataSource.query(
     'SELECT relname AS table, seq_tup_read AS read FROM pg_stat_user_tables WHERE relname = ANY($1)',
     [LARGE],

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, eventually } from '@tollgate/harness';
 import { DataSource, type EntityManager } from 'typeorm';
-import { eventually } from '../../testing/eventually.ts';
 import { isConnectionFailure, isUniqueViolation } from './database-errors.ts';
 import { dataSourceOptions } from './data-source-options.ts';
 import { migrate } from './migrate.ts';

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashCredential, holdSigner, parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { EpochCache, FunctionLibrary, MeteringStore, type HoldRef } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import { CONFIG } from '../../../config.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
@@ -11,7 +12,6 @@ import {
   usageEvent,
   type EventParts,
 } from '../../../testing/ledger-under-test.ts';
-import { eventually } from '../../../testing/eventually.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';

@@ -7,6 +7,7 @@ import {
   type RelayedEvent,
 } from '@tollgate/contracts';
 import { shardOf } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
 import {
   ledger,
   plane,
@@ -19,7 +20,6 @@ import {
   type EventParts,
   subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
-import { eventually } from '../../../testing/eventually.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 
 const NODE = 'node-a:0';
