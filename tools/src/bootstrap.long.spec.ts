@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ROOT } from './checkout.ts';
+import { until } from './testing/waiting.ts';
 
 /** A checkout with nothing installed, of the files as they are here. */
 let checkout: string;
@@ -98,7 +98,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     });
     let errors = '';
     child.stderr.on('data', (bytes) => (errors += bytes));
-    while (!has('node_modules')) await setTimeout(10);
+    await until('the install has begun', () => has('node_modules'));
     child.kill(signal);
     const [code] = await once(child, 'exit');
 

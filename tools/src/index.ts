@@ -56,3 +56,4 @@ export { seedDemo } from './seed/demo.ts';
 export { closeDemo, playFirstMinute, prepareFirstMinute } from './seed/first-minute.ts';
 export { drawSecrets, type Secrets } from './stack/secrets.ts';
 export { findInstallation } from './stack/find-installation.ts';
+export { answerWithin, eventually, letPass, until } from './testing/waiting.ts';

@@ -35,6 +35,7 @@ async function answersTo(
     for (const part of parts) {
       sent += part.length;
       socket.write(part, 'latin1');
+      // Each part is a packet of its own; the server's socket has no event of its own for what its parser reads.
       while (served.bytesRead < sent && !served.destroyed) await delay(1);
     }
     if (!served.destroyed) socket.end();

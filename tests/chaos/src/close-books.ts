@@ -1,7 +1,7 @@
 import {
   auditBooks,
   compareUsage,
-  demoRecordSchema,
+  readDemoRecord,
   readUsage,
   type ClientRecord,
   type Finding,
@@ -41,9 +41,7 @@ export async function closeBooks(
   await waitForJournals(tollgate, startedAt + DRAIN_MS);
   const books = await auditBooks(tollgate, { drainMs: DRAIN_MS });
   const drainedInMs = Date.now() - startedAt;
-  const provider = demoRecordSchema.parse(
-    await (await fetch(`${tollgate.upstreamUrl}/record`)).json(),
-  );
+  const provider = await readDemoRecord(tollgate.upstreamUrl);
   const usage = new Map([...reportedLost, ...(await readUsage(tollgate.databaseUrl))]);
   const sums = tally({ clients, provider, usage });
   return {

@@ -2,39 +2,27 @@ import {
   auditBooks,
   closeClient,
   compareUsage,
-  demoRecordSchema,
+  readDemoRecord,
   isSound,
   readUsage,
   sendRequest,
   type ClientRecord,
   type RequestPlan,
   type Target,
+  SHORT_CHAT,
 } from '@tollgate/audit';
 import {
-  createCustomer,
   createRoutedModel,
   startTollgate,
-  subscribeWithKey,
   type RoutedModel,
   type Tollgate,
-  letPass,
   until,
 } from '@tollgate/harness';
 import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createTarget } from './create-target.ts';
 
-const PLAN: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 5,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
-const LONG: RequestPlan = { ...PLAN, isStream: true, tokens: 60, delayMs: 40 };
+const LONG: RequestPlan = { ...SHORT_CHAT, isStream: true, tokens: 60, delayMs: 40 };
 const REFUSED_WITHIN_MS = 1_000;
 const BACK_WITHIN_MS = 30_000;
 
@@ -49,14 +37,7 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 60_000);
 
-async function targetFor(tokens: number): Promise<Target> {
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate), {
-    modelIds: [model.id],
-    tokens,
-  });
-  await tollgate.admin.syncAll();
-  return { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
-}
+const targetFor = (tokens: number): Promise<Target> => createTarget(tollgate, { model, tokens });
 
 async function onPrimaries<T>(
   act: (primary: ReturnType<typeof primariesOf>[number]) => Promise<T>,
@@ -83,7 +64,7 @@ async function untilServed(target: Target): Promise<(ClientRecord & { afterMs: n
   await until(
     'a request is served again',
     async () => {
-      const record = await sendRequest(PLAN, target);
+      const record = await sendRequest(SHORT_CHAT, target);
       records.push({ ...record, afterMs: performance.now() - startedAt });
       return record.ending === 'completed';
     },
@@ -92,10 +73,18 @@ async function untilServed(target: Target): Promise<(ClientRecord & { afterMs: n
   return records;
 }
 
+/** So many answers have begun at the upstream: their requests hold tokens. */
+async function untilStreaming(count: number): Promise<void> {
+  await until('the streams have begun', async () => {
+    const record = await readDemoRecord(tollgate.upstreamUrl);
+    return (
+      record.filter(({ ending, emitted }) => ending === 'open' && emitted > 0).length === count
+    );
+  });
+}
+
 async function problemsOf(clients: readonly ClientRecord[]): Promise<unknown> {
-  const provider = demoRecordSchema.parse(
-    await (await fetch(`${tollgate.upstreamUrl}/record`)).json(),
-  );
+  const provider = await readDemoRecord(tollgate.upstreamUrl);
   const books = await auditBooks(tollgate, { drainMs: 30_000 });
   const findings = [
     ...compareUsage({
@@ -111,11 +100,13 @@ async function problemsOf(clients: readonly ClientRecord[]): Promise<unknown> {
 
 test('a Redis that loses everything is noticed at once, filled again, and nothing that ran meanwhile is lost or charged twice', async () => {
   const target = await targetFor(100_000);
-  const before = await Promise.all(Array.from({ length: 20 }, () => sendRequest(PLAN, target)));
+  const before = await Promise.all(
+    Array.from({ length: 20 }, () => sendRequest(SHORT_CHAT, target)),
+  );
   const running = [target, { ...target, origin: tollgate.nodeUrls[1] ?? '' }].map((each) =>
     sendRequest(LONG, each),
   );
-  await letPass(500, 'the streams have begun and hold tokens');
+  await untilStreaming(2);
   await flushAll();
   const after = await untilServed(target);
   const refused = after.slice(0, -1);
@@ -138,17 +129,19 @@ test('what a running stream holds cannot be spent by others at any moment after 
   // All of it is held.
   const target = await targetFor(150);
   const running = sendRequest({ ...LONG, tokens: 190, delayMs: 100 }, target);
-  await letPass(500, 'the streams have begun and hold tokens');
+  await untilStreaming(1);
   await flushAll();
   // The other node knows nothing of the stream. It asks without a pause, until it is no longer refused for the loss.
   const elsewhere = { ...target, origin: tollgate.nodeUrls[1] ?? '' };
   const others: ClientRecord[] = [];
   await until(
     'the other node is not refused for the loss',
-    async () => others.push(await sendRequest(PLAN, elsewhere)) && others.at(-1)?.status !== 503,
+    async () =>
+      others.push(await sendRequest(SHORT_CHAT, elsewhere)) && others.at(-1)?.status !== 503,
     BACK_WITHIN_MS,
   );
-  for (let further = 0; further < 5; further += 1) others.push(await sendRequest(PLAN, target));
+  for (let further = 0; further < 5; further += 1)
+    others.push(await sendRequest(SHORT_CHAT, target));
   const answers = others.filter(({ status }) => status !== 503);
   expect(answers.map(({ ending, status }) => [ending, status])).toEqual(
     answers.map(() => ['refused', 429]),

@@ -6,34 +6,16 @@ import {
   sendRequest,
   type ClientRecord,
   type Finding,
-  type RequestPlan,
   type Target,
+  SHORT_CHAT,
 } from '@tollgate/audit';
-import {
-  createCustomer,
-  createRoutedModel,
-  startTollgate,
-  subscribeWithKey,
-  type Tollgate,
-  letPass,
-  answerWithin,
-} from '@tollgate/harness';
+import { startTollgate, type Tollgate, letPass, answerWithin } from '@tollgate/harness';
 import { primariesOf, shardNames } from '@tollgate/keyspace';
 import { closeBooks } from './close-books.ts';
 import { withDatabase, withRedis } from './scenarios/read-state.ts';
 import { inSeconds, promised } from './scenarios/scenario.ts';
+import { createTarget } from './create-target.ts';
 
-const PLAN: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 5,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
 const CLIENTS = 8;
 const SHARDS = 16;
 const CALM_MS = 3_000;
@@ -63,21 +45,15 @@ export async function measureRebuild(
     env: { SHARDS: String(SHARDS) },
   });
   try {
-    const model = await createRoutedModel(tollgate);
-    const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id] });
-    await tollgate.admin.syncAll();
+    const { modelId, ...target } = await createTarget(tollgate);
     await withDatabase(tollgate.databaseUrl, async (database) => {
-      await database.query(POPULATE, [subscriptions, model.id]);
+      await database.query(POPULATE, [subscriptions, modelId]);
       await database.query('ANALYZE');
     });
     log(
       `${subscriptions.toLocaleString('en')} subscriptions, as many accounts and keys; FLUSHALL under load...`,
     );
-    const away = await flushUnderLoad(tollgate, {
-      origin: tollgate.nodeUrls[0] ?? '',
-      apiKey,
-      model: model.name,
-    });
+    const away = await flushUnderLoad(tollgate, target);
     log(
       `  first refusal after        ${away.refusedAfterMs.toFixed(0)} ms (${away.refused} refusals in all)\n  this account served after  ${inSeconds(away.servedAfterMs)}\n  all shards back after      ${inSeconds(away.filledAfterMs)}`,
     );
@@ -105,7 +81,7 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
   const ending = new AbortController();
   const client = async (): Promise<void> => {
     while (!ending.signal.aborted) {
-      const record = await sendRequest(PLAN, target);
+      const record = await sendRequest(SHORT_CHAT, target);
       answers.push({ atMs: performance.now(), record });
       if (record.status !== 200) await letPass(20, 'a client pauses after a failure');
     }

@@ -96,6 +96,6 @@ export class RedisServers {
 }
 
 /** A server that does not answer yet is not there yet. */
-function untilSo(what: string, isSo: () => Promise<boolean>): Promise<void> {
+function untilSo(what: string, isSo: () => Promise<boolean>): Promise<true> {
   return until(`Redis: ${what}`, () => isSo().catch(() => false), WHOLE_MS);
 }

@@ -1,12 +1,6 @@
-import {
-  chargeFor,
-  type ClientRecord,
-  type demoRecordSchema,
-  type UsageRow,
-} from '@tollgate/audit';
-import type { z } from 'zod';
+import { chargeFor, type ClientRecord, type DemoRecord, type UsageRow } from '@tollgate/audit';
 
-type ProviderEntry = z.output<typeof demoRecordSchema>[number];
+type ProviderEntry = DemoRecord[number];
 
 export interface Tally {
   sent: number;

@@ -1,35 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  closeClient,
-  readUsage,
-  sendRequest,
-  type RequestPlan,
-  type Target,
-} from '@tollgate/audit';
+import { closeClient, readUsage, sendRequest, type Target, SHORT_CHAT } from '@tollgate/audit';
 import {
   createCustomer,
-  createRoutedModel,
   startTollgate,
-  subscribeWithKey,
   type Customer,
   type Tollgate,
   until,
 } from '@tollgate/harness';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createTarget } from './create-target.ts';
 
-const PLAN: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 5,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
 const TOKENS = 100_000;
 const REQUESTS = 5;
 /** At each point. */
@@ -49,11 +31,8 @@ beforeAll(async () => {
     nodes: 1,
     env: { NODE_OPTIONS: `--import ${PRELOAD}`, KILL_POINTS: orders },
   });
-  const model = await createRoutedModel(tollgate);
   customer = await createCustomer(tollgate);
-  const apiKey = await subscribeWithKey(customer, { modelIds: [model.id], tokens: TOKENS });
-  await tollgate.admin.syncAll();
-  target = { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
+  target = await createTarget(tollgate, { customer, tokens: TOKENS });
 }, 120_000);
 afterAll(async () => {
   closeClient();
@@ -73,7 +52,7 @@ async function killedAt(point: string): Promise<void> {
   const known = (await readUsage(tollgate.databaseUrl)).size;
   writeFileSync(path.join(orders, point), '');
   const records = await Promise.all(
-    Array.from({ length: REQUESTS }, () => sendRequest(PLAN, target)),
+    Array.from({ length: REQUESTS }, () => sendRequest(SHORT_CHAT, target)),
   );
   expect(records.map(({ ending }) => ending)).toEqual(
     Array.from({ length: REQUESTS }, () => 'completed'),

@@ -15,8 +15,6 @@ import { Wiretap, type Call } from './wiretap.ts';
 const TOKENS = 50_000_000;
 /** A prompt never fits into this. */
 const TOO_FEW_TOKENS = 1;
-const WAIT_MS = 8_000;
-const PAUSE_MS = 20;
 
 /** One node, and a model that only the named protocol's upstream serves, for each protocol; `native`: of an openai upstream that speaks /v1/responses. */
 export interface Scene {

@@ -3,7 +3,6 @@ import pg from 'pg';
 import type { NormalUsage } from './expected-usage.ts';
 
 const WAIT_MS = 30_000;
-const PAUSE_MS = 50;
 
 export interface UsageRow {
   rid: string;

@@ -10,7 +10,6 @@ const FROM = { 'a user': '/settings', 'an administrator': '/admin/snapshots' } a
 /** The stream of events, and what is asked with another answer's words and so cannot be asked ahead. */
 const NO_QUESTIONS = new Set(['/admin-api/events', '/admin-api/routing/simulation']);
 const QUIET_MS = 400;
-const LOOK_MS = 20;
 const ROLES = ['a user', 'an administrator'] as const;
 
 (browser === undefined ? describe.skip : describe)(`pointing at a page's link${WITHOUT}`, () => {

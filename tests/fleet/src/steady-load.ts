@@ -1,14 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   auditBooks,
   compareUsage,
-  demoRecordSchema,
+  readDemoRecord,
   describeFindings,
   isSound,
   planRequests,
   readUsage,
   sendRequest,
   type ClientRecord,
+  type Finding,
 } from '@tollgate/audit';
 import {
   createCustomer,
@@ -18,11 +18,11 @@ import {
   type RoutedModel,
   type Tollgate,
   letPass,
+  answerWithin,
 } from '@tollgate/harness';
 
 const PLANS = 100_000;
 const PAUSE_AFTER_FAILURE_MS = 50;
-const LOOK_AGAIN_MS = 500;
 
 export interface Scene {
   customer: Customer;
@@ -87,12 +87,13 @@ export async function closeBooks(
   clients: readonly ClientRecord[],
   { wereKilled, drainMs = 60_000 }: { wereKilled: boolean; drainMs?: number },
 ): Promise<void> {
-  for (const deadline = Date.now() + drainMs; ; await delay(LOOK_AGAIN_MS)) {
+  const deadline = Date.now() + drainMs;
+  let findings: Finding[] = [];
+  // Records are written to Redis again after an outage: a promised record is not lost. A lost record stays lost, and is reported.
+  const areClosed = await answerWithin(drainMs, async () => {
     const books = await auditBooks(tollgate, { drainMs: Math.max(0, deadline - Date.now()) });
-    const provider = demoRecordSchema.parse(
-      await (await fetch(`${tollgate.upstreamUrl}/record`)).json(),
-    );
-    const findings = [
+    const provider = await readDemoRecord(tollgate.upstreamUrl);
+    findings = [
       ...compareUsage({
         clients,
         provider,
@@ -101,8 +102,7 @@ export async function closeBooks(
       }),
       ...books,
     ];
-    if (isSound(findings)) return;
-    // Records are written to Redis again after an outage: a promised record is not lost. A lost record stays lost, and is reported.
-    if (Date.now() >= deadline) throw new Error(describeFindings(findings));
-  }
+    return isSound(findings);
+  });
+  if (!areClosed) throw new Error(describeFindings(findings));
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeDemo, playFirstMinute, prepareFirstMinute, seedDemo } from '@tollgate/tools';
-import { until } from '@tollgate/harness';
 import pg from 'pg';
 import { startTollgate, type Tollgate } from './tollgate.ts';
+import { until } from '@tollgate/tools';
 
 let tollgate: Tollgate;
 let database: pg.Client;

@@ -1,4 +1,11 @@
-export { findFreePort, resolveFaketime } from '@tollgate/tools';
+export {
+  answerWithin,
+  eventually,
+  findFreePort,
+  letPass,
+  resolveFaketime,
+  until,
+} from '@tollgate/tools';
 export {
   AdminClient,
   AdminRefusal,
@@ -35,4 +42,3 @@ export { openStream, type Heard } from './streams.ts';
 export { startTraceCollector, type CollectedSpan, type TraceCollector } from './trace-collector.ts';
 export type { TollgateOptions } from './tollgate-options.ts';
 export { startTollgate, type Tollgate } from './tollgate.ts';
-export { answerWithin, eventually, letPass, until } from './waiting.ts';

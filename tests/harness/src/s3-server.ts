@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { cacheFolder, findFreePort } from '@tollgate/tools';
+import { until } from '@tollgate/tools';
 
 const VERSION = '5.2.1';
 const INSTALL_MS = 300_000;
@@ -28,14 +28,17 @@ export async function startS3Server(bucket: string): Promise<S3Server> {
     child.kill('SIGKILL');
     await once(child, 'exit');
   };
-  for (const deadline = Date.now() + READY_MS; ; await delay(100)) {
-    const made = await fetch(`${endpoint}/${bucket}`, { method: 'PUT' }).catch(() => null);
-    if (made?.ok) return { endpoint, stop };
-    if (Date.now() >= deadline || child.exitCode !== null) {
-      await stop();
-      throw new Error('The S3 server did not start.');
-    }
+  const makeBucket = async (): Promise<boolean | undefined> => {
+    if (child.exitCode !== null) throw new Error('The S3 server ended while starting.');
+    return (await fetch(`${endpoint}/${bucket}`, { method: 'PUT' }).catch(() => null))?.ok;
+  };
+  try {
+    await until('the S3 server makes a bucket', makeBucket, READY_MS);
+  } catch (error) {
+    await stop();
+    throw error;
   }
+  return { endpoint, stop };
 }
 
 /** In the cache after the first time. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { answerWithin } from '@tollgate/tools';
 
 const value = z.union([
   z.object({ stringValue: z.string() }).transform(({ stringValue }) => stringValue),
@@ -79,16 +79,18 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     texts,
     headers: () => headers,
     spansOf: async (traceId, names) => {
-      const deadline = Date.now() + WAIT_MS;
-      for (;;) {
-        const found = spans.filter((each) => each.traceId === traceId);
-        if (names.every((name) => found.some((each) => each.name === name))) return found;
-        if (Date.now() > deadline)
-          throw new Error(
-            `the trace has ${found.map(({ name }) => name).join(', ') || 'no span'}, not all of ${names.join(', ')}`,
-          );
-        await delay(20);
-      }
+      const ofTrace = () => spans.filter((each) => each.traceId === traceId);
+      const isWhole = (): boolean =>
+        names.every((name) => ofTrace().some((each) => each.name === name));
+      if (!(await answerWithin(WAIT_MS, isWhole)))
+        throw new Error(
+          `the trace has ${
+            ofTrace()
+              .map(({ name }) => name)
+              .join(', ') || 'no span'
+          }, not all of ${names.join(', ')}`,
+        );
+      return ofTrace();
     },
     close: async () => {
       server.closeAllConnections();

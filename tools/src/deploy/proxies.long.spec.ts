@@ -6,7 +6,6 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ROOT } from '../checkout.ts';
 import {
   debianFolder,
@@ -15,6 +14,7 @@ import {
 } from '../embedded/debian-packages.mjs';
 import { findFreePort } from '../process/free-port.ts';
 import { envoyProgram } from './envoy-program.ts';
+import { until, letPass } from '../testing/waiting.ts';
 
 /** The samples for reverse proxies, each with its real program, of Debian's packages or of PyPI, in front of a stream. */
 const EVENTS = 5;
@@ -182,7 +182,7 @@ async function stream(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (let index = 0; index < EVENTS; index += 1) {
     response.write(`data: ${Date.now()}\n\n`);
-    await delay(EVERY_MS);
+    await letPass(EVERY_MS, 'a proxy must pass each event on before the next');
   }
   response.end();
 }
@@ -232,14 +232,11 @@ async function debianProgram(
 }
 
 async function answering(origin: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  await until('the proxy answers', () => {
     if (child.exitCode !== null) throw new Error(`the proxy ended with ${child.exitCode}`);
-    const isUp = await fetch(`${origin}/v1/up`).then(
+    return fetch(`${origin}/v1/up`).then(
       ({ ok }) => ok,
       () => false,
     );
-    if (isUp) return;
-    await delay(50);
-  }
-  throw new Error('the proxy does not answer');
+  });
 }

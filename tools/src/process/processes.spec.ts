@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { withLock } from './checkout-lock.mjs';
 import { findFreePort } from './free-port.ts';
 import { ManagedProcess, type ProcessSpec } from './managed-process.ts';
 import { readLivePid, reclaim, writePidFile } from './pid-file.ts';
 import { identityOf } from './process-identity.mjs';
 import { supervise } from './supervise.ts';
+import { until, letPass } from '../testing/waiting.ts';
 
 const SOURCES = import.meta.dirname;
 const STOP = { steps: [{ signal: 'SIGTERM', graceMs: 300 }] } as const;
@@ -56,11 +56,6 @@ function managed(program: string, overrides: Partial<ProcessSpec> = {}): Managed
   );
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 15_000; !condition(); await delay(10))
-    if (Date.now() > deadline) throw new Error(`never became true: ${String(condition)}`);
-}
-
 test('ends a process on record, also one that ignores the polite signal', async () => {
   const child = spawnNode(STUBBORN);
   await once(child.stdout as NodeJS.EventEmitter, 'data');
@@ -101,6 +96,7 @@ test('starts a crashed process again, and no more once stopped', async () => {
   const supervision = supervise(child, stopping.signal, (line) => lines.push(line));
   process.kill(first as number, 'SIGKILL');
   await until(
+    'the process runs again',
     () =>
       child.pid !== undefined &&
       child.pid !== first &&
@@ -132,6 +128,7 @@ test('leaves no process and no file behind when the parent is killed with -9', a
   expect(identityOf(childPid)).toBeDefined();
   parent.kill('SIGKILL');
   await until(
+    'nothing is left behind',
     () =>
       identityOf(childPid) === undefined &&
       !existsSync(disposable) &&
@@ -149,7 +146,7 @@ test('lets one process at a time through a lock, and takes over the lock of a de
   const work = async (): Promise<number> => {
     inside += 1;
     const seen = inside;
-    await delay(5);
+    await letPass(5, 'another process could enter meanwhile');
     inside -= 1;
     return seen;
   };

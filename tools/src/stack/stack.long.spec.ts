@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AdminClient } from '../admin-client.ts';
 import { ROOT } from '../checkout.ts';
@@ -13,6 +12,7 @@ import { Progress } from './progress.ts';
 import { drawSecrets } from './secrets.ts';
 import { startStack, type Stack } from './stack.ts';
 import { writeStartFile } from './start-file.ts';
+import { eventually } from '../testing/waiting.ts';
 
 let stateFolder: string;
 let stack: Stack | undefined;
@@ -91,10 +91,5 @@ test('what a start prints about a disabled and a stopped node has them serve whe
   const env = { ...process.env, XDG_CONFIG_HOME: stateFolder };
   await promisify(execFile)('sh', ['-e', '-c', commands], { cwd: checkoutOf(stack as Stack), env });
   const serving = new Map(proxyUrls.map((_, index) => [`node-${index + 1}`, 'serving']));
-  let now = await readStandings(proxyUrls);
-  for (let look = 0; look < 50 && [...now.values()].some((each) => each !== 'serving'); look += 1) {
-    await sleep(200);
-    now = await readStandings(proxyUrls);
-  }
-  expect(now).toEqual(serving);
+  await eventually(async () => expect(await readStandings(proxyUrls)).toEqual(serving));
 }, 120_000);

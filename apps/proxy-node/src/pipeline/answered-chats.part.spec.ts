@@ -122,8 +122,7 @@ describe('a streamed chat', () => {
     expect(await node.settledBalance(early)).toBe(1_000_000);
 
     const after = await upstreamOf((response) => {
-      sse(response).write(STREAM.slice(0, 3).join(''));
-      setTimeout(() => response.destroy(), 50);
+      sse(response).write(STREAM.slice(0, 3).join(''), () => response.destroy());
     });
     const late = await node.addModel([{ baseUrl: after.baseUrl }]);
     const response = await node.post('/v1/chat/completions', ask(late, { stream: true }));

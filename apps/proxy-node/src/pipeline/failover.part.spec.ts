@@ -56,8 +56,7 @@ describe('failover', () => {
         json(response, { error: { message: 'slow down' } }, 429, { 'retry-after': '2' }),
       ),
       await upstreamOf((response) => {
-        sse(response).write(STREAM[0]);
-        setTimeout(() => response.destroy(), 20);
+        sse(response).write(STREAM[0], () => response.destroy());
       }),
     ].map(({ baseUrl }) => baseUrl);
     for (const baseUrl of [...bad, 'http://127.0.0.1:9/v1']) {

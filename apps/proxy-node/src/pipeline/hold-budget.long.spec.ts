@@ -209,8 +209,7 @@ describe('a balance of exactly what a request is bounded by', () => {
       const send = (): void => {
         const next = events.shift();
         if (next === undefined) return void response.end();
-        response.write(next);
-        setTimeout(send, 5);
+        response.write(next, send);
       };
       send();
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { until } from '@tollgate/harness';
+import { until, letPass } from '@tollgate/harness';
 import { chunk, event, sse, START, usage } from '../testing/chat-stream.ts';
 import {
   ask,
@@ -76,12 +76,12 @@ describe('hidden reasoning', () => {
   /** Thinks unseen for `silentMs`, sends two words, and reports its usage when asked to end. */
   const reasoner = (silentMs: number, ends: () => Promise<void>) => (response: ServerResponse) => {
     sse(response).write(START);
-    setTimeout(() => {
-      response.write(chunk({ content: VISIBLE }));
-      void ends().then(() =>
+    void letPass(silentMs, 'hidden tokens are estimated by time')
+      .then(() => response.write(chunk({ content: VISIBLE })))
+      .then(ends)
+      .then(() =>
         response.end(chunk({}, 'stop') + usage(PROMPT_TOKENS, REASONING + 2) + event('[DONE]')),
       );
-    }, silentMs);
   };
 
   test('is paid by a client that leaves when it has read what it wanted', async () => {

@@ -68,8 +68,8 @@ async function servedAndKilled(
 describe('a node killed with -9 as the last bytes leave charges exactly what its client got', () => {
   test('of a stream', async () => {
     const upstream = await upstreamOf((response) => {
-      sse(response).write(chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one ' }));
-      setTimeout(
+      sse(response).write(
+        chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one ' }),
         () =>
           response.end(
             chunk({ content: 'two' }) +
@@ -77,7 +77,6 @@ describe('a node killed with -9 as the last bytes leave charges exactly what its
               usage(USAGE.prompt_tokens, USAGE.completion_tokens) +
               event('[DONE]'),
           ),
-        30,
       );
     });
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { answerWithin } from '@tollgate/harness';
 import { chunk, event, sse, START, usage } from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
@@ -20,7 +23,18 @@ afterAll(async () => {
 });
 
 const END = chunk({}, 'stop') + usage(3, 2) + event('[DONE]');
-const later = (ms: number, act: () => void) => void setTimeout(act, ms);
+
+/** What a client reads when its upstream answers only after the first keep-alive: the headers come with that. */
+async function readSilent(
+  answer: (response: ServerResponse) => void,
+  ask: (baseUrl: string) => Promise<Response>,
+): Promise<{ status: number; text: string }> {
+  const { promise: isBridged, resolve } = Promise.withResolvers<void>();
+  const upstream = await upstreamOf((response) => void isBridged.then(() => answer(response)));
+  const response = await ask(upstream.baseUrl);
+  resolve();
+  return { status: response.status, text: await response.text() };
+}
 
 const chatAsk = (model: { name: string }) => ({
   model: model.name,
@@ -29,76 +43,77 @@ const chatAsk = (model: { name: string }) => ({
 });
 
 test('behaviour 23: keeps a silent chat stream alive with a comment, also before the upstream answers', async () => {
-  const upstream = await upstreamOf((response) =>
-    later(900, () => sse(response).end(START + chunk({ content: 'at last' }) + END)),
+  const { text } = await readSilent(
+    (response) => sse(response).end(START + chunk({ content: 'at last' }) + END),
+    async (baseUrl) =>
+      node.post('/v1/chat/completions', chatAsk(await node.addModel([{ baseUrl }]))),
   );
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
-  const text = await (await node.post('/v1/chat/completions', chatAsk(model))).text();
   expect(text).toMatch(/^: ?/);
   expect(text).toContain('at last');
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
 });
 
+const MESSAGE_PARTS: ({ type: string } & Record<string, unknown>)[] = [
+  {
+    type: 'message_start',
+    message: {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'real',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 4, output_tokens: 1 },
+    },
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
+  { type: 'content_block_stop', index: 0 },
+  {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: 3 },
+  },
+  { type: 'message_stop' },
+];
+
 test('behaviour 23: keeps a silent messages stream alive with a ping', async () => {
-  const upstream = await upstreamOf((response) =>
-    later(900, () => {
-      const named = (data: { type: string }) =>
-        `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-      const parts: ({ type: string } & Record<string, unknown>)[] = [
-        {
-          type: 'message_start',
-          message: {
-            id: 'm',
-            type: 'message',
-            role: 'assistant',
-            model: 'real',
-            content: [],
-            stop_reason: null,
-            stop_sequence: null,
-            usage: { input_tokens: 4, output_tokens: 1 },
-          },
-        },
-        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
-        { type: 'content_block_stop', index: 0 },
-        {
-          type: 'message_delta',
-          delta: { stop_reason: 'end_turn', stop_sequence: null },
-          usage: { output_tokens: 3 },
-        },
-        { type: 'message_stop' },
-      ];
-      sse(response).end(parts.map(named).join(''));
-    }),
+  const named = (data: { type: string }) =>
+    `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+  let model: SnapshotModel | undefined;
+  const { text } = await readSilent(
+    (response) => sse(response).end(MESSAGE_PARTS.map(named).join('')),
+    async (baseUrl) => {
+      model = await node.addModel([{ baseUrl, protocol: 'anthropic' }]);
+      return node.post(
+        '/v1/messages',
+        { ...chatAsk(model), max_tokens: 50 },
+        { 'anthropic-version': '2023-06-01' },
+      );
+    },
   );
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'anthropic' }]);
-  const text = await (
-    await node.post(
-      '/v1/messages',
-      { ...chatAsk(model), max_tokens: 50 },
-      { 'anthropic-version': '2023-06-01' },
-    )
-  ).text();
   expect(text).toMatch(/^event: ping\n/);
   expect(text).toContain('event: message_stop');
-  expect(await node.settledBalance(model)).toBe(1_000_000 - 7);
+  expect(model && (await node.settledBalance(model))).toBe(1_000_000 - 7);
 });
 
 test('behaviour 24: the failure of an upstream after a keep-alive is reported in the stream', async () => {
-  const upstream = await upstreamOf((response) =>
-    later(900, () =>
+  let model: SnapshotModel | undefined;
+  const { status, text } = await readSilent(
+    (response) =>
       response
         .writeHead(500, { 'content-type': 'application/json' })
         .end('{"error":{"message":"no"}}'),
-    ),
+    async (baseUrl) => {
+      model = await node.addModel([{ baseUrl }]);
+      return node.post('/v1/chat/completions', chatAsk(model));
+    },
   );
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
-  const response = await node.post('/v1/chat/completions', chatAsk(model));
-  const text = await response.text();
-  expect(response.status).toBe(200);
+  expect(status).toBe(200);
   expect(text).toContain('"error"');
   expect(text).not.toContain('[DONE]');
-  expect(await node.settledBalance(model)).toBe(1_000_000);
+  expect(model && (await node.settledBalance(model))).toBe(1_000_000);
 });
 
 test('ends a stream whose balance runs out as if it had met its limit, charged within the balance', async () => {
@@ -118,9 +133,11 @@ test('ends a stream whose balance runs out as if it had met its limit, charged w
 
 test('an answer whose finish was read is passed on to its end, whatever is left of the balance', async () => {
   const upstream = await upstreamOf((response) => {
-    sse(response).write(START);
-    later(50, () => response.write(chunk({ content: 'word '.repeat(100) }, 'stop')));
-    later(100, () => response.end(usage(3, 100) + event('[DONE]')));
+    sse(response).write(START, () =>
+      response.write(chunk({ content: 'word '.repeat(100) }, 'stop'), () =>
+        response.end(usage(3, 100) + event('[DONE]')),
+      ),
+    );
   });
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 120);
   const text = await (
@@ -254,31 +271,43 @@ test('usage that is absurd is not believed: the request is charged by our own co
   expect(1_000_000 - balance).toBeLessThan(30);
 });
 
+/** Counts in the journal so far, of all requests. */
+async function journalled(field: 'input' | 'output'): Promise<number[]> {
+  const text = await node.journalText();
+  return [...text.matchAll(new RegExp(`"${field}":(\\d+)`, 'g'))].map(([, count]) => Number(count));
+}
+
+const JOURNALLED_WITHIN_MS = 5_000;
+
 test('the journal counts each piece of a stream that pauses, so that a kill between two charges what was sent', async () => {
   const words = (count: number) => chunk({ content: ' word'.repeat(count) });
-  const upstream = await upstreamOf((response) => {
+  const counted = (tokens: number) =>
+    answerWithin(JOURNALLED_WITHIN_MS, async () => (await journalled('output')).includes(tokens));
+  const seen: (true | undefined)[] = [];
+  const upstream = await upstreamOf(async (response) => {
     sse(response).write(START + words(4));
-    later(400, () => response.write(words(3)));
-    later(800, () => response.end(END));
+    seen.push(await counted(3));
+    response.write(words(3));
+    seen.push(await counted(6));
+    response.end(END);
   });
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
   await (await node.post('/v1/chat/completions', chatAsk(model))).text();
-  const counted = [...(await node.journalText()).matchAll(/"output":(\d+)/g)].map(([, count]) =>
-    Number(count),
-  );
-  expect(counted).toEqual(expect.arrayContaining([3, 6]));
+  expect(seen).toEqual([true, true]);
 });
 
 test('the journal counts a long prompt as soon as its tokens are known, though the stream is silent', async () => {
-  const upstream = await upstreamOf((response) => {
+  let isCounted: true | undefined;
+  const upstream = await upstreamOf(async (response) => {
     sse(response).write(START + chunk({ content: 'so it begins' }));
-    later(700, () => response.end(END));
+    isCounted = await answerWithin(
+      JOURNALLED_WITHIN_MS,
+      async () => Math.max(...(await journalled('input'))) > 19_000,
+    );
+    response.end(END);
   });
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
   const ask = { ...chatAsk(model), messages: [{ role: 'user', content: 'word '.repeat(20_000) }] };
   await (await node.post('/v1/chat/completions', ask)).text();
-  const prompts = [...(await node.journalText()).matchAll(/"input":(\d+)/g)].map(([, count]) =>
-    Number(count),
-  );
-  expect(Math.max(...prompts)).toBeGreaterThan(19_000);
+  expect(isCounted).toBe(true);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { ServerResponse } from 'node:http';
+import { letPass } from '@tollgate/harness';
 import { chunk, event, sse, usage } from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import {
@@ -74,10 +75,10 @@ describe('an upstream that takes its time', () => {
       (response) => {
         sse(response).write(': ping\n\n');
         const pings = setInterval(() => response.write(': ping\n\n'), 100);
-        setTimeout(() => {
+        void letPass(900, 'twice the time that the first content may take').then(() => {
           clearInterval(pings);
           response.end(WHOLE);
-        }, 900);
+        });
       },
       { isStream: true, overrides: QUICK },
     );

@@ -24,7 +24,7 @@ export const open: MeteredBench['open'] = (options) =>
   bench.open({ monotonicNow: () => performance.now() + clock.lateMs, ...options });
 
 /** Until a journal of any worker has a count of this request: what a process that ends now leaves behind. */
-export const counted = ({ rid }: { rid: string }): Promise<void> =>
+export const counted = ({ rid }: { rid: string }): Promise<true> =>
   until('its count is in the journal', () => {
     const journals = join(dataDir, 'journals');
     const files = readdirSync(journals, { recursive: true, encoding: 'utf8' });

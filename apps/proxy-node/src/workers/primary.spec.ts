@@ -13,6 +13,7 @@ const WORKER = `
     const until = Date.now() + 500;
     while (Date.now() < until);
     primaryOfThis().send({ scrape: 'ready' });
+    // A message that fails to be sent raises its error within this time.
     setTimeout(() => console.log('goes on'), 100);
   });
 `;

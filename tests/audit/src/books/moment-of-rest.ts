@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { lastEvents } from '@tollgate/keyspace';
+import { answerWithin } from '@tollgate/harness';
 import { z } from 'zod';
 import { isSound, REST, type Finding } from './finding.ts';
 import { findUnarrived, type Books } from './live-checks.ts';
 
-const POLL_MS = 100;
 const BALANCES = `SELECT coalesce(md5(string_agg(concat_ws(':', id, balance, overdraft, credit_seq), ',' ORDER BY id)), '') AS balances FROM subscriptions`;
 const MOVED = 'requests ended or balances changed while they were compared';
 
@@ -18,16 +17,15 @@ export async function judgeAtRest(
   { deadline, take }: { deadline: number; take: () => Promise<Finding[]> },
 ): Promise<Finding[]> {
   let atRest: Finding[] | undefined;
-  for (;;) {
+  let [taken, unrest]: [Finding[], string[]] = [[], []];
+  await answerWithin(deadline - Date.now(), async () => {
     const before = await look(books);
-    const taken = await take();
-    const unrest = unrestBetween(before, await look(books));
+    taken = await take();
+    unrest = unrestBetween(before, await look(books));
     if (unrest.length === 0) atRest = taken;
-    const isDone = unrest.length === 0 && isSound(taken);
-    if (isDone || Date.now() > deadline)
-      return atRest ? [...atRest, restOf([])] : [...taken.map(notJudged), restOf(unrest)];
-    await delay(POLL_MS);
-  }
+    return unrest.length === 0 && isSound(taken);
+  });
+  return atRest ? [...atRest, restOf([])] : [...taken.map(notJudged), restOf(unrest)];
 }
 
 interface Look {

@@ -1,4 +1,4 @@
-import { demoRecordSchema } from './demo-record.ts';
+import { readDemoRecord } from './demo-record.ts';
 import {
   createCustomer,
   createRoutedModel,
@@ -134,8 +134,7 @@ async function compare(
 ): Promise<Finding[]> {
   const books = await auditBooks(tollgate, { drainMs: kills ? DRAIN_KILLED_MS : DRAIN_MS });
   const usage = await readUsage(tollgate.databaseUrl);
-  const response = await fetch(`${tollgate.upstreamUrl}/record`);
-  const provider = demoRecordSchema.parse(await response.json());
+  const provider = await readDemoRecord(tollgate.upstreamUrl);
   return [
     ...compareUsage({ clients, provider, usage, wereKilled: kills !== undefined }),
     sumsOf(usage, clients),

@@ -1,22 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { RecordEntry } from '@tollgate/demo-upstream';
 import { compareUsage, type Witnesses } from './compare-usage.ts';
-import type { RequestPlan } from './plan-requests.ts';
+import { SHORT_CHAT, type RequestPlan } from './plan-requests.ts';
 import type { ClientRecord } from './send-request.ts';
 import type { UsageRow } from './usage-rows.ts';
 
 const RID = '01890000-0000-7000-8000-000000000001';
-const PLAN: RequestPlan = {
-  protocol: 'chat',
-  isStream: true,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 20,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
+const PLAN: RequestPlan = { ...SHORT_CHAT, isStream: true, tokens: 20 };
 const CLIENT: ClientRecord = {
   plan: PLAN,
   rid: RID,

@@ -13,3 +13,10 @@ export const demoRecordSchema = z.array(
     ending: z.enum(['open', 'finished', 'aborted', 'refused']),
   }),
 );
+
+export type DemoRecord = z.output<typeof demoRecordSchema>;
+
+/** What the demo upstream knows of all its requests. */
+export async function readDemoRecord(upstreamUrl: string): Promise<DemoRecord> {
+  return demoRecordSchema.parse(await (await fetch(`${upstreamUrl}/record`)).json());
+}

@@ -14,6 +14,19 @@ export interface RequestPlan {
   hangUpAtByte: number | null;
 }
 
+/** A small JSON chat of the first customer and model, to the first address. */
+export const SHORT_CHAT: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 5,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
+
 export interface Choices {
   customers: number;
   models: number;

@@ -1,6 +1,6 @@
 import { letPass } from '@tollgate/harness';
 import type { Finding } from '../books/finding.ts';
-import type { RequestPlan } from './plan-requests.ts';
+import { SHORT_CHAT, type RequestPlan } from './plan-requests.ts';
 import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
 
 const WINDOW_MS = 60_000;
@@ -56,14 +56,4 @@ export class RateWindow {
   }
 }
 
-const PLAN: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 1,
-  delayMs: 0,
-  promptWords: 1,
-  hangUpAtByte: null,
-};
+const PLAN: RequestPlan = { ...SHORT_CHAT, tokens: 1, promptWords: 1 };

@@ -1,18 +1,18 @@
-import { sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
 import {
-  createCustomer,
-  createRoutedModel,
-  startTollgate,
-  subscribeWithKey,
-  type Tollgate,
-  letPass,
-} from '@tollgate/harness';
+  sendRequest,
+  type ClientRecord,
+  type RequestPlan,
+  type Target,
+  SHORT_CHAT,
+} from '@tollgate/audit';
+import { startTollgate, letPass } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { RedisClock } from '../redis-clock.ts';
 import { RedisServers } from '../redis-servers.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
+import { createTarget } from '../create-target.ts';
 
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
@@ -22,17 +22,7 @@ const BETWEEN_MS = 12_000;
 const RPM = 60;
 const WINDOW_MS = 60_000;
 const BUCKET_MS = 1_000;
-const PROBE: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 2,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
+const PROBE: RequestPlan = { ...SHORT_CHAT, tokens: 2 };
 /** Long enough that most meet a jump in their middle. */
 const LONG: RequestPlan = { ...PROBE, isStream: true, tokens: 100, delayMs: 90 };
 const LONG_STREAMS = 6;
@@ -44,7 +34,7 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
   try {
     const scene = await Scene.set(tollgate);
     const servers = new RedisServers(tollgate);
-    const limited = await limitedTarget(tollgate);
+    const limited = await createTarget(tollgate, { key: { rpm: RPM } });
     const load = new ConstantLoad(scene, { seed, clients: 6, pauseMs: 30 });
     const ending = new AbortController();
     const startedAt = Date.now();
@@ -110,16 +100,6 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
     await tollgate.stop();
     redisClock.remove();
   }
-}
-
-async function limitedTarget(tollgate: Tollgate): Promise<Target> {
-  const model = await createRoutedModel(tollgate);
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate), {
-    modelIds: [model.id],
-    key: { rpm: RPM },
-  });
-  await tollgate.admin.syncAll();
-  return { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
 }
 
 /** Some twenty requests a second. */

@@ -6,7 +6,7 @@ import { withRedis } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const SECONDS = 120;
-const CALM_MS = 5_000;
+const CALM_REQUESTS = 200;
 const PAUSE_MS = 50;
 
 /**
@@ -22,7 +22,7 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
       pauseMs: PAUSE_MS,
       origin: tollgate.frontDoorUrl,
     });
-    await letPass(CALM_MS, 'traffic runs before the fault');
+    await load.untilCompleted(CALM_REQUESTS);
     const planes = tollgate.processNames.filter((name) => name.startsWith('control-plane'));
     const nodes = tollgate.processNames.filter((name) => name.startsWith('node-'));
     for (const name of planes) await tollgate.kill(name, 'SIGKILL');

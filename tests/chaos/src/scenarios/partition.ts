@@ -2,25 +2,17 @@ import {
   sendRequest,
   type ClientRecord,
   type Finding,
-  type RequestPlan,
   type Target,
+  SHORT_CHAT,
 } from '@tollgate/audit';
-import {
-  createCustomer,
-  createRoutedModel,
-  openStream,
-  startTollgate,
-  subscribeWithKey,
-  type Heard,
-  type Tollgate,
-  letPass,
-} from '@tollgate/harness';
+import { openStream, startTollgate, type Heard, type Tollgate, letPass } from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { readLeases, readNumber } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
+import { createTarget } from '../create-target.ts';
 
 /** T9's three: unnoticed by streams, over before their holds are, and longer than their holds. */
 const CUTS_S = [5, 50, 120];
@@ -37,17 +29,6 @@ const STREAM_TOKENS = 190;
 const TOKEN_EVERY_MS = 400;
 /** Charged tokens of a token: the model's weights. */
 const WEIGHT = 1;
-const PROBE: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 5,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
 /** What is left beside the long streams' holds is little: other requests that spend from this balance use it up. */
 const TIGHT_TOKENS = 1_200;
 
@@ -116,17 +97,13 @@ export async function partition({ times = 1, seconds, seed, log }: Order): Promi
 /** One customer with a small balance, with streams on the node that is cut off and other requests on both nodes. */
 async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Promise<Cut> {
   const [here = '', there = ''] = tollgate.nodeUrls;
-  const model = await createRoutedModel(tollgate);
-  const key = await subscribeWithKey(await createCustomer(tollgate), {
-    modelIds: [model.id],
-    tokens: TIGHT_TOKENS,
-  });
-  await tollgate.admin.syncAll();
+  const target = await createTarget(tollgate, { tokens: TIGHT_TOKENS });
+  const { apiKey: key, model, modelId } = target;
   const asks = (['chat', 'messages'] as const).flatMap((protocol) =>
     Array.from({ length: STREAMS_PER_PROTOCOL }, () => ({
       origin: here,
       key,
-      model: model.name,
+      model,
       protocol,
       tokens: STREAM_TOKENS,
       delayMs: TOKEN_EVERY_MS,
@@ -138,8 +115,8 @@ async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Prom
   const cutAtMs = Date.now();
   way.cut('silence');
   const ending = new AbortController();
-  const probing = repeat({ origin: here, apiKey: key, model: model.name }, ending.signal);
-  const spending = repeat({ origin: there, apiKey: key, model: model.name }, ending.signal);
+  const probing = repeat(target, ending.signal);
+  const spending = repeat({ ...target, origin: there }, ending.signal);
   await letPass(Math.min(cutMs, FENCE_MS / 2), 'leases are read before the node fences itself');
   const leases = await readLeases(tollgate);
   await letPass(cutAtMs + cutMs - Date.now(), 'the cut lasts as long as ordered');
@@ -153,7 +130,7 @@ async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Prom
       afterCutMs: endedAtMs - cutAtMs,
       afterRenewalMs: endedAtMs - ((leases.get(rid) ?? 0) - LEASE_MS),
     }));
-  return { cutAtMs, cutMs, heard, fenced, probes, greedy, modelId: model.id };
+  return { cutAtMs, cutMs, heard, fenced, probes, greedy, modelId };
 }
 
 /** One request after the other until it is stopped. */
@@ -161,7 +138,7 @@ async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
   const records = [];
   while (!signal.aborted) {
     const sentAtMs = Date.now();
-    const record = await sendRequest(PROBE, target);
+    const record = await sendRequest(SHORT_CHAT, target);
     records.push({ ...record, sentAtMs, tookMs: Date.now() - sentAtMs });
     await letPass(50, 'a client pauses between requests');
   }

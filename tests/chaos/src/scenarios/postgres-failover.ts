@@ -17,7 +17,7 @@ import { readNumber, withDatabase } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const TIMES = 10;
-const CALM_MS = 2_000;
+const CALM_REQUESTS = 60;
 /** The time a monitor of the servers takes to detect the failure and decide. */
 const DECISION_MIN_MS = 5_000;
 const DECISION_MAX_MS = 10_000;
@@ -41,7 +41,7 @@ export async function postgresFailover({ times = TIMES, seed, log }: Order): Pro
       const standby = await startStandby(tollgate.services, primary, `postgres-${round + 1}`);
       try {
         await commitOnBoth(primary, standby);
-        await letPass(CALM_MS, 'traffic is booked between two failovers');
+        await load.untilCompleted(CALM_REQUESTS);
         failovers.push(
           await failOver({
             network,

@@ -6,16 +6,14 @@ import {
   sendRequest,
   type ClientRecord,
   type Finding,
-  type RequestPlan,
+  SHORT_CHAT,
 } from '@tollgate/audit';
 import {
-  createCustomer,
   createRoutedModel,
   firstPostgres,
   runOps,
   startPostgres,
   startTollgate,
-  subscribeWithKey,
   type PostgresServer,
   type Tollgate,
   until,
@@ -28,25 +26,16 @@ import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { getOnce } from './get-once.ts';
 import { withDatabase } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
+import { createTarget } from '../create-target.ts';
 
 const SECONDS = 60;
-const CALM_MS = 8_000;
+/** Completed before the backup is taken. */
+const CALM_REQUESTS = 300;
 const AWAY_MS = 5_000;
 const RENEWAL_GAP_MS = 1_500;
 const LATE_REQUESTS = 3;
 const BOOKED_WITHIN_MS = 20_000;
 const READY_WITHIN_MS = 30_000;
-const LATE_PLAN: RequestPlan = {
-  protocol: 'chat',
-  isStream: false,
-  customer: 0,
-  model: 0,
-  address: 0,
-  tokens: 5,
-  delayMs: 0,
-  promptWords: 3,
-  hangUpAtByte: null,
-};
 const sumRow = z.object({ subscription: z.string(), key: z.string(), delta: z.coerce.number() });
 const lossLine = z.object({
   user_id: z.number(),
@@ -114,7 +103,7 @@ interface Lived {
 /** Traffic, purchases and changes go on after the backup, and traffic for a while after PostgreSQL is gone. */
 async function liveFor({ tollgate, scene, seed, seconds, log }: Life): Promise<Lived> {
   const load = new ConstantLoad(scene, { seed, clients: 6, pauseMs: 50 });
-  await letPass(CALM_MS, 'the backup is taken from running traffic');
+  await load.untilCompleted(CALM_REQUESTS);
   const backup = await ops(tollgate, 'backup', path.join(tollgate.services.folder, 'backups'));
   log(`backup taken after ${describeEndings(load.records)}`);
   const random = randomFrom(seed ^ 0x2e57);
@@ -131,13 +120,10 @@ async function liveFor({ tollgate, scene, seed, seconds, log }: Life): Promise<L
 
 /** An account, a model and a subscription that no backup knows, with usage that is booked. */
 async function serveLateCustomer(tollgate: Tollgate): Promise<ClientRecord[]> {
-  const model = await createRoutedModel(tollgate);
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id] });
-  await tollgate.admin.syncAll();
-  const target = { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
+  const target = await createTarget(tollgate);
   const records: ClientRecord[] = [];
   for (let count = 0; count < LATE_REQUESTS; count += 1)
-    records.push(await sendRequest(LATE_PLAN, target));
+    records.push(await sendRequest(SHORT_CHAT, target));
   await until(
     'the requests of the late customer are booked',
     async () => {

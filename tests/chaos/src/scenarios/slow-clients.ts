@@ -1,10 +1,9 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { demoRecordSchema } from '@tollgate/audit';
 import {
   createCustomer,
-  createRoutedModel,
   startTollgate,
-  subscribeWithKey,
   type Tollgate,
   letPass,
   answerWithin,
@@ -16,6 +15,7 @@ import { getOnce } from './get-once.ts';
 import { inMegabytes, readUse } from './process-use.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 import { describeLatency, measureLatency, unchanged } from './latency-beside.ts';
+import { createTarget } from '../create-target.ts';
 
 /** `--times` and `--readers`; fewer readers, as the upstream must fill every buffer between it and each of them at full speed first. */
 const SLOW_WRITERS = 400;
@@ -36,7 +36,6 @@ const MEMORY_PER_READER_MAX = 256 * 1_024;
 
 /** Until the last reader stands still and is cut, on a busy machine. */
 const READERS_GONE_WITHIN_MS = 180_000;
-const LOOK_MS = 1_000;
 
 /** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
 export async function slowClients({
@@ -139,13 +138,8 @@ interface ReaderTarget {
 }
 
 async function readerTarget(tollgate: Tollgate): Promise<ReaderTarget> {
-  const model = await createRoutedModel(tollgate);
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate, { amount: '1000000' }), {
-    modelIds: [model.id],
-    tokens: 500_000_000,
-  });
-  await tollgate.admin.syncAll();
-  return { apiKey, model: model.name };
+  const customer = await createCustomer(tollgate, { amount: '1000000' });
+  return createTarget(tollgate, { customer, tokens: 500_000_000 });
 }
 
 /** Resolves with the milliseconds until it was cut. */
@@ -207,16 +201,13 @@ function open(origin: string): Socket {
 
 function endOf(socket: Socket): Promise<number | null> {
   const startedAt = performance.now();
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
+  return once(socket, 'close', { signal: AbortSignal.timeout(2 * STALL_TIMEOUT_MS) }).then(
+    () => performance.now() - startedAt,
+    () => {
       socket.destroy();
-      resolve(null);
-    }, 2 * STALL_TIMEOUT_MS);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      resolve(performance.now() - startedAt);
-    });
-  });
+      return null;
+    },
+  );
 }
 
 /** An answer goes on to fill the last buffers after its client's has stood still: then the cut comes earlier than it seems, never later. */

@@ -7,7 +7,6 @@ import {
   createCustomer,
   findFreePort,
   startTollgate,
-  subscribeWithKey,
   type Tollgate,
   letPass,
 } from '@tollgate/harness';
@@ -16,6 +15,7 @@ import { openFilesMax, readUse } from './process-use.ts';
 import { readNumber } from './read-state.ts';
 import { inSeconds, type Order, type Outcome } from './scenario.ts';
 import { figuresOf, promisesOf, type Measured } from './stream-figures.ts';
+import { createTarget } from '../create-target.ts';
 
 const STREAMS = 1_000;
 const SECONDS = 60;
@@ -176,10 +176,7 @@ async function pacedTarget(
     api_key: 'paced-upstream-key',
   });
   await admin.createRoute({ model_id, upstream_id, upstream_model: 'paced' });
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate, { amount: '1000000' }), {
-    modelIds: [model_id],
-    tokens: 100_000_000,
-  });
-  await admin.syncAll();
-  return { apiKey, model: 'paced' };
+  const customer = await createCustomer(tollgate, { amount: '1000000' });
+  const model = { id: model_id, name: 'paced' };
+  return createTarget(tollgate, { model, customer, tokens: 100_000_000 });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { letPass } from '@tollgate/harness';
 import { looseJson, textEvents, type Loose } from '../event-text.ts';
 import { usageRows } from '../usage-rows.ts';
 import {
@@ -195,9 +196,8 @@ describe('what comes down', () => {
     const late =
       (text: string) =>
       (response: Loose): void =>
-        void setTimeout(
-          () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text),
-          KEEP_ALIVE_MS * 3,
+        void letPass(KEEP_ALIVE_MS * 3, 'the node sends its keep-alives').then(() =>
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text),
         );
     chat.answers(late(chunk({ role: 'assistant', content: 'late' }) + chunk({}, 'stop') + END));
     const raw = post('/v1/chat/completions', {

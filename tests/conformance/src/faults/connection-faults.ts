@@ -1,3 +1,4 @@
+import { letPass } from '@tollgate/harness';
 import { chunked, head, JSON_HEADERS, SSE_HEADERS } from './wire.ts';
 import type { Fault, Scene } from './fault-scene.ts';
 import { COUNTED, CUT, FAILED, half, LATE, right, says, WHOLE } from './fault-parts.ts';
@@ -33,8 +34,7 @@ export const CONNECTIONS: readonly Fault[] = [
   },
   {
     name: 'resets in the middle',
-    act: (scene) =>
-      scene.socket.write(half(scene), () => setTimeout(() => scene.socket.resetAndDestroy(), 30)),
+    act: (scene) => scene.socket.write(half(scene), () => void resetAfter(scene)),
     json: FAILED,
     stream: CUT,
   },
@@ -46,57 +46,26 @@ export const CONNECTIONS: readonly Fault[] = [
   },
   {
     name: 'breaks its chunked coding',
-    act: ({ socket, isStream, parts }) =>
-      socket.write(
-        head('200 OK', {
-          ...(isStream ? SSE_HEADERS : JSON_HEADERS),
-          'transfer-encoding': 'chunked',
-        }) +
-          chunked(isStream ? parts.begin : parts.json.slice(0, 40)) +
-          'zz\r\nnot a chunk',
-      ),
+    act: (scene) => scene.socket.write(`${halfInChunks(scene)}zz\r\nnot a chunk`),
     json: FAILED,
     stream: CUT,
   },
   {
     name: 'ends its chunked coding early',
-    act: ({ socket, isStream, parts }) =>
-      socket.end(
-        head('200 OK', {
-          ...(isStream ? SSE_HEADERS : JSON_HEADERS),
-          'transfer-encoding': 'chunked',
-        }) + chunked(isStream ? parts.begin : parts.json.slice(0, 40)),
-      ),
+    act: (scene) => scene.socket.end(halfInChunks(scene)),
     json: FAILED,
     stream: CUT,
   },
   {
     name: 'resets after the finish',
-    act: (scene) =>
-      scene.socket.write(
-        head(
-          '200 OK',
-          scene.isStream
-            ? SSE_HEADERS
-            : { ...JSON_HEADERS, 'content-length': String(scene.parts.json.length) },
-        ) + (scene.isStream ? scene.parts.begin + scene.parts.finish : scene.parts.json),
-        () => setTimeout(() => scene.socket.resetAndDestroy(), 30),
-      ),
+    act: (scene) => scene.socket.write(finished(scene), () => void resetAfter(scene)),
     json: WHOLE,
     stream: COUNTED,
     messagesStream: WHOLE,
   },
   {
     name: 'stalls after the finish',
-    act: (scene) =>
-      scene.socket.write(
-        head(
-          '200 OK',
-          scene.isStream
-            ? SSE_HEADERS
-            : { ...JSON_HEADERS, 'content-length': String(scene.parts.json.length) },
-        ) + (scene.isStream ? scene.parts.begin + scene.parts.finish : scene.parts.json),
-      ),
+    act: (scene) => scene.socket.write(finished(scene)),
     json: WHOLE,
     stream: COUNTED,
     messagesStream: WHOLE,
@@ -111,12 +80,29 @@ export const CONNECTIONS: readonly Fault[] = [
   },
 ];
 
+/** Everything but what a stream sends after its finish. */
+function finished({ isStream, parts }: Scene): string {
+  return isStream
+    ? head('200 OK', SSE_HEADERS) + parts.begin + parts.finish
+    : head('200 OK', { ...JSON_HEADERS, 'content-length': String(parts.json.length) }) + parts.json;
+}
+
+function halfInChunks({ isStream, parts }: Scene): string {
+  const headers = { ...(isStream ? SSE_HEADERS : JSON_HEADERS), 'transfer-encoding': 'chunked' };
+  return head('200 OK', headers) + chunked(isStream ? parts.begin : parts.json.slice(0, 40));
+}
+
+async function resetAfter({ socket }: Scene): Promise<void> {
+  await letPass(30, 'a reset discards what its receiver has not read');
+  socket.resetAndDestroy();
+}
+
 function trickle(scene: Scene): void {
   const text = right(scene);
   const send = (at: number): void => {
     if (at >= 45) return void scene.socket.end(text.slice(at));
     scene.socket.write(text.slice(at, at + 5));
-    setTimeout(() => send(at + 5), 20);
+    void letPass(20, 'each piece leaves in a packet of its own').then(() => send(at + 5));
   };
   send(0);
 }

@@ -8,7 +8,6 @@ import { migrate, pendingMigrations } from './migrate.ts';
 /** The newest migration of the release that this one is rolled out beside. */
 const RELEASED = 'RefusedRecharges1763715600000';
 const ROWS = 1_000_000;
-const POLL_MS = 20;
 const ACCOUNTS = 100_000;
 /** Writers of these wait while a migration reads all of a table under a lock that excludes them. */
 const LARGE = [
