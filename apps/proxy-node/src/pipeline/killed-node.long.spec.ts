@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { letPass } from '@tollgate/harness';
 import { chunk, event, sse, usage } from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
@@ -68,15 +69,14 @@ async function servedAndKilled(
 describe('a node killed with -9 as the last bytes leave charges exactly what its client got', () => {
   test('of a stream', async () => {
     const upstream = await upstreamOf((response) => {
-      sse(response).write(
-        chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one ' }),
-        () =>
-          response.end(
-            chunk({ content: 'two' }) +
-              chunk({}, 'stop') +
-              usage(USAGE.prompt_tokens, USAGE.completion_tokens) +
-              event('[DONE]'),
-          ),
+      sse(response).write(chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one ' }));
+      void letPass(30, 'the node reads the last bytes by themselves').then(() =>
+        response.end(
+          chunk({ content: 'two' }) +
+            chunk({}, 'stop') +
+            usage(USAGE.prompt_tokens, USAGE.completion_tokens) +
+            event('[DONE]'),
+        ),
       );
     });
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
