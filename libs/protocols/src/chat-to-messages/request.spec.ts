@@ -126,13 +126,13 @@ describe('chat -> messages request: what is asked for becomes', () => {
     if (!('temperature' in expected)) expect(actual).not.toHaveProperty('temperature');
   });
 
-  test('json_object: an instruction, for want of a counterpart', () => {
+  test('json_object becomes an instruction, as Messages has no such field', () => {
     expect(
       JSON.stringify(translated({ response_format: { type: 'json_object' } })['system']),
     ).toMatch(/JSON object/);
   });
 
-  test('what each generation of models takes, by its name', () => {
+  test('each generation of models gets what it takes, by its name', () => {
     const effort = { reasoning_effort: 'medium', max_tokens: 9000 };
     expect(translated(effort, 'claude-sonnet-4-5-20250929')).toMatchObject({
       thinking: { type: 'enabled', budget_tokens: 8192 },

@@ -166,7 +166,7 @@ describe('what is not continued', () => {
     ['thinking', { reasoning_content: 'hm' }],
     ['a refusal', { refusal: 'no' }],
     ['a part that is no text', { content: [{ type: 'thinking', thinking: 'hm' }] }],
-  ])('a chat answer with %s', (_what, delta) => {
+  ])('is no chat answer with %s', (_what, delta) => {
     const delivered = deliveredOf(askOf('chat'));
     delivered?.observe(
       Buffer.from(data({ id: 'a', choices: [{ index: 0, delta: { content: 'x' } }] })),
@@ -175,7 +175,7 @@ describe('what is not continued', () => {
     expect(delivered?.canBeContinued).toBe(false);
   });
 
-  test('a message with thinking', () => {
+  test('is no message with thinking', () => {
     const delivered = deliveredOf(askOf('messages'));
     const block = { type: 'thinking', thinking: '', signature: '' };
     delivered?.observe(

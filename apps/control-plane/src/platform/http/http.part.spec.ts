@@ -160,7 +160,7 @@ describe('what is wrong with a field', () => {
 });
 
 describe('health', () => {
-  test('alive and ready outside the prefix', async () => {
+  test('liveness and readiness are answered outside the prefix', async () => {
     expect(await send(`${plane.url}/healthz`, 'GET', {})).toMatchObject({
       status: 200,
       body: { status: 'ok' },
