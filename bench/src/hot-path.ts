@@ -8,6 +8,7 @@ import { checkOut } from '@tollgate/tools';
 import { describeFigures, medianOf, type Figure } from './hotpath/figures.ts';
 import { BenchInstallation, NODE, startFloor } from './hotpath/installation.ts';
 import { describeProfile } from './hotpath/profile.ts';
+import { drainBacklog } from './hotpath/scenes/capacity.ts';
 import { LARGE, run, SCENES, type Build, type SceneName } from './hotpath/run.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..');
@@ -18,6 +19,7 @@ const BASELINE = path.join(RESULTS, 'baseline.json');
 const CHECKED: readonly SceneName[] = ['requests', 'door', 'cold'];
 const WORSE_MAX = 1.15;
 const PROFILE_SECONDS = 8;
+const PROFILE_RECORDS = 60_000;
 const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; by default all but ${[...LARGE].join(', ')}
   --rounds N        repetitions; 5 by default, 3 for --check
   --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
@@ -26,7 +28,7 @@ const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).
   --at-once         what is compared works at the same time on the first core, under equal load each (json, stream, requests, bodies, quiet, idle)
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round
   --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
-  --profile KIND    json, stream or quiet: CPU by stage, and the hottest functions`;
+  --profile KIND    json, stream, quiet, or booking (of the control plane): CPU by stage, and the hottest functions`;
 
 /** CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
 export async function benchHotPath(args: readonly string[]): Promise<void> {
@@ -143,6 +145,7 @@ function judge(figures: readonly Figure[]): void {
 
 async function profile(kind: string): Promise<void> {
   const file = path.join(STATE, `${kind}.cpuprofile`);
+  const name = kind === 'booking' ? 'control-plane' : NODE;
   mkdirSync(STATE, { recursive: true });
   rmSync(file, { force: true });
   const floor = await startFloor();
@@ -152,14 +155,9 @@ async function profile(kind: string): Promise<void> {
     profile: file,
   });
   try {
+    if (name !== NODE) await installation.restartControlPlane(file);
     await installation.warmUp();
-    process.kill(installation.pidOf(NODE), 'SIGUSR2');
-    const { requests } = await installation.load({
-      isStream: kind === 'stream',
-      perSecond: kind === 'quiet' ? 100 : null,
-      seconds: PROFILE_SECONDS,
-    });
-    process.kill(installation.pidOf(NODE), 'SIGUSR2');
+    const requests = await profiled(installation, { kind, name });
     await delay(2_000);
     say(`${describeProfile(file, requests)}\nThe whole profile: ${file}`);
     await installation.audit();
@@ -167,4 +165,25 @@ async function profile(kind: string): Promise<void> {
     floor.stop();
     await installation.stop();
   }
+}
+
+/** Answers how many requests or records are in the profile. */
+async function profiled(
+  installation: BenchInstallation,
+  { kind, name }: { kind: string; name: string },
+): Promise<number> {
+  const toggle = (): boolean => process.kill(installation.pidOf(name), 'SIGWINCH');
+  if (kind === 'booking') {
+    await drainBacklog(installation, PROFILE_RECORDS, toggle);
+    toggle();
+    return PROFILE_RECORDS;
+  }
+  toggle();
+  const { requests } = await installation.load({
+    isStream: kind === 'stream',
+    perSecond: kind === 'quiet' ? 100 : null,
+    seconds: PROFILE_SECONDS,
+  });
+  toggle();
+  return requests;
 }

@@ -8,7 +8,7 @@ import type { LoadOrder, LoadReport } from './load-order.ts';
 const ACCOUNTS = 4;
 const TOKENS = 1_000_000_000;
 const LIMIT = 1_000_000_000;
-const MODELS = ['bench-whole', 'bench-events', 'bench-slow', 'bench-beat'];
+export const MODELS = ['bench-whole', 'bench-events', 'bench-slow', 'bench-beat'];
 const DRAIN_MS = 60_000;
 const WARM_UP_SECONDS = 12;
 export const NODE = 'node-1';
@@ -90,8 +90,9 @@ export class BenchInstallation {
     this.#pin();
   }
 
-  async restartControlPlane(): Promise<void> {
-    await this.tollgate.restart('control-plane');
+  /** `file` for a CPU profile of it. */
+  async restartControlPlane(file: string): Promise<void> {
+    await this.tollgate.restart('control-plane', { env: profilerFor(file) });
     this.#pin();
   }
 

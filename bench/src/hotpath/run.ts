@@ -1,8 +1,8 @@
 import { Figures, type Figure } from './figures.ts';
 import { BenchInstallation, startFloor } from './installation.ts';
 import { bodies, cold, crowd, door, json, requests, stream } from './scenes/requests.ts';
-import { backlog, workers } from './scenes/capacity.ts';
-import { booking, start } from './scenes/processes.ts';
+import { backlog, booking, workers } from './scenes/capacity.ts';
+import { start } from './scenes/processes.ts';
 import { floor } from './scenes/floor.ts';
 import { burst, idle, latency, quiet } from './scenes/quiet.ts';
 import { keys, models } from './scenes/scale.ts';

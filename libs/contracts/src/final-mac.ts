@@ -4,7 +4,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
  * A node signs its finals, because what passes through Redis on its way to PostgreSQL could be written there by an attacker.
  * The MAC is the last member of the payload's JSON text, so that every place the payload passes hands it on unread.
  */
-const MAC_TAIL = /,"mac":"([0-9a-f]{64})"\}$/;
+const MAC_TAIL = /^,"mac":"([0-9a-f]{64})"\}$/;
+const TAIL_LENGTH = ',"mac":""}'.length + 64;
 
 export interface FinalText {
   rid: string;
@@ -19,8 +20,8 @@ export function signFinal(final: FinalText, credentialHash: string): string {
 
 /** A payload as it was signed, and its MAC; null where it carries none. */
 export function splitFinal(text: string): { payload: string; mac: string | null } {
-  const mac = MAC_TAIL.exec(text)?.[1] ?? null;
-  return { payload: mac === null ? text : text.replace(MAC_TAIL, '}'), mac };
+  const mac = MAC_TAIL.exec(text.slice(-TAIL_LENGTH))?.[1] ?? null;
+  return { payload: mac === null ? text : `${text.slice(0, -TAIL_LENGTH)}}`, mac };
 }
 
 export function isFinalSigned(

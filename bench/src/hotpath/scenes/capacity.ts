@@ -3,13 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { pinToAll } from '../bench-process.ts';
 import { sumOf } from '../figures.ts';
-import { NODE } from '../installation.ts';
+import { NODE, type BenchInstallation } from '../installation.ts';
+import type { CpuClock } from '../cpu.ts';
 import { withDatabase } from './database.ts';
-import type { Scene } from './scene.ts';
+import { fillQueue, resumeQueue } from './queue.ts';
+import { forEachSubject, type Scene, type Subject } from './scene.ts';
 
 const WORKERS = [1, 2];
 const SECONDS = 5;
 const CONNECTIONS = 64;
+const BOOKING = ['control-plane', 'postgres', 'redis'];
+const BOOKING_RECORDS = 60_000;
 const SAMPLE_MS = 250;
 const STILL_MS = 60_000;
 const QUARTERS = 4;
@@ -35,29 +39,46 @@ export const workers: Scene = async ({ subjects, rounds }) => {
   }
 };
 
-/** A long backlog: usage that waits while the control plane is away, and whether it is booked as fast at the end as at the beginning. */
-export const backlog: Scene = async ({ subjects, sizes }) => {
-  for (const { installation, figures } of subjects) {
-    await installation.audit();
-    await withDatabase(installation, async (database) => {
-      const before = await booked(database);
-      await installation.tollgate.kill('control-plane', 'SIGTERM');
-      const load = await installation.load({ seconds: 86_400, requestsMax: sizes.records });
-      // A node that keeps 200,000 finals that are not booked takes no further request.
-      const requests = load.requests - sumOf(load.refused);
-      await installation.restartControlPlane();
-      const clock = installation.clock('control-plane', 'postgres');
-      const rates = await ratesOf(requests, async () => (await booked(database)) - before);
-      const name = `backlog of ${requests.toLocaleString('en')} records`;
-      const micros = clock.lap() / requests;
-      figures.add(`${name}: CPU of control plane and PostgreSQL`, 'us a record', micros);
-      rates.forEach((rate, quarter) =>
-        figures.add(`${name}: booked, quarter ${quarter + 1}`, 'a second', rate),
-      );
-    });
-    await installation.audit();
-  }
-};
+/** How fast usage that waits is booked. */
+export const booking: Scene = (stage) =>
+  forEachSubject(stage, (subject) => drain(subject, BOOKING_RECORDS));
+
+/** A long backlog, and whether it is booked as fast at the end as at the beginning. */
+export const backlog: Scene = (stage) =>
+  forEachSubject(stage, (subject) => drain(subject, stage.sizes.records));
+
+async function drain({ installation, figures }: Subject, records: number): Promise<void> {
+  await installation.audit();
+  let clocks: { process: string; clock: CpuClock }[] = [];
+  const rates = await drainBacklog(installation, records, () => {
+    clocks = BOOKING.map((process) => ({ process, clock: installation.clock(process) }));
+  });
+  const name = `backlog of ${records.toLocaleString('en')} records`;
+  const micros = clocks.map(({ clock }) => clock.lap() / records);
+  clocks.forEach(({ process }, index) =>
+    figures.add(`${name}: CPU of ${process}`, 'us a record', micros[index] ?? 0),
+  );
+  figures.add(`${name}: CPU of all three`, 'us a record', sumOf(micros));
+  rates.forEach((rate, quarter) =>
+    figures.add(`${name}: booked, quarter ${quarter + 1}`, 'a second', rate),
+  );
+  await installation.audit();
+}
+
+/** Records a second in each quarter of a backlog. `begins` is called when everything waits. */
+export function drainBacklog(
+  installation: BenchInstallation,
+  records: number,
+  begins: () => void,
+): Promise<number[]> {
+  return withDatabase(installation, async (database) => {
+    const before = await booked(database);
+    await fillQueue({ installation, database, records });
+    begins();
+    await resumeQueue(installation);
+    return ratesOf(records, async () => (await booked(database)) - before);
+  });
+}
 
 async function booked(database: Client): Promise<number> {
   const { rows } = await database.query<{ sum: string }>(

@@ -4,7 +4,6 @@ import { NODE } from '../installation.ts';
 import type { Scene } from './scene.ts';
 
 const STARTS = 3;
-const BACKLOG_SECONDS = 8;
 const POLL_MS = 10;
 
 /** From the start of a node's process until it listens and until it serves. */
@@ -37,23 +36,3 @@ async function firstAnswer(url: string, startedAt: number): Promise<number> {
     await delay(POLL_MS);
   }
 }
-
-/** How fast usage that waits is booked: the control plane is away while requests are served, then drains what they left. */
-export const booking: Scene = async ({ subjects }) => {
-  for (const { installation, figures } of subjects) {
-    // In order: jobs of a killed worker would wait for their lock to expire.
-    await installation.tollgate.kill('control-plane', 'SIGTERM');
-    const { requests } = await installation.load({ seconds: BACKLOG_SECONDS });
-    await installation.restartControlPlane();
-    const clock = installation.clock('control-plane', 'postgres');
-    const startedAt = performance.now();
-    await installation.audit();
-    const seconds = (performance.now() - startedAt) / 1_000;
-    figures.add('booking a backlog: records', 'a second', requests / seconds);
-    figures.add(
-      'booking a backlog: CPU of control plane and PostgreSQL a record',
-      'us',
-      clock.lap() / requests,
-    );
-  }
-};

@@ -4,6 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
@@ -35,12 +36,14 @@ export class ShardEpochs {
     const shards = [...new Set(accountIds.map((id) => this.shardOf(id)))].sort();
     if (shards.length === 0) return new Map();
     await tx.query(
-      `SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${ADVISORY_LOCK_FAMILIES.shardEpoch}, i) FROM unnest($1::int[]) AS i`,
+      prepared(
+        `SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${ADVISORY_LOCK_FAMILIES.shardEpoch}, i) FROM unnest($1::int[]) AS i`,
+      ),
       [shards.map((shard) => this.shards.indexOf(shard))],
     );
     // A statement of its own: it must see what the lock waited for.
     const rows: unknown[] = await tx.query(
-      'SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)',
+      prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)'),
       [shards],
     );
     return new Map(

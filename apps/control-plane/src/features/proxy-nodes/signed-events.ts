@@ -1,6 +1,7 @@
-import { isFinalSigned, isHoldSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { isFinalSigned, isHoldSigned, type RelayedEvent } from '@tollgate/contracts';
 import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { z } from 'zod';
+import { payloadOf } from './relayed-payload.ts';
 
 const signedOf = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('usage'), node: z.string() }),
@@ -25,8 +26,8 @@ export interface SignedEvent {
 
 /** Null for all that no node signs, and what cannot be read. */
 export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
-  const { payload, mac } = splitFinal(relayed.payload);
-  const signed = readSigned(payload);
+  const { text: payload, mac, value } = payloadOf(relayed);
+  const signed = readSigned(value);
   if (!signed) return null;
   const { kind } = signed;
   const { rid } = relayed;
@@ -42,14 +43,14 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
   return { relayed, kind, node: signed.name, mac, isSignedBy };
 }
 
-function readSigned(payload: string): (z.output<typeof signedOf> & { name: string }) | null {
+function readSigned(payload: unknown): (z.output<typeof signedOf> & { name: string }) | null {
   try {
-    const signed = signedOf.safeParse(JSON.parse(payload));
+    const signed = signedOf.safeParse(payload);
     return signed.success
       ? { ...signed.data, name: parseNodeAddress(signed.data.node).name }
       : null;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof InvalidKeyPart) return null;
+    if (error instanceof InvalidKeyPart) return null;
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './token-lots.ts';
 import { moveTokens, repaymentOf, withdrawTokens, type TokenMovement } from './token-movement.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 
 export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
 /** Moves Redis alone, PostgreSQL being right already: usage Redis has not seen, and the repair of a drift. */
@@ -55,8 +56,8 @@ export class TokenLedger {
   /** Locks rows in id order, so that no two transactions wait for each other. Unknown ids are absent from the answer. */
   async lock(tx: EntityManager, ids: readonly number[]): Promise<Map<number, LockedSubscription>> {
     const rows: unknown[] = await tx.query(
-      `SELECT id, user_id, model_id, status, balance, overdraft, credit_seq, generation, withdrawal_id
-       FROM subscriptions WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE`,
+      prepared(`SELECT id, user_id, model_id, status, balance, overdraft, credit_seq, generation, withdrawal_id
+       FROM subscriptions WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE`),
       [ids],
     );
     return new Map(rows.map((row) => lockedRow.parse(row)).map((row) => [row.id, row]));
@@ -206,8 +207,8 @@ export class TokenLedger {
     await this.postEntries(tx, { kind, reference }, moves);
     await this.postOverdrafts(tx, reference, moves);
     await tx.query(
-      `UPDATE subscriptions s SET balance = v.balance, overdraft = v.overdraft, updated_at = now()
-       FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS v(id, balance, overdraft) WHERE s.id = v.id`,
+      prepared(`UPDATE subscriptions s SET balance = v.balance, overdraft = v.overdraft, updated_at = now()
+       FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS v(id, balance, overdraft) WHERE s.id = v.id`),
       [
         moves.map((move) => move.subscription.id),
         moves.map((move) => move.subscription.balance),
@@ -224,8 +225,8 @@ export class TokenLedger {
     const balances = moves.filter(({ movement }) => movement.fromBalance !== 0);
     if (balances.length === 0) return;
     await tx.query(
-      `INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
-       SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`,
+      prepared(`INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
+       SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`),
       [
         kind,
         reference,

@@ -2,6 +2,7 @@ import { divideFloor } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 
 interface LotDemand {
   subscriptionId: number;
@@ -13,12 +14,12 @@ export async function consumeLots(tx: EntityManager, demands: readonly LotDemand
   const wanted = demands.filter((demand) => demand.tokens > 0);
   if (wanted.length === 0) return;
   await tx.query(
-    `WITH wanted AS (SELECT * FROM unnest($1::int[], $2::bigint[]) AS w(subscription_id, tokens)),
+    prepared(`WITH wanted AS (SELECT * FROM unnest($1::int[], $2::bigint[]) AS w(subscription_id, tokens)),
      open AS (
        SELECT l.id, l.remaining, w.tokens, sum(l.remaining) OVER (PARTITION BY l.subscription_id ORDER BY l.id) - l.remaining AS before
        FROM token_lots l JOIN wanted w ON w.subscription_id = l.subscription_id WHERE l.remaining > 0)
      UPDATE token_lots l SET remaining = l.remaining - least(open.remaining, open.tokens - open.before)
-     FROM open WHERE l.id = open.id AND open.before < open.tokens`,
+     FROM open WHERE l.id = open.id AND open.before < open.tokens`),
     [wanted.map((demand) => demand.subscriptionId), wanted.map((demand) => demand.tokens)],
   );
 }

@@ -6,9 +6,15 @@ export type ArrayCell = string | number | bigint | boolean | null;
  */
 export function arrayLiteral(cells: readonly ArrayCell[]): string {
   let text = '{';
+  // Many columns have the same value in all rows of a batch.
+  let last: ArrayCell | undefined;
+  let element = '';
   for (let index = 0; index < cells.length; index += 1) {
     if (index > 0) text += ',';
-    text += elementOf(cells[index] ?? null);
+    const cell = cells[index] ?? null;
+    if (cell !== last) element = elementOf(cell);
+    last = cell;
+    text += element;
   }
   return `${text}}`;
 }
@@ -19,6 +25,6 @@ const PLAIN = /^[\w.:+-]+$/;
 function elementOf(cell: ArrayCell): string {
   if (cell === null) return 'NULL';
   if (typeof cell !== 'string') return String(cell);
-  if (PLAIN.test(cell) && cell.toLowerCase() !== 'null') return cell;
+  if (PLAIN.test(cell) && !(cell.length === 4 && cell.toLowerCase() === 'null')) return cell;
   return `"${cell.replace(/["\\]/g, String.raw`\$&`)}"`;
 }

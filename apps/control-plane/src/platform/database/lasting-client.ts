@@ -1,15 +1,41 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
+import { preparedName } from './prepared.ts';
 
 const logger = new Logger('postgres');
 
 /**
  * A client that always has a listener for its errors. The pool listens while a client is idle and TypeORM while it is in use; between the two a
  * connection that breaks would be an unhandled error, which ends the process.
+ * It prepares the statements that `prepared` names, where it speaks to PostgreSQL itself: a pooler may give each transaction another server
+ * connection, which knows nothing of them.
  */
 export class LastingClient extends pg.Client {
+  private isDirect: boolean | undefined;
+
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     this.on('error', (error) => logger.debug(error, 'a connection was lost'));
+    const query = this.query.bind(this);
+    const run = async (text: string, name: string, values: unknown[]): Promise<unknown> => {
+      if (this.isDirect === undefined) {
+        const { rows } = await query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+        this.isDirect = rows[0]?.pid === this.announcedPid();
+      }
+      return this.isDirect ? query({ name, text, values }) : query(text, values);
+    };
+    const choose = (...args: [unknown, ...unknown[]]): unknown => {
+      const [text, values = []] = args;
+      const name = typeof text === 'string' ? preparedName(text) : undefined;
+      return name !== undefined && Array.isArray(values)
+        ? run(text as string, name, values)
+        : Reflect.apply(query, this, args);
+    };
+    this.query = choose as typeof this.query;
+  }
+
+  /** What the other end said its process is; a pooler says something of its own. */
+  private announcedPid(): unknown {
+    return 'processID' in this ? this.processID : undefined;
   }
 }

@@ -1,6 +1,7 @@
 import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
 import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { z } from 'zod';
+import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
 const sender = z.object({ node: z.string() });
 
@@ -10,7 +11,7 @@ export function acknowledgementsOf(
 ): Map<string, Acknowledgement[]> {
   const byNode = new Map<string, Acknowledgement[]>();
   for (const event of events) {
-    const node = senderOf(event.payload);
+    const node = senderOf(event);
     const seq = Number(event.seq);
     if (node === undefined || !Number.isSafeInteger(seq)) continue;
     const list = byNode.get(node) ?? [];
@@ -20,14 +21,14 @@ export function acknowledgementsOf(
   return byNode;
 }
 
-function senderOf(payload: string): string | undefined {
+function senderOf(event: RelayedEvent): string | undefined {
   try {
-    const parsed = sender.safeParse(JSON.parse(payload));
+    const parsed = sender.safeParse(payloadOf(event).value);
     if (!parsed.success) return undefined;
     parseNodeAddress(parsed.data.node);
     return parsed.data.node;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof InvalidKeyPart) return undefined;
+    if (error instanceof InvalidKeyPart) return undefined;
     throw error;
   }
 }

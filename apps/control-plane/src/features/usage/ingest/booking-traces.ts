@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { readTraceparent, USAGE_QUEUE } from '@tollgate/contracts';
+import { readTraceparent, USAGE_QUEUE, type RelayedEvent } from '@tollgate/contracts';
 import { preciseNow, recordBelow, type Tracing } from '@tollgate/tracing';
 import { TRACING } from '../../../platform/tracing/tracing.module.ts';
 import type { ReadEvent } from './read-event.ts';
@@ -23,9 +23,18 @@ export interface BookingTimes {
 export class BookingTraces {
   constructor(@Inject(TRACING) private readonly tracing: Tracing | null) {}
 
-  note(booked: readonly ReadEvent[], times: BookingTimes, job: BookedJob | null): void {
+  note(
+    booked: readonly ReadEvent[],
+    times: BookingTimes,
+    deliveries: readonly { events: readonly RelayedEvent[]; job: BookedJob | null }[],
+  ): void {
     const { tracing } = this;
-    if (tracing) for (const read of booked) this.noteOne(tracing, read, { ...times, job });
+    if (!tracing) return;
+    const jobs = new Map(
+      deliveries.flatMap(({ events, job }) => events.map(({ rid }) => [rid, job])),
+    );
+    for (const read of booked)
+      this.noteOne(tracing, read, { ...times, job: jobs.get(read.relayed.rid) ?? null });
   }
 
   private noteOne(

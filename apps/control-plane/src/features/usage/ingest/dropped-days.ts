@@ -51,7 +51,14 @@ export class DroppedDays {
   }
 }
 
+const DAY_MS = 86_400_000;
+/** The day that was asked for last: nearly all events of a batch are of one. */
+let last = { number: Number.NaN, text: '' };
+
 /** UTC, as YYYY-MM-DD. */
 export function dayOf(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
+  const number = Math.floor(atMs / DAY_MS);
+  if (number !== last.number)
+    last = { number, text: new Date(number * DAY_MS).toISOString().slice(0, 10) };
+  return last.text;
 }

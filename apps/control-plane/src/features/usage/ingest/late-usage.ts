@@ -43,22 +43,25 @@ export class LateUsage {
   ): LiveCorrection[] {
     return booked
       .filter(
-        ({ event, relayed }) =>
-          event.payload.kind !== 'withdraw' &&
-          (fromJournal ||
-            (relayed.epoch !== '' &&
-              relayed.epoch !== current.get(this.epochs.shardOf(event.payload.account_id)))),
+        (read) =>
+          read.event.payload.kind !== 'withdraw' && (fromJournal || this.isLate(read, current)),
       )
       .map(({ event }) => ({ subscriptionId: event.payload.subscription_id, delta: -event.delta }));
   }
 
   /** Events of an epoch that is gone have no place in the outbox of today. */
   placed(events: readonly ReadEvent[], current: ReadonlyMap<string, string>): ReadEvent[] {
-    const late = new Set(
-      events.filter((read) => this.missedBy([read], current, { fromJournal: false }).length > 0),
-    );
     return events.map((read) =>
-      late.has(read) ? { ...read, relayed: { ...read.relayed, shard: '', outboxId: '' } } : read,
+      read.event.payload.kind !== 'withdraw' && this.isLate(read, current)
+        ? { ...read, relayed: { ...read.relayed, shard: '', outboxId: '' } }
+        : read,
+    );
+  }
+
+  private isLate({ event, relayed }: ReadEvent, current: ReadonlyMap<string, string>): boolean {
+    return (
+      relayed.epoch !== '' &&
+      relayed.epoch !== current.get(this.epochs.shardOf(event.payload.account_id))
     );
   }
 

@@ -1,13 +1,12 @@
 import {
   laterFormat,
-  splitFinal,
   usageEventSchema,
   withoutBadTelemetry,
   type RelayedEvent,
   type UsageEvent,
   isPlainFinal,
 } from '@tollgate/contracts';
-import { parseJson } from '../../../platform/parse-json.ts';
+import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
 /** An event that passed every check that needs no database. */
 export interface ReadEvent {
@@ -34,8 +33,7 @@ export function readEvent(relayed: RelayedEvent): Reading {
   const poison = (reason: string): Reading => ({ kind: 'poison', relayed, reason });
   if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta))
     return poison('seq and delta must be integers');
-  const { payload: text, mac } = splitFinal(relayed.payload);
-  const raw = parseJson(text);
+  const { mac, value: raw } = payloadOf(relayed);
   if (raw === undefined) return poison('payload is not JSON');
   const later = laterFormat('event', raw);
   if (later !== null) return poison(`format ${later} is of a later release`);

@@ -3,6 +3,7 @@ import { SUMMED_COLUMNS, type SummedColumn } from '../../../platform/database/su
 import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 
+const HOUR_MS = 3_600_000;
 /** usage_rollups.upstream_id of requests that reached no upstream. */
 const NO_UPSTREAM = 0;
 
@@ -20,14 +21,14 @@ export interface RollupDelta {
 }
 
 /**
- * Sums a batch into one delta per roll-up row, in key order so that parallel workers lock rows in one order.
+ * Sums a batch into one delta per hour and row of the roll-ups, in key order so that parallel workers lock rows in one order.
  * Events are order-free: a correction carries the whole final, so it takes back exactly what its reap booked and books the request again.
  */
-export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: number): RollupDelta[] {
+export function rollupDeltas(events: readonly ReadEvent[]): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();
   const rowOf = (read: ReadEvent, who: Requester, upstreamId: number): RollupDelta =>
     rowIn(byKey, {
-      periodMs: Math.floor(read.beganAtMs / periodLengthMs) * periodLengthMs,
+      periodMs: Math.floor(read.beganAtMs / HOUR_MS) * HOUR_MS,
       who,
       upstreamId,
     });
@@ -42,24 +43,41 @@ export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: numbe
   return inKeyOrder(byKey);
 }
 
+/** The same by longer periods, again in key order. */
+export function inPeriods(deltas: readonly RollupDelta[], periodLengthMs: number): RollupDelta[] {
+  return folded(deltas, ({ periodMs, userId, keyId, modelId }) => ({
+    periodMs: Math.floor(periodMs / periodLengthMs) * periodLengthMs,
+    who: { account_id: userId, key_id: keyId, model_id: modelId },
+  }));
+}
+
 /** The same over all users and keys, again in key order. */
 export function withoutRequesters(deltas: readonly RollupDelta[]): RollupDelta[] {
+  return folded(deltas, ({ periodMs, modelId }) => ({
+    periodMs,
+    who: { account_id: 0, key_id: 0, model_id: modelId },
+  }));
+}
+
+function folded(
+  deltas: readonly RollupDelta[],
+  rowOf: (delta: RollupDelta) => { periodMs: number; who: Requester },
+): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();
-  for (const delta of deltas) {
-    addDelta(
-      rowIn(byKey, {
-        periodMs: delta.periodMs,
-        who: { account_id: 0, key_id: 0, model_id: delta.modelId },
-        upstreamId: delta.upstreamId,
-      }),
-      delta,
-    );
-  }
+  for (const delta of deltas)
+    addDelta(rowIn(byKey, { ...rowOf(delta), upstreamId: delta.upstreamId }), delta);
   return inKeyOrder(byKey);
 }
 
 function inKeyOrder(byKey: ReadonlyMap<string, RollupDelta>): RollupDelta[] {
-  return [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  return [...byKey.values()].sort(
+    (a, b) =>
+      a.periodMs - b.periodMs ||
+      a.userId - b.userId ||
+      a.keyId - b.keyId ||
+      a.modelId - b.modelId ||
+      a.upstreamId - b.upstreamId,
+  );
 }
 
 /** An error is an outcome that gave the caller no usable answer; the caller's own hang-up or an empty balance is not an error. */
@@ -109,9 +127,7 @@ function rowIn(
   byKey: Map<string, RollupDelta>,
   { periodMs, who, upstreamId }: { periodMs: number; who: Requester; upstreamId: number },
 ): RollupDelta {
-  const key = [periodMs, who.account_id, who.key_id, who.model_id, upstreamId]
-    .map((part) => String(part).padStart(16, '0'))
-    .join(':');
+  const key = `${periodMs}:${who.account_id}:${who.key_id}:${who.model_id}:${upstreamId}`;
   const known = byKey.get(key);
   if (known) return known;
   const row: RollupDelta = {

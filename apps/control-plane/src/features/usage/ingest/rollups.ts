@@ -1,13 +1,13 @@
 import type { EntityManager } from 'typeorm';
 import { arrayLiteral } from '../../../platform/database/array-literal.ts';
+import { prepared } from '../../../platform/database/prepared.ts';
 import { SUMMED_COLUMNS } from '../../../platform/database/summed-columns.ts';
 import { beforeCommit } from '../../../platform/database/transactions.ts';
 import { BUCKET_COUNT } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
-import { rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
+import { inPeriods, rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 86_400_000;
 
 const KEYS = {
   user_id: (row: RollupDelta) => row.userId,
@@ -46,9 +46,9 @@ const addToTotalDays = upsertInto({ name: 'usage_totals_daily', period: DAY, key
  * Every worker adds to the same few rows of the totals: they come last, so that one waits for another's commit and for nothing else of it.
  */
 export async function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): Promise<void> {
-  const hours = rollupDeltas(events, HOUR_MS);
+  const hours = rollupDeltas(events);
   if (hours.length === 0) return;
-  const days = rollupDeltas(events, DAY_MS);
+  const days = inPeriods(hours, DAY_MS);
   await addToHours(tx, hours);
   await addToDays(tx, days);
   beforeCommit(tx, async () => {
@@ -67,14 +67,14 @@ function upsertInto({
   const types = [period.type, ...keys.map(() => 'int'), ...SUMMED_COLUMNS.map(() => 'bigint')];
   const bucketsOf = (parameter: number): string =>
     `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
-  const sql = `
+  const sql = prepared(`
     INSERT INTO ${name} AS kept (${columns.join(', ')}, ${HISTOGRAMS.join(', ')})
     SELECT ${columns.map((column) => `r.${column}`).join(', ')}, ${HISTOGRAMS.map((_, index) => bucketsOf(columns.length + 1 + index)).join(', ')}
     FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
     ORDER BY r.n
     ON CONFLICT (${[period.column, ...keys].join(', ')}) DO UPDATE SET
       ${SUMMED_COLUMNS.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
-      ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
+      ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`);
   return async (tx, deltas) => {
     const parameters = [
       deltas.map((row) => period.textOf(row.periodMs)),

@@ -1,5 +1,7 @@
 import { TOKEN_FIELDS, type UsageFinal, type UsagePayload } from '@tollgate/contracts';
 import { arrayLiteral, type ArrayCell } from '../../../platform/database/array-literal.ts';
+import { prepared } from '../../../platform/database/prepared.ts';
+import { dayOf } from './dropped-days.ts';
 import type { ReadEvent } from './read-event.ts';
 
 interface Column {
@@ -19,7 +21,7 @@ const request =
 
 /** usage_events, column by column: the one place that maps an event to its row. */
 const COLUMNS: readonly Column[] = [
-  { name: 'day', type: 'date', of: (read) => new Date(read.beganAtMs).toISOString().slice(0, 10) },
+  { name: 'day', type: 'date', of: (read) => dayOf(read.beganAtMs) },
   { name: 'rid', type: 'uuid', of: (read) => read.event.rid },
   { name: 'seq', type: 'smallint', of: (read) => read.event.seq },
   { name: 'kind', type: 'text', of: (read) => read.event.payload.kind },
@@ -61,11 +63,11 @@ const COLUMNS: readonly Column[] = [
  * Inserts what is new and answers its (rid, seq): one round trip for a whole batch. Parameters come from `usageRowParameters`. The time is read
  * under the lock of the epochs, not when the transaction began: by it, what was booked before a shard was filled is separated from what was booked after.
  */
-export const INSERT_USAGE_EVENTS = `
+export const INSERT_USAGE_EVENTS = prepared(`
   INSERT INTO usage_events (${COLUMNS.map((column) => column.name).join(', ')}, created_at)
   SELECT *, clock_timestamp() FROM unnest(${COLUMNS.map((column, index) => `$${index + 1}::${column.type}[]`).join(', ')})
   ON CONFLICT DO NOTHING
-  RETURNING rid, seq`;
+  RETURNING rid, seq`);
 
 /** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
 export function usageRowParameters(events: readonly ReadEvent[]): string[] {
@@ -74,7 +76,10 @@ export function usageRowParameters(events: readonly ReadEvent[]): string[] {
 
 /** Telemetry that could not be read is unknown; when a request began is known from its id. */
 function cellOf(column: Column, read: ReadEvent): ArrayCell {
-  const isUnknown = column.name !== 'started_at' && read.unreadable.includes(column.name);
+  const isUnknown =
+    read.unreadable.length > 0 &&
+    column.name !== 'started_at' &&
+    read.unreadable.includes(column.name);
   return isUnknown ? null : column.of(read);
 }
 

@@ -9,11 +9,16 @@ import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.t
 import { acknowledgementsOf } from './acknowledgements-of.ts';
 import { preciseNow } from '@tollgate/tracing';
 import { BookedFigures } from './booked-figures.ts';
+import { BookingLanes, type Delivery } from './booking-lanes.ts';
 import { BookingTraces, type BookedJob } from './booking-traces.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
 
-/** Jobs a process books at the same time; the database does the work, two cores are busy with four. */
-const CONCURRENCY = 4;
+/** Transactions of a process at the same time; the database does the work, two cores are busy with four. */
+const LANES = 4;
+/** Of one transaction: beyond, a record costs no less. */
+const EVENTS_MAX = 1_000;
+/** Nodes give a job 200 events. */
+const JOBS_OF_A_LANE = 5;
 /** A dead worker's job is taken over after this long; a job takes milliseconds. */
 const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 5_000;
@@ -60,6 +65,11 @@ const jobSchema = z
 @Injectable()
 export class UsageWorker implements OnModuleInit {
   private readonly logger = new Logger('usage-worker');
+  private readonly lanes = new BookingLanes({
+    lanes: LANES,
+    eventsMax: EVENTS_MAX,
+    book: (deliveries) => this.book(deliveries),
+  });
 
   constructor(
     private readonly queues: QueueWorkers,
@@ -78,7 +88,7 @@ export class UsageWorker implements OnModuleInit {
       async (job) =>
         this.processJob(jobSchema.parse(job.data), { id: job.id, queuedAtMs: job.timestamp }),
       {
-        concurrency: CONCURRENCY,
+        concurrency: LANES * JOBS_OF_A_LANE,
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: STALLED_COUNT_MAX,
@@ -90,17 +100,23 @@ export class UsageWorker implements OnModuleInit {
     { events, refusedForFunds }: z.output<typeof jobSchema>,
     job: BookedJob,
   ): Promise<void> {
-    await this.process(events, job);
+    await this.lanes.add({ events, job });
     await this.autoRecharge.considerRefused(refusedForFunds);
   }
 
-  /** Throws only while PostgreSQL does not answer; the queue repeats the job then. */
-  async process(events: readonly RelayedEvent[], job: BookedJob | null = null): Promise<void> {
+  /** Throws only while PostgreSQL does not answer. */
+  process(events: readonly RelayedEvent[]): Promise<void> {
+    return this.book([{ events, job: null }]);
+  }
+
+  /** Throws only while PostgreSQL does not answer; the queue repeats the jobs then. */
+  private async book(deliveries: readonly Delivery[]): Promise<void> {
     const startedMs = preciseNow();
+    const events = deliveries.flatMap((delivery) => delivery.events);
     const { believed, finals, forged } = await this.proofs.judge(events);
     const bookingMs = preciseNow();
     const booked = await this.usage.ingest(believed, { fromJournal: false }, forged);
-    this.traces.note(booked, { startedMs, bookingMs, bookedMs: preciseNow() }, job);
+    this.traces.note(booked, { startedMs, bookingMs, bookedMs: preciseNow() }, deliveries);
     this.figures.note(booked);
     // Never a forged one: its node would forget the final whose number it took.
     await this.acknowledge(finals);

@@ -1,0 +1,74 @@
+import type { RelayedEvent } from '@tollgate/contracts';
+import type { BookedJob } from './booking-traces.ts';
+
+/** Events that came together, and the job that brought them; null for those that came another way. */
+export interface Delivery {
+  readonly events: readonly RelayedEvent[];
+  readonly job: BookedJob | null;
+}
+
+interface Waiting {
+  readonly delivery: Delivery;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Options {
+  /** Transactions at the same time. */
+  readonly lanes: number;
+  /** Of one transaction; a delivery that is larger by itself is booked whole. */
+  readonly eventsMax: number;
+  readonly book: (deliveries: readonly Delivery[]) => Promise<void>;
+}
+
+/**
+ * Books jobs that wait at the same time in one transaction: statements, locks and commit cost the same for one job and for five. A job that waits alone is
+ * booked at once. Where a group fails, each of its jobs is tried by itself, so that none fails for another's events.
+ */
+export class BookingLanes {
+  private readonly waiting: Waiting[] = [];
+  private busy = 0;
+
+  constructor(private readonly options: Options) {}
+
+  /** Resolves once it is booked. */
+  add(delivery: Delivery): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ delivery, resolve, reject });
+      this.schedule();
+    });
+  }
+
+  /** Not at once: jobs that one reply of the queue brought belong together. */
+  private schedule(): void {
+    setImmediate(() => {
+      while (this.busy < this.options.lanes && this.waiting.length > 0) void this.run(this.take());
+    });
+  }
+
+  private take(): Waiting[] {
+    let events = 0;
+    const beyond = this.waiting.findIndex(
+      ({ delivery }) => (events += delivery.events.length) > this.options.eventsMax,
+    );
+    return this.waiting.splice(0, beyond === -1 ? this.waiting.length : Math.max(1, beyond));
+  }
+
+  private async run(group: readonly Waiting[]): Promise<void> {
+    this.busy += 1;
+    try {
+      await this.options.book(group.map(({ delivery }) => delivery));
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      if (group.length === 1) group[0]?.reject(error);
+      else for (const one of group) await this.runAlone(one);
+    } finally {
+      this.busy -= 1;
+      this.schedule();
+    }
+  }
+
+  private runAlone({ delivery, resolve, reject }: Waiting): Promise<void> {
+    return this.options.book([delivery]).then(resolve, reject);
+  }
+}
