@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { ifUnlocked, whileLocked } from './advisory-hold.ts';
 import { dataSourceOptions } from './data-source-options.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
+import { prepared } from './prepared.ts';
 import { requireSessionSettings } from './session-settings.ts';
 
 const LOCK = [7_999_001] as const;
@@ -54,6 +55,16 @@ describe.each(['session', 'transaction'] as const)('PgBouncer by %s', (poolMode)
     await Promise.all([ask(one)(), ask(other)(), ask(other)()]);
     expect({ most, turns }).toEqual({ most: 1, turns: 60 });
   }, 60_000);
+
+  test('statements that are prepared elsewhere run on whichever connection they get', async () => {
+    const ask = prepared('SELECT $1::int * 2 AS double');
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        (replicas[index % 2] as DataSource).query(ask, [index]),
+      ),
+    );
+    expect(answers).toEqual(answers.map((_, index) => [{ double: index * 2 }]));
+  });
 
   test('a lock that another replica has is reported at once, and is free again after it', async () => {
     const [one, other] = replicas as [DataSource, DataSource];

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { BookingLanes, type Delivery } from './booking-lanes.ts';
+
+const EVENT = { shard: '', epoch: '', outboxId: '', rid: '', seq: '0', delta: '0', payload: '' };
+const job = (id: string, count = 1): Delivery => ({
+  events: Array.from({ length: count }, () => EVENT),
+  job: { id, queuedAtMs: 0 },
+});
+const namesOf = (deliveries: readonly Delivery[]) => deliveries.map((each) => each.job?.id).join();
+
+/** Lanes whose transactions end when the test says so. */
+function lanesUnderTest(lanes: number, eventsMax: number) {
+  const begun: string[] = [];
+  const ends = new Map<string, (error?: Error) => void>();
+  const subject = new BookingLanes({
+    lanes,
+    eventsMax,
+    book: (deliveries) => {
+      const names = namesOf(deliveries);
+      begun.push(names);
+      return new Promise((resolve, reject) =>
+        ends.set(names, (error) => (error ? reject(error) : resolve())),
+      );
+    },
+  });
+  const end = async (names: string, error?: Error): Promise<void> => {
+    ends.get(names)?.(error);
+    await setImmediate();
+    await setImmediate();
+  };
+  return { subject, begun, end };
+}
+
+test('a job that waits alone is booked at once, those that come meanwhile together', async () => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  const first = subject.add(job('a'));
+  await setImmediate();
+  const others = ['b', 'c', 'd'].map((name) => subject.add(job(name)));
+  await setImmediate();
+  expect(begun).toEqual(['a']);
+  await end('a');
+  await first;
+  expect(begun).toEqual(['a', 'b,c,d']);
+  await end('b,c,d');
+  await Promise.all(others);
+});
+
+test('a transaction takes no more events than it may, but one job always', async () => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  for (const [name, count] of [
+    ['a', 12],
+    ['b', 6],
+    ['c', 4],
+    ['d', 1],
+  ] as const)
+    void subject.add(job(name, count));
+  await setImmediate();
+  await end('a');
+  await end('b,c');
+  expect(begun).toEqual(['a', 'b,c', 'd']);
+});
+
+test('no more transactions run at the same time than there are lanes', async () => {
+  const { subject, begun, end } = lanesUnderTest(2, 1);
+  for (const name of ['a', 'b', 'c']) void subject.add(job(name));
+  await setImmediate();
+  expect(begun).toEqual(['a', 'b']);
+  await end('b');
+  expect(begun).toEqual(['a', 'b', 'c']);
+});
+
+test('a job fails for its own events alone', async () => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  const [a, b] = [subject.add(job('a')), subject.add(job('b'))];
+  const failing = expect(b).rejects.toThrow('its own');
+  await setImmediate();
+  await end('a,b', new Error('of both'));
+  await end('a');
+  await expect(a).resolves.toBeUndefined();
+  await end('b', new Error('its own'));
+  await failing;
+  expect(begun).toEqual(['a,b', 'a', 'b']);
+});
