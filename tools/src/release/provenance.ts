@@ -18,7 +18,7 @@ export interface Build {
   readonly finishedAt: Date;
 }
 
-/** An in-toto statement with SLSA's provenance, version 1: which commit and which lockfile the files are from. It is not signed. */
+/** An in-toto statement with SLSA's provenance, version 1: which commit and which lockfile the files are from. */
 export function provenanceOf(build: Build): object {
   return {
     _type: 'https://in-toto.io/Statement/v1',
