@@ -102,6 +102,35 @@ test('a route is counted as it is declared: neither an id nor an unknown path ma
   expect(text).not.toContain('31337');
 });
 
+test('users whose names, ids, paths and headers are all their own make no series of their own', async () => {
+  const visit = async (index: number): Promise<void> => {
+    const name = `visitor-${index}"}\\{=,#`;
+    const path = encodeURIComponent(name);
+    const { token } = await plane.createUser(`visitor-${index}`);
+    const headers = { authorization: `Bearer ${token}`, 'x-request-id': path, 'user-agent': path };
+    await plane.call('POST', '/auth/register', { body: { username: name, password: name } });
+    await plane.call('POST', '/auth/login', { body: { username: name, password: name } });
+    await plane.call('POST', '/keys', { token, body: { name } });
+    await plane.call('GET', `/users/${path}`, { token });
+    for (const method of ['GET', 'DELETE', 'PROPFIND'])
+      for (const at of [`/${path}`, `/admin-api/${path}`, `/admin-api/keys/${path}?q=${path}`])
+        await fetch(`${plane.url}${at}`, { method, headers });
+  };
+  const series = (text: string): string[] =>
+    text
+      .split('\n')
+      .filter((line) => /^(?:tollgate|http)_/.test(line))
+      .map((line) => line.slice(0, line.lastIndexOf('} ') + 1));
+  for (let index = 0; index < 3; index += 1) await visit(index);
+  // A scrape is a request as well.
+  await scrape();
+  const known = new Set(series(await scrape()));
+  for (let index = 3; index < 25; index += 1) await visit(index);
+  const text = await scrape();
+  expect(series(text).filter((name) => !known.has(name))).toEqual([]);
+  expect(text).not.toMatch(/visitor|PROPFIND/);
+}, 60_000);
+
 test('docs/metrics.md lists every metric of a control plane, and no other', async () => {
   const document = await readFile(
     path.join(import.meta.dirname, '../../../../../docs/metrics.md'),
