@@ -13,6 +13,8 @@ const BACKLOG_MAX = 5_000;
 @Injectable()
 export class NodeAlerts {
   private readonly reported = new Map<string, boolean>();
+  /** Rules whose open alerts of other processes were looked at. */
+  private readonly adopted = new Set<AlertRule>();
 
   constructor(
     private readonly dataSource: DataSource,
@@ -70,6 +72,19 @@ export class NodeAlerts {
       await this.alerts.raise(this.dataSource.manager, { rule, subject, message, detail });
     else await this.alerts.resolve(this.dataSource.manager, { rule, subject });
     this.reported.set(key, isWrong);
+  }
+
+  /** Closes the open alerts of the rule about anything but these subjects: what they say is gone, with its report or its node. */
+  async closeOthers(rule: AlertRule, subjects: ReadonlySet<string>): Promise<void> {
+    if (!this.adopted.has(rule))
+      for (const { subject } of await this.alerts.openOf(this.dataSource.manager, rule))
+        this.reported.set(`${rule} ${subject}`, true);
+    this.adopted.add(rule);
+    for (const [key, isWrong] of this.reported) {
+      const subject = key.slice(rule.length + 1);
+      if (isWrong && key.startsWith(`${rule} `) && !subjects.has(subject))
+        await this.note(rule, subject, false, '');
+    }
   }
 
   /** A node that was forgotten is missed no longer. */

@@ -91,6 +91,17 @@ describe('registration', () => {
     await removed(await isRegistered('added'));
   });
 
+  test('the alert about an invalid report closes when its node is deleted', async () => {
+    const { body } = await admin('POST', '/proxy-nodes', { name: 'leaving' });
+    const thief = await startNode('leaving');
+    const openAlerts = async () =>
+      (await admin('GET', '/admin/alerts?rule=bad_node_proof&subject=node:leaving:0')).body.total;
+    await eventually(async () => expect(await openAlerts()).toBe(1));
+    await removed({ id: body.id });
+    await eventually(async () => expect(await openAlerts()).toBe(0));
+    thief.stop();
+  });
+
   test('a worker shows how far Redis and its clock are from it; one of an earlier release shows neither', async () => {
     await startNode('measuring', {
       later: { format: 2, redis: { round_trip_ms: 0.42, clock_ahead_ms: -7 } },

@@ -196,21 +196,20 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     return this.repository.fleet();
   }
 
-  /** Reports with a valid proof. An invalid report is ignored and raises an alert, once per name until a valid one arrives. */
+  /** Reports with a valid proof. An invalid report is ignored and raises an alert, until it is replaced or removed, or its node is. */
   private async believed(reports: readonly NodeReport[], known: KnownFleet): Promise<NodeReport[]> {
     const accepted: NodeReport[] = [];
+    const unproven = new Set<string>();
     for (const report of reports) {
       const verdict = this.watch.judge(report, known.nodes, known.removedNames);
       if (verdict.kind === 'accepted') accepted.push(report);
-      if (verdict.kind === 'removed' || verdict.kind === 'newcomer') continue;
+      if (verdict.kind !== 'unproven') continue;
       const subject = `node:${report.name}:${report.worker}`;
-      await this.alerts.note(
-        'bad_node_proof',
-        subject,
-        verdict.kind === 'unproven',
-        `A report for node ${report.name} lacks a valid credential and is ignored`,
-      );
+      unproven.add(subject);
+      const message = `A report for node ${report.name} lacks a valid credential and is ignored`;
+      await this.alerts.note('bad_node_proof', subject, true, message);
     }
+    await this.alerts.closeOthers('bad_node_proof', unproven);
     return accepted;
   }
 

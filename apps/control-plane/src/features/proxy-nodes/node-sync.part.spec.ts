@@ -109,6 +109,11 @@ describe('sync', () => {
       expect(left).toContain('copied:0');
       expect(left.filter((address: string) => address in forged)).toEqual([]);
     });
+    await eventually(async () =>
+      expect((await admin('GET', '/admin/alerts?rule=bad_node_proof')).body.total).toBe(0),
+    );
+    const { body: past } = await admin('GET', '/admin/alerts?rule=bad_node_proof&status=resolved');
+    expect(past.data.map(({ subject }: { subject: string }) => subject)).toContain('node:ghost:0');
     await removed(node);
   });
 
