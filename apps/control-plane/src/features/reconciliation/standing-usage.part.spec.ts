@@ -10,7 +10,8 @@ import { StandingUsage } from './standing-usage.ts';
 
 const OUTBOX = '{s03}:outbox';
 
-test('a shard whose usage stands for a minute is an alert, however little it is; the alert ends when the usage leaves', async () => {
+/** Looks by a clock of its own; answers the open alerts about the shard. */
+async function openWatch() {
   const plane = await sharedControlPlane();
   const redis = plane.app.get(REDIS);
   let nowMs = 0;
@@ -26,11 +27,18 @@ test('a shard whose usage stands for a minute is an alert, however little it is;
   const lookAfter = async (ms: number): Promise<unknown[]> => {
     nowMs += ms;
     await watch.look();
-    return ledgerOf(plane).query(
+    return openAlerts();
+  };
+  const openAlerts = () =>
+    ledgerOf(plane).query(
       "SELECT subject, detail FROM alerts WHERE rule = 'settlement_backlog' AND resolved_at IS NULL AND subject = 'shard:s03'",
     );
-  };
   await redis.del(OUTBOX);
+  return { redis, lookAfter, openAlerts };
+}
+
+test('a shard whose usage stands for a minute is an alert, however little it is; the alert ends when the usage leaves', async () => {
+  const { redis, lookAfter } = await openWatch();
   expect(await lookAfter(0)).toEqual([]);
   const first = (await redis.xadd(OUTBOX, '*', 'rid', 'x')) ?? '';
   const second = (await redis.xadd(OUTBOX, '*', 'rid', 'y')) ?? '';
@@ -45,5 +53,21 @@ test('a shard whose usage stands for a minute is an alert, however little it is;
   expect(await lookAfter(1_000)).toEqual([]);
   expect(await lookAfter(61_000)).toHaveLength(1);
   await redis.xdel(OUTBOX, second);
+  expect(await lookAfter(1_000)).toEqual([]);
+});
+
+test('a shard that cannot be read hides no usage that stands in another', async () => {
+  const { redis, lookAfter, openAlerts } = await openWatch();
+  const before = '{s01}:outbox';
+  await redis.del(before);
+  await redis.set(before, 'of another program');
+  await redis.xadd(OUTBOX, '*', 'rid', 'x');
+  try {
+    await expect(lookAfter(0)).rejects.toThrow('WRONGTYPE');
+    await expect(lookAfter(61_000)).rejects.toThrow('WRONGTYPE');
+    expect(await openAlerts()).toHaveLength(1);
+  } finally {
+    await redis.del(before, OUTBOX);
+  }
   expect(await lookAfter(1_000)).toEqual([]);
 });

@@ -50,9 +50,13 @@ export class StandingUsage extends Watch {
     });
   }
 
+  /** Looks at all of them, also where one cannot be read; throws the first failure then. */
   async look(): Promise<void> {
+    const failures: unknown[] = [];
+    const note = (...line: Parameters<StandingUsage['note']>): Promise<unknown> =>
+      this.note(...line).catch((error: unknown) => failures.push(error));
     for (const shard of shardNames(this.config.SHARDS))
-      await this.note(
+      await note(
         {
           subject: `shard:${shard}`,
           where: `the outbox of shard ${shard}`,
@@ -60,7 +64,7 @@ export class StandingUsage extends Watch {
         },
         () => this.records.oldestEvent(shard),
       );
-    await this.note(
+    await note(
       {
         subject: `queue:${USAGE_QUEUE}`,
         where: `the queue ${USAGE_QUEUE}`,
@@ -71,6 +75,7 @@ export class StandingUsage extends Watch {
         return oldestAtMs === null ? null : String(oldestAtMs);
       },
     );
+    if (failures.length > 0) throw failures[0];
   }
 
   private async note(

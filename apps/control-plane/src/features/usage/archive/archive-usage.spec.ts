@@ -116,6 +116,54 @@ test('a large day has several files that the manifest lists, each whole by itsel
   expect([manifest().format, manifest().days[dayOf(40)].rows]).toEqual([1, 100]);
 });
 
+test('what is exported is what PostgreSQL has, to the last character: it reads its rows back from the files', async () => {
+  const { dataSource } = plane;
+  const texts = [
+    '=1+1',
+    '-2',
+    "'quoted'",
+    'a\u001b[31mred\u202e',
+    'two\r\nlines',
+    '"',
+    ' ',
+    '',
+    '1e5',
+    '\t@x',
+    'é,ü',
+  ];
+  await dataSource.query(
+    `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at)
+     SELECT $1::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, 1, t, $1::date FROM unnest($2::text[]) t`,
+    [dayOf(40), texts],
+  );
+  await book(40, 1);
+  await dataSource.query('UPDATE usage_events SET node = NULL WHERE delta = 1 AND node LIKE $1', [
+    'a "b"%',
+  ]);
+  const before: object[] = await dataSource.query('SELECT * FROM usage_events ORDER BY rid');
+  await run();
+  const [header = [], ...records] = csvRecords(gunzipSync(readFileSync(fileOf(40))).toString());
+  await dataSource.query('DELETE FROM usage_events');
+  for (const cells of records) {
+    const row = Object.fromEntries(header.map((name, at) => [name ?? '', cells[at]]));
+    await dataSource.query(
+      `INSERT INTO usage_events SELECT * FROM json_populate_record(NULL::usage_events, $1)`,
+      [JSON.stringify(row)],
+    );
+  }
+  expect(await dataSource.query('SELECT * FROM usage_events ORDER BY rid')).toEqual(before);
+});
+
+/** As PostgreSQL's COPY reads CSV: an empty cell is null, a quoted one is text. */
+function csvRecords(text: string): (string | null)[][] {
+  const records: (string | null)[][] = [[]];
+  for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    records.at(-1)?.push(quoted?.replaceAll('""', '"') ?? (bare === '' ? null : (bare ?? null)));
+    if (end !== ',') records.push([]);
+  }
+  return records.slice(0, -1);
+}
+
 test('a dry run writes nothing, neither files nor notes', async () => {
   await book(40, 3);
   expect(await run(true)).toEqual([{ day: dayOf(40), rows: 3, state: 'pending' }]);

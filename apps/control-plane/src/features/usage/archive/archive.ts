@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson } from '../../../platform/parse-json.ts';
-import { csvLine, type CsvCell } from '../../../platform/http/csv.ts';
 import type { ArchiveStore } from './archive-store.ts';
 
 const MANIFEST = 'manifest.json';
@@ -23,6 +22,9 @@ const manifestSchema = z.object({
 type Manifest = z.output<typeof manifestSchema>;
 type Part = z.output<typeof part>;
 export type ArchivedDay = Manifest['days'][string];
+
+/** As PostgreSQL writes the value as text. */
+export type ArchiveCell = string | null;
 
 class ArchiveUnusable extends Error {}
 
@@ -55,7 +57,7 @@ export class Archive {
     return entry;
   }
 
-  async write(day: string, rows: AsyncIterable<CsvCell[]>): Promise<ArchivedDay> {
+  async write(day: string, rows: AsyncIterable<ArchiveCell[]>): Promise<ArchivedDay> {
     const source = new PartedRows(rows, this.partBytesMax);
     const parts: Part[] = [];
     do {
@@ -75,11 +77,11 @@ export class Archive {
 class PartedRows {
   rowsOfPart = 0;
   isAtEnd = false;
-  private readonly rows: AsyncIterator<CsvCell[]>;
-  private next: CsvCell[] | undefined;
+  private readonly rows: AsyncIterator<ArchiveCell[]>;
+  private next: ArchiveCell[] | undefined;
 
   constructor(
-    rows: AsyncIterable<CsvCell[]>,
+    rows: AsyncIterable<ArchiveCell[]>,
     private readonly bytesMax: number,
   ) {
     this.rows = rows[Symbol.asyncIterator]();
@@ -87,10 +89,10 @@ class PartedRows {
 
   async *nextPart(columns: readonly string[]): AsyncGenerator<string> {
     this.rowsOfPart = 0;
-    yield csvLine([...columns]);
+    yield exactLine(columns);
     if (this.next === undefined) await this.advance();
     for (let bytes = 0; this.next !== undefined && bytes < this.bytesMax;) {
-      const line = csvLine(this.next);
+      const line = exactLine(this.next);
       bytes += Buffer.byteLength(line);
       this.rowsOfPart += 1;
       yield line;
@@ -103,6 +105,21 @@ class PartedRows {
     this.isAtEnd = done === true;
     this.next = done ? undefined : value;
   }
+}
+
+/**
+ * RFC 4180, and nothing changed for spreadsheets or terminals: what is archived is deleted from the database. As in CSV of PostgreSQL's COPY, null is
+ * an empty cell and an empty text a quoted one.
+ */
+function exactLine(cells: readonly ArchiveCell[]): string {
+  const texts = cells.map((cell) =>
+    cell === null
+      ? ''
+      : cell === '' || /[",\r\n]/.test(cell)
+        ? `"${cell.replaceAll('"', '""')}"`
+        : cell,
+  );
+  return `${texts.join(',')}\r\n`;
 }
 
 function joined(parts: readonly Part[]): Part | z.output<typeof severalParts> {
