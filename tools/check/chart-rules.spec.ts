@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { podViolations } from '../src/deploy/pod-security.ts';
 import { chartViolations, resourcesOf } from '../src/deploy/rendered-chart.ts';
+import { updateViolations } from '../src/deploy/update-rules.ts';
 
 const GOOD = {
   automountServiceAccountToken: false,
@@ -76,4 +77,56 @@ spec:
   expect(judge(pod('[{ "name": "DATABASE_URL", "value": "postgresql://x" }]'))).toHaveLength(1);
   expect(judge(pod('[{ "name": "ENCRYPTION_KEY_NEXT", "value": "x" }]'))).toHaveLength(1);
   expect(judge('kind: Secret\nmetadata: { name: tollgate }\n')).toHaveLength(1);
+});
+
+const WORKLOADS = `
+kind: Deployment
+metadata: { name: plane }
+spec:
+  selector: { matchLabels: { app: plane } }
+  strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }
+  template:
+    spec:
+      terminationGracePeriodSeconds: 30
+      containers: [{ lifecycle: { preStop: { exec: { command: [node, -e, 'setTimeout(() => {}, 5000)'] } } } }]
+---
+kind: StatefulSet
+metadata: { name: node }
+spec:
+  selector: { matchLabels: { app: node } }
+  updateStrategy: { type: RollingUpdate, rollingUpdate: { partition: 0, maxUnavailable: 1 } }
+  template:
+    spec:
+      terminationGracePeriodSeconds: 130
+      containers:
+        - env: [{ name: DRAIN_TIMEOUT_MS, value: '110000' }]
+          lifecycle: { preStop: { exec: { command: [node, -e, 'setTimeout(() => {}, 5000)'] } } }
+---
+kind: PodDisruptionBudget
+metadata: { name: plane }
+spec: { maxUnavailable: 1, selector: { matchLabels: { app: plane } } }
+---
+kind: PodDisruptionBudget
+metadata: { name: node }
+spec: { maxUnavailable: 1, selector: { matchLabels: { app: node } } }
+`;
+
+test.each([
+  ['as the chart has them', '', '', []],
+  ['with a control plane less', 'maxUnavailable: 0', 'maxUnavailable: 1', ['Deployment plane: an']],
+  ['that wait to be deleted', 'type: RollingUpdate', 'type: OnDelete', ['StatefulSet node: an up']],
+  ['of which some keep the release', 'partition: 0', 'partition: 1', ['StatefulSet node: an up']],
+  [
+    'without a budget',
+    'maxUnavailable: 1, selector: { matchLabels: { app: node',
+    'maxUnavailable: 1, selector: { matchLabels: { app: other',
+    ['StatefulSet node: has no Pod'],
+  ],
+  ['that end at once', '5000', '0', ['Deployment plane: is to end']],
+  ['that drain longer than they may', "'110000'", "'130000'", ['StatefulSet node: is killed']],
+])('workloads %s are judged by what an update does to them', (_, from, to, problems) => {
+  const changed = WORKLOADS.replace(from, to);
+  expect(updateViolations(resourcesOf(changed))).toEqual(
+    problems.map((problem) => expect.stringContaining(problem)),
+  );
 });

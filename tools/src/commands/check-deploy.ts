@@ -14,6 +14,7 @@ import {
 import { manifestsOf, PLANTED, startCluster, type Cluster } from '../deploy/cluster.ts';
 import { writeSchemas } from '../deploy/kubernetes-schemas.ts';
 import { chartViolations, resourcesOf } from '../deploy/rendered-chart.ts';
+import { updateViolations } from '../deploy/update-rules.ts';
 import { hasSystemdAnalyze, unitProblems } from '../deploy/units.ts';
 
 const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
@@ -100,7 +101,7 @@ function chartLooks(
         look: () => run(helm, ['lint', '--strict', CHART, ...values]).problems,
       },
       {
-        name: `chart, ${name}: Kubernetes ${KUBERNETES_VERSION} knows every field, pods are restricted, secrets are references`,
+        name: `chart, ${name}: Kubernetes ${KUBERNETES_VERSION} knows every field, pods are restricted, secrets are references, updates lose nothing`,
         look: () => {
           const { output, problems } = rendered(helm, files);
           if (problems.length > 0) return problems;
@@ -109,6 +110,7 @@ function chartLooks(
           return [
             ...run(kubeconform, ['-strict', '-schema-location', location, manifest]).problems,
             ...chartViolations(resourcesOf(output)),
+            ...updateViolations(resourcesOf(output)),
           ];
         },
       },
@@ -116,8 +118,15 @@ function chartLooks(
   });
 }
 
-function rendered(helm: string, files: readonly string[]): { output: string; problems: string[] } {
-  const values = files.flatMap((file) => ['--values', file]);
+function rendered(
+  helm: string,
+  files: readonly string[],
+  settings: readonly string[] = [],
+): { output: string; problems: string[] } {
+  const values = [
+    ...files.flatMap((file) => ['--values', file]),
+    ...settings.flatMap((setting) => ['--set', setting]),
+  ];
   return run(helm, [
     'template',
     'tollgate',
@@ -144,7 +153,12 @@ function clusterLooks({ helm }: DeployTools, cluster: Cluster): Look[] {
         (found, index) => (found.length > 0 ? [] : [`planted object ${index + 1} was taken`]),
       ),
   };
-  return [...each, planted];
+  const update = {
+    name: "an update of the chart by Kubernetes' controllers: control planes never fewer, nodes one after the other with their journals and time to drain, evictions by the budget",
+    look: () =>
+      cluster.updateProblems((tag) => manifestsOf(rendered(helm, [], [`image.tag=${tag}`]).output)),
+  };
+  return [...each, planted, update];
 }
 
 function ruleLooks({ promtool }: DeployTools): Look[] {

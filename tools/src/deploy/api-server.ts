@@ -15,6 +15,7 @@ const READY_TIMEOUT_MS = 60_000;
 const ESTABLISHED_TIMEOUT_MS = 20_000;
 const POLL_MS = 100;
 const STOP = { steps: [{ signal: 'SIGTERM', graceMs: 5_000 }], isLast: true } as const;
+/** JSON is YAML, which this names. */
 const SERVER_SIDE_APPLY = 'application/apply-patch+yaml';
 
 const status = z.object({ message: z.string() });
@@ -34,12 +35,14 @@ export interface Manifest {
 /** A real Kubernetes API server over an etcd of its own, on this machine alone. Nothing runs in it: it judges what it is given. */
 export class ApiServer {
   readonly #processes: ManagedProcess[];
+  readonly #folder: string;
   readonly #port: number;
   readonly #token: string;
   readonly #kinds = new Map<string, z.output<typeof discovery>['resources']>();
 
-  private constructor(processes: ManagedProcess[], port: number, token: string) {
-    this.#processes = processes;
+  private constructor({ folder, port, token }: { folder: string; port: number; token: string }) {
+    this.#processes = [];
+    this.#folder = folder;
     this.#port = port;
     this.#token = token;
   }
@@ -48,7 +51,6 @@ export class ApiServer {
     programs: { etcd: string; apiServer: string },
     folder: string,
   ): Promise<ApiServer> {
-    const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
     mkdirSync(folder, { recursive: true });
     const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
     const token = randomBytes(16).toString('hex');
@@ -59,19 +61,19 @@ export class ApiServer {
     const key = path.join(folder, 'service-accounts.key');
     writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const etcd = `http://127.0.0.1:${client}`;
-    const server = new ApiServer([], port, token);
+    const server = new ApiServer({ folder, port, token });
     const isReady = async (): Promise<boolean> =>
-      (await server.#ask('GET', '/readyz').catch(() => null))?.status === 200;
+      (await server.send('GET', '/readyz').catch(() => null))?.status === 200;
     server.#processes.push(
       program(
         { name: 'etcd', command: programs.etcd, isReady: () => answers(`${etcd}/health`) },
         etcdArguments({ folder, client: etcd, peer: `http://127.0.0.1:${peer}` }),
-        folders,
+        foldersIn(folder),
       ),
       program(
         { name: 'kube-apiserver', command: programs.apiServer, isReady },
         apiServerArguments({ folder, etcd, port, key }),
-        folders,
+        foldersIn(folder),
       ),
     );
     try {
@@ -81,6 +83,24 @@ export class ApiServer {
       throw error;
     }
     return server;
+  }
+
+  /** The controllers of this list (kube-controller-manager), which turn workloads into pods. */
+  async startControllers(command: string, controllers: readonly string[]): Promise<void> {
+    const kubeconfig = path.join(this.#folder, 'controllers.json');
+    writeFileSync(kubeconfig, JSON.stringify(accessOf(this.#port, this.#token)), { mode: 0o600 });
+    const manager = program(
+      { name: 'kube-controller-manager', command, isReady: () => Promise.resolve(true) },
+      [
+        `--kubeconfig=${kubeconfig}`,
+        `--controllers=${controllers.join(',')}`,
+        '--leader-elect=false',
+        '--secure-port=0',
+      ],
+      foldersIn(this.#folder),
+    );
+    this.#processes.push(manager);
+    await manager.start();
   }
 
   async stop(): Promise<void> {
@@ -95,11 +115,10 @@ export class ApiServer {
     const query = `fieldManager=check&fieldValidation=Strict${isDryRun ? '&dryRun=All' : ''}`;
     const folder = await this.#folderOf(manifest, namespace);
     if (folder === null) return [`the server has no ${manifest.apiVersion} ${manifest.kind}`];
-    const answer = await this.#ask(
-      'PATCH',
-      `${folder}/${manifest.metadata.name}?${query}`,
-      manifest,
-    );
+    const answer = await this.send('PATCH', `${folder}/${manifest.metadata.name}?${query}`, {
+      type: SERVER_SIDE_APPLY,
+      value: manifest,
+    });
     const refusal = answer.status < 300 ? [] : [status.parse(JSON.parse(answer.body)).message];
     return [...refusal, ...answer.warnings];
   }
@@ -110,7 +129,7 @@ export class ApiServer {
     if (problems.length > 0) throw new Error(problems.join('\n'));
     const address = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition.metadata.name}`;
     for (const deadline = Date.now() + ESTABLISHED_TIMEOUT_MS; ; await delay(POLL_MS)) {
-      const { body } = await this.#ask('GET', address);
+      const { body } = await this.send('GET', address);
       const conditions = established.safeParse(JSON.parse(body)).data?.status.conditions ?? [];
       if (conditions.some(({ type, status: is }) => type === 'Established' && is === 'True'))
         return;
@@ -131,17 +150,18 @@ export class ApiServer {
   }
 
   async #discover(group: string): Promise<z.output<typeof discovery>['resources']> {
-    const answer = await this.#ask('GET', group);
+    const answer = await this.send('GET', group);
     if (answer.status !== 200) return [];
     const { resources } = discovery.parse(JSON.parse(answer.body));
     this.#kinds.set(group, resources);
     return resources;
   }
 
-  #ask(
+  /** A call of Kubernetes' API, as JSON. */
+  send(
     method: string,
     target: string,
-    body?: unknown,
+    body?: { type: string; value: unknown },
   ): Promise<{ status: number; body: string; warnings: string[] }> {
     return new Promise((resolve, reject) => {
       const call = request(
@@ -154,7 +174,7 @@ export class ApiServer {
           rejectUnauthorized: false,
           headers: {
             authorization: `Bearer ${this.#token}`,
-            ...(body !== undefined && { 'content-type': SERVER_SIDE_APPLY }),
+            ...(body && { 'content-type': body.type }),
           },
         },
         (response) => {
@@ -171,10 +191,26 @@ export class ApiServer {
         },
       );
       call.on('error', reject);
-      // JSON is YAML, which the media type names.
-      call.end(body === undefined ? undefined : JSON.stringify(body));
+      call.end(body && JSON.stringify(body.value));
     });
   }
+}
+
+function foldersIn(folder: string): ProcessFolders {
+  return { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
+}
+
+/** A kubeconfig: https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
+function accessOf(port: number, token: string): object {
+  const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'check', cluster }],
+    users: [{ name: 'check', user: { token } }],
+    contexts: [{ name: 'check', context: { cluster: 'check', user: 'check' } }],
+    'current-context': 'check',
+  };
 }
 
 function etcdArguments(to: { folder: string; client: string; peer: string }): string[] {

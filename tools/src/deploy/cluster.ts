@@ -4,8 +4,10 @@ import { z } from 'zod';
 import { etcdProgram, kubernetesProgram } from './kubernetes-programs.ts';
 import { ApiServer, type Manifest } from './api-server.ts';
 import { httpRouteDefinition, type DeployTools } from './deploy-tools.ts';
+import { NAMESPACE } from './pod-stage.ts';
+import { updateProblems } from './rolling-update.ts';
 
-const NAMESPACE = 'tollgate';
+const CONTROLLERS = ['deployment', 'replicaset', 'statefulset', 'disruption'];
 const manifest = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -31,6 +33,8 @@ export const PLANTED: readonly Manifest[] = [
 export interface Cluster {
   /** What the server objects to, with the object's name; nothing is kept. */
   objections: (manifests: readonly Manifest[]) => Promise<string[]>;
+  /** What is wrong with an update of the chart, rolled by Kubernetes' own controllers; `render` gives its objects with a tag of the images. */
+  updateProblems: (render: (tag: string) => Manifest[]) => Promise<string[]>;
   stop: () => Promise<void>;
 }
 
@@ -57,7 +61,15 @@ export async function startCluster(
     await server.stop();
     throw error;
   }
-  return { objections: (manifests) => objections(server, manifests), stop: () => server.stop() };
+  return {
+    objections: (manifests) => objections(server, manifests),
+    updateProblems: async (render) => {
+      const program = kubernetesProgram('kube-controller-manager', kubernetes);
+      await server.startControllers(program, CONTROLLERS);
+      return await updateProblems(server, render).catch((error: unknown) => [String(error)]);
+    },
+    stop: () => server.stop(),
+  };
 }
 
 /** The objects of a rendered chart. */

@@ -7,7 +7,7 @@ const resource = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({}).optional(),
 });
-type Resource = z.output<typeof resource>;
+export type Resource = z.output<typeof resource>;
 
 const templated = z.object({ template: z.object({ spec: z.looseObject({}) }) });
 const withEnvironment = z.looseObject({
