@@ -1,9 +1,7 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { redisReady } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
-import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { createApp } from '../../create-app.ts';
@@ -106,8 +104,6 @@ test('nor when the control plane starts after Redis has returned without the end
   const { id } = await ledger.subscription(account, model);
   const app = await createApp(loadConfig(plane.environment), createPino('silent'));
   try {
-    await redisReady(app.get(REDIS), 5_000);
-    await app.init();
     await eventually(async () =>
       expect(await ledger.live(account, model)).toMatchObject({ balance: 0, status: 'closed' }),
     );

@@ -1,9 +1,10 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { AccessGuard } from './access-guard.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { AccountScope } from './account-scope.ts';
+import { AccountTurns } from './account-turns.ts';
 import { QueryGuard } from './query-guard.ts';
 import { RouteTable } from './route-table.ts';
 import { SessionToken } from './session-token.ts';
@@ -22,6 +23,7 @@ import { Standing } from './standing.ts';
     RouteTable,
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_GUARD, useClass: QueryGuard },
+    { provide: APP_INTERCEPTOR, useClass: AccountTurns },
   ],
   exports: [Sessions, AccessTokens, AccountScope, Standing, RouteTable],
 })

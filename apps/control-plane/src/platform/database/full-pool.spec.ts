@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
+import { eventually } from '@tollgate/harness';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 const POOL = 5;
@@ -30,4 +32,33 @@ test('a request that gets no connection to PostgreSQL in time is answered 503 wi
     await Promise.all(runners.map((runner) => runner.release()));
   }
   expect((await ask()).status).toBe(200);
+}, 60_000);
+
+test('parallel purchases of one account, which wait for the same row, leave connections to the others', async () => {
+  const ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  const [buyer, other] = [await ledger.account('1000'), await ledger.account('1000')];
+  const model = await ledger.model('1');
+  const body = { model_id: model.id, tokens: 1 };
+  const buy = (path: '/models/subscribe' | '/models/renew') =>
+    plane.call('POST', path, { token: buyer.token, body });
+  await buy('/models/subscribe');
+  const { id } = await ledger.subscription(buyer, model);
+  const runner = plane.dataSource.createQueryRunner();
+  await runner.startTransaction();
+  await runner.query('SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE', [id]);
+  const purchases = Promise.all(Array.from({ length: 12 }, () => buy('/models/renew')));
+  const waiting =
+    "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  try {
+    await eventually(async () =>
+      expect((await runner.query(waiting)).length).toBeGreaterThanOrEqual(2),
+    );
+    const answer = await plane.call('GET', '/models/my', { token: other.token });
+    expect([answer.status, (await runner.query(waiting)).length]).toEqual([200, 2]);
+  } finally {
+    await runner.rollbackTransaction();
+    await runner.release();
+  }
+  expect((await purchases).map(({ status }) => status)).toEqual(Array(12).fill(200));
 }, 60_000);

@@ -1,0 +1,83 @@
+import {
+  Inject,
+  Injectable,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { Request } from 'express';
+import { finalize, from, switchMap, type Observable } from 'rxjs';
+import { CONFIG, type Config } from '../../config.ts';
+import { Refusal } from '../http/refusal.ts';
+import { findCaller } from './caller.ts';
+
+/** Requests of one account that run at the same time hold at most one in so many of PostgreSQL's connections. */
+const SHARES = 4;
+const RUNNING_MIN = 2;
+/** As long as a connection is waited for. */
+const WAIT_MS = 5_000;
+const WAITING_MAX = 200;
+const RETRY_SECONDS = 5;
+
+interface Line {
+  running: number;
+  /** Each lets the next one begin. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * Requests of one customer that wait for each other's rows keep connections to PostgreSQL meanwhile. A few of them run at the same time; the others wait in line, without a
+ * connection, so that an account cannot stop the interface for all others.
+ */
+@Injectable()
+export class AccountTurns implements NestInterceptor {
+  private readonly runningMax: number;
+  private readonly lines = new Map<number, Line>();
+
+  constructor(@Inject(CONFIG) config: Pick<Config, 'DATABASE_POOL_MAX'>) {
+    this.runningMax = Math.max(RUNNING_MIN, Math.floor(config.DATABASE_POOL_MAX / SHARES));
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const caller = findCaller(context.switchToHttp().getRequest<Request>());
+    if (!caller || caller.role === 'admin') return next.handle();
+    return from(this.enter(caller.userId)).pipe(
+      switchMap((leave) => next.handle().pipe(finalize(leave))),
+    );
+  }
+
+  /** Answers what ends the turn. Throws service_unavailable when it does not come in time. */
+  private async enter(accountId: number): Promise<() => void> {
+    const line = this.lines.get(accountId) ?? { running: 0, waiting: new Set() };
+    this.lines.set(accountId, line);
+    if (line.running >= this.runningMax) await turnIn(line);
+    else line.running += 1;
+    return () => {
+      const [begin] = line.waiting;
+      // A turn that passes on keeps its place.
+      if (begin) return begin();
+      line.running -= 1;
+      if (line.running === 0) this.lines.delete(accountId);
+    };
+  }
+}
+
+function turnIn({ waiting }: Line): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => {
+      waiting.delete(begin);
+      reject(new Refusal('service_unavailable', { retryAfterSeconds: RETRY_SECONDS }));
+    };
+    const timer = setTimeout(refuse, WAIT_MS);
+    const begin = (): void => {
+      clearTimeout(timer);
+      waiting.delete(begin);
+      resolve();
+    };
+    if (waiting.size >= WAITING_MAX) {
+      clearTimeout(timer);
+      return refuse();
+    }
+    waiting.add(begin);
+  });
+}
