@@ -66,7 +66,7 @@ export function isUnanswered(error: unknown): boolean {
 }
 
 /**
- * Calls `listener` after every connection made, the first ones too, and at once for one that is made already; of a cluster, for each of its servers: what was
+ * Calls `listener` after every connection made, the first ones too, and for one that is made already; of a cluster, for each of its servers: what was
  * written there a moment before the last one broke may be lost. `awayMs` is how long this process was without that server; undefined after the first connection, when it
  * cannot know. Returns what ends it.
  */
@@ -105,8 +105,11 @@ function watchServer(
   };
   server.on('ready', onReady);
   server.on('close', onClose);
-  if (server.status === 'ready') onReady();
+  // A connection that is older than its listener counts like one that follows it.
+  let isWatched = true;
+  if (server.status === 'ready') queueMicrotask(() => isWatched && onReady());
   return () => {
+    isWatched = false;
     server.off('ready', onReady);
     server.off('close', onClose);
   };

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { onRedisReturn, openRedis, primariesOf, redisReady } from '../src/index.ts';
 import { openAccount, openWorld, SHARDS } from './world.ts';
@@ -29,6 +30,22 @@ describe('a connection', () => {
       await once(connection, 'ready');
     },
   );
+
+  test('reports its returns, and once that it was there before it was watched', async () => {
+    const connection = await open('plain');
+    const heard: (number | undefined)[] = [];
+    const stop = onRedisReturn(connection, (awayMs) => heard.push(awayMs));
+    expect(heard).toEqual([]);
+    await setImmediate();
+    expect(heard).toEqual([undefined]);
+    connection.disconnect(true);
+    await once(connection, 'ready');
+    expect(heard).toEqual([undefined, expect.any(Number)]);
+    stop();
+    onRedisReturn(connection, () => heard.push(0))();
+    await setImmediate();
+    expect(heard).toHaveLength(2);
+  });
 
   test('of role blocking waits for Redis to return', async () => {
     const connection = await open('blocking');

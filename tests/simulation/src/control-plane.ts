@@ -44,8 +44,6 @@ export class ControlPlane {
     const { writer, lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
     writer.listen({ withdrawn: (withdrawn) => this.#jobs.process([withdrawalEvent(withdrawn)]) });
     lostTail.onApplicationBootstrap();
-    // What a connection reports when it is made, also the first one.
-    this.process.after(1, () => this.redisLink.emit('ready'), 'starts');
     this.#every(TAKE_EVERY_MS, () => this.#jobs.takeOne());
     this.#every(1_000, () => pump.sweep());
     this.#every(1_000, () => epochs.ensureAll());

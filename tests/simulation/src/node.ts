@@ -78,7 +78,6 @@ export class Node {
         void RequestRecorder.open(options).then(
           (recorder) => {
             this.#recorder = recorder;
-            if (this.link.status === 'ready') this.link.emit('ready');
           },
           // The journal is another's, or the disk takes no file: its keeper starts the process again.
           () => this.kill(),

@@ -162,6 +162,5 @@ export function redisReturned({ transactions, pump, host }: Side): Promise<void>
       waited as unknown as LiveStatePump,
       host,
     ).onApplicationBootstrap();
-    connection.emit('ready');
   });
 }

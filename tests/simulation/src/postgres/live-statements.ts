@@ -69,9 +69,10 @@ function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId
   return { id: String(id), kind, target_id: targetId };
 }
 
-/** What may have been in the lost end of Redis' file, withdrawals first; `[seconds]`. */
-const recent: Statement = (db, tx, [seconds]) => {
-  const since = tx.nowMs - number(seconds) * 1_000;
+/** What may have been in the lost end of Redis' file, withdrawals first; `[seconds, isFromNewest]`. */
+const recent: Statement = (db, tx, [seconds, isFromNewest]) => {
+  const newest = isFromNewest === true ? Math.min(tx.nowMs, newestOf(db, tx)) : tx.nowMs;
+  const since = newest - number(seconds) * 1_000;
   const late = db.rows.credits.all(tx).filter(({ applied_at: at }) => at !== null && at > since);
   for (const credit of late) db.rows.credits.lock(tx, `${credit.subscription_id}:${credit.seq}`);
   for (const credit of late)
@@ -94,6 +95,16 @@ const recent: Statement = (db, tx, [seconds]) => {
     ...idsOf(db.rows.keys.all(tx), since).map((id) => promise(db, tx, 'key', id)),
   ];
 };
+
+/** Of what Redis has too. `tx.nowMs` when there is nothing. */
+function newestOf(db: ModelPostgres, tx: ModelTransaction): number {
+  const times = [
+    ...db.rows.credits.all(tx).flatMap(({ applied_at: at }) => at ?? []),
+    ...db.rows.subscriptions.all(tx).map((row) => row.revised_at),
+    ...[...db.rows.users.all(tx), ...db.rows.keys.all(tx)].map((row) => row.updated_at),
+  ];
+  return times.reduce((newest, at) => Math.max(newest, at), 0) || tx.nowMs;
+}
 
 function idsOf(rows: readonly { id: number; updated_at: number }[], since: number): number[] {
   return rows

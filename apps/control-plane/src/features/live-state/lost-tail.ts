@@ -15,13 +15,17 @@ import { LiveStatePump } from './live-state-pump.ts';
 
 /** Redis loses about a second of its file, a promoted replica a little more, both counted from the moment it went away. */
 const LOST_SECONDS_MAX = 60;
-/** For a process that has just started: it cannot know how long ago Redis was last well. */
+/** For a process that has just started: it cannot know when Redis was last well. Counted from the newest of what both have, as both may have been away for days. */
 const UNKNOWN_SECONDS = 3_600;
 /** A withdrawal is followed by what running requests release, for as long as they run. */
 const RELEASES_FOLLOW = '1 day';
-/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds. Withdrawals first: until then refunded tokens look spendable. */
+/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from the newest row instead of now. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
-  WITH since AS MATERIALIZED (SELECT now() - make_interval(secs => $1) AS at),
+  WITH since AS MATERIALIZED (
+      SELECT CASE WHEN $2 THEN least(now(), greatest(
+          (SELECT max(applied_at) FROM token_credits), (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
+          (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM request_ceilings)))
+        ELSE now() END - make_interval(secs => $1) AS at),
     credited AS (UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id)
   INSERT INTO live_state_outbox (kind, target_id)
   SELECT kind, id FROM (
@@ -33,6 +37,11 @@ const RECENT = `
   ORDER BY turn, id
   RETURNING id, kind, target_id`;
 const RETRY_MS = 1_000;
+
+interface Lost {
+  readonly seconds: number;
+  readonly isFromNewest: boolean;
+}
 
 const promisedRow = z.object({
   id: z.string(),
@@ -60,9 +69,11 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   onApplicationBootstrap(): void {
     const monotonicNow = (): number => this.host.monotonicMs();
     const onReturn = (awayMs: number | undefined): void => {
-      const seconds =
-        awayMs === undefined ? UNKNOWN_SECONDS : Math.ceil(awayMs / 1_000) + LOST_SECONDS_MAX;
-      void this.repeat(seconds, monotonicNow());
+      const lost =
+        awayMs === undefined
+          ? { seconds: UNKNOWN_SECONDS, isFromNewest: true }
+          : { seconds: Math.ceil(awayMs / 1_000) + LOST_SECONDS_MAX, isFromNewest: false };
+      void this.repeat(lost, monotonicNow());
     };
     this.stopWatching = onRedisReturn(this.redis, onReturn, monotonicNow);
   }
@@ -73,11 +84,11 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** `sinceMs`: when Redis returned, by the monotonic clock; what waits for PostgreSQL reaches as far back as it would have then. */
-  private async repeat(seconds: number, sinceMs: number): Promise<void> {
+  private async repeat(lost: Lost, sinceMs: number): Promise<void> {
     try {
       const waitedSeconds = Math.ceil((this.host.monotonicMs() - sinceMs) / 1_000);
       const raw: unknown[] = await this.transactions.run((tx) =>
-        tx.query(RECENT, [seconds + waitedSeconds]),
+        tx.query(RECENT, [lost.seconds + waitedSeconds, lost.isFromNewest]),
       );
       const rows = raw.map((row) => promisedRow.parse(row));
       await this.pump.deliver(
@@ -86,7 +97,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
       );
     } catch (error) {
       this.logger.warn(error, 'writes that Redis may have lost cannot be replayed yet');
-      this.cancelRetry = this.host.after(RETRY_MS, () => void this.repeat(seconds, sinceMs));
+      this.cancelRetry = this.host.after(RETRY_MS, () => void this.repeat(lost, sinceMs));
     }
   }
 }
