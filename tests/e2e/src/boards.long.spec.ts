@@ -64,6 +64,8 @@ let tollgate: Tollgate;
 let prometheus: ChildProcess;
 let folder: string;
 let origin: string;
+/** Seconds since the epoch: queries are as of then, however long they take to come. */
+let trafficEndedAt: string;
 
 beforeAll(async () => {
   tollgate = await startTollgate({ nodes: 2, env: { METRICS_CREDENTIAL: CREDENTIAL } });
@@ -90,6 +92,7 @@ beforeAll(async () => {
     ),
   );
   await drive();
+  trafficEndedAt = String(Date.now() / 1_000);
 }, 240_000);
 afterAll(async () => {
   if (prometheus.exitCode === null) {
@@ -279,7 +282,7 @@ async function api(what: string, parameters: Record<string, string> = {}): Promi
 }
 
 async function query(expression: string): Promise<z.output<typeof samples>['data']['result']> {
-  const answer = await api('query', { query: expression });
+  const answer = await api('query', { query: expression, time: trafficEndedAt });
   const read = samples.safeParse(answer);
   if (!read.success) throw new Error(JSON.stringify(answer));
   return read.data.data.result;

@@ -11,6 +11,7 @@ import {
   ToolMissing,
   type DeployTools,
 } from '../deploy/deploy-tools.ts';
+import { composeProblems } from '../deploy/compose-file.ts';
 import { manifestsOf, PLANTED, startCluster, type Cluster } from '../deploy/cluster.ts';
 import { writeSchemas } from '../deploy/kubernetes-schemas.ts';
 import { chartViolations, resourcesOf } from '../deploy/rendered-chart.ts';
@@ -65,7 +66,16 @@ async function judgeAll({ isWithServer }: { isWithServer: boolean }): Promise<Ju
     const tools = await deployTools();
     const schemas = path.join(work, 'schemas');
     writeSchemas(tools, schemas);
-    const looks = [...chartLooks(tools, { work, schemas }), ...ruleLooks(tools), ...unitLooks()];
+    const compose = {
+      name: 'docker-compose.yml, by the loader of Docker Compose',
+      look: () => composeProblems(tools.composeLoader),
+    };
+    const looks: Look[] = [
+      ...chartLooks(tools, { work, schemas }),
+      compose,
+      ...ruleLooks(tools),
+      ...unitLooks(),
+    ];
     if (isWithServer) {
       cluster = await startCluster(tools, path.join(work, 'cluster'));
       looks.push(...clusterLooks(tools, cluster));

@@ -7,6 +7,7 @@ import { debianFolder, downloadDebianPackages } from '../embedded/debian-package
 
 /** Pinned: another version may judge otherwise. */
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.18.6';
+const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.9.1';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
 const KUBERNETES = 'k8s.io/kubernetes@v1.31.0';
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.2.1';
@@ -20,6 +21,8 @@ export interface DeployTools {
   readonly helm: string;
   readonly kubeconform: string;
   readonly promtool: string;
+  /** Reads a compose file as Docker Compose does. */
+  readonly composeLoader: string;
   /** Folder of the Kubernetes Go module, which has the OpenAPI documents of its API. */
   readonly kubernetes: string;
   readonly gatewayApi: string;
@@ -31,6 +34,7 @@ export async function deployTools(): Promise<DeployTools> {
     helm: goProgram('helm', HELM),
     kubeconform: goProgram('kubeconform', KUBECONFORM),
     promtool: await prometheusProgram('promtool'),
+    composeLoader: goProgram('cmd', COMPOSE),
     kubernetes: goModule(KUBERNETES),
     gatewayApi: goModule(GATEWAY_API),
   };

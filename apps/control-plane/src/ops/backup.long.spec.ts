@@ -34,10 +34,10 @@ beforeAll(async () => {
      SELECT d::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, 9007199254740993, E'\\\\N \\t "x"\\nä', d + interval '1 microsecond', '[{"a": 1.10}]'
      FROM (VALUES (now()), (now() - interval '400 days')) AS days (d)`,
   );
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
   await plane?.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const backUp = async (): Promise<string> => {

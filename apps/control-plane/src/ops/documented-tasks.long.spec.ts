@@ -53,10 +53,10 @@ beforeAll(async () => {
   const command = path.join(root, 'deploy/tollgate-ops');
   symlinkSync(command, path.join(folder, 'tollgate-ops'));
   symlinkSync(process.execPath, path.join(folder, 'node'));
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
   await plane?.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const beginningWith = (start: string): string => {
