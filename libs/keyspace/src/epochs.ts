@@ -26,8 +26,13 @@ export class Epochs {
 
   /** Neither without an epoch, nor being filled, nor restoring holds. */
   async isOpen(shard: string): Promise<boolean> {
+    return (await this.readOpen(shard)) !== null;
+  }
+
+  /** The epoch of an open shard, else null. */
+  async readOpen(shard: string): Promise<string | null> {
     const found = await this.readRaw(shard);
-    return found !== null && !found.startsWith(REBUILDING) && !found.startsWith(RESTORING);
+    return found?.startsWith(REBUILDING) || found?.startsWith(RESTORING) ? null : found;
   }
 
   /** The epoch whose holds are being restored; null when the shard is open, or has no epoch. */

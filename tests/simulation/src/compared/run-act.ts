@@ -223,9 +223,10 @@ async function look(
   await rows.subscriptions(page);
   await dataSource.query(LEFT_OVER, [0]);
   await dataSource.query(OPEN, [10, 2]);
-  await dataSource.query('SELECT shard, epoch FROM shard_epochs WHERE shard = $1', [
-    shardNames(SHARDS)[shard],
+  await dataSource.query('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)', [
+    [shardNames(SHARDS)[shard]],
   ]);
+
   await chargedOf(
     dataSource,
     Array.from({ length: 9 }, (_, request) => ridOf(sequence, request)),

@@ -263,6 +263,14 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       return [];
     },
   ],
+  [
+    'SELECT id FROM live_state_outbox WHERE created_at <',
+    (db, tx) =>
+      db.rows.outbox
+        .all(tx)
+        .filter((row) => row.created_at < tx.nowMs - 2_000)
+        .slice(0, 1),
+  ],
   ['SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1', overdue],
   ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', ahead],
   ['AS m(id, generation, revision, status)', strange],

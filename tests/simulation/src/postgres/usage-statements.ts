@@ -279,13 +279,6 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       db.rows.epochs.all(tx).filter(({ shard }) => (shards as string[]).includes(shard)),
   ],
   [
-    'SELECT shard, epoch FROM shard_epochs WHERE shard = $1',
-    (db, tx, [shard]) => {
-      const row = db.rows.epochs.get(tx, text(shard));
-      return row ? [row] : [];
-    },
-  ],
-  [
     'INSERT INTO shard_epochs',
     (db, tx, [shard, epoch]) => {
       db.rows.epochs.put(tx, text(shard), {

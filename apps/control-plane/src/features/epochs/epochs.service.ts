@@ -85,13 +85,22 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
       this.isSuspicious = false;
       return;
     }
+    // Redis first, as in `isStale`.
+    const looked = new Map<string, string>();
     for (let turn = 0; turn < Math.min(SHARDS_PER_LOOK, this.shards.length); turn += 1) {
       const shard = this.shards[this.nextIndex % this.shards.length];
       this.nextIndex += 1;
       if (shard === undefined) continue;
-      if (!(await this.epochs.isOpen(shard)) || (await this.isStale(shard)))
-        return this.ensureAll();
+      const epoch = await this.epochs.readOpen(shard);
+      if (epoch === null) return this.ensureAll();
+      looked.set(shard, epoch);
     }
+    const current = await this.shardEpochs.currentOf([...looked.keys()]);
+    const isStale = [...looked].some(
+      ([shard, epoch]) => current.has(shard) && current.get(shard) !== epoch,
+    );
+    // `ensure` knows of restores.
+    if (isStale) await this.ensureAll();
   }
 
   private async ensure(shard: string): Promise<void> {

@@ -6,6 +6,7 @@ import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.t
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 
+const CURRENT = prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)');
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
 /**
@@ -42,10 +43,7 @@ export class ShardEpochs {
       [shards.map((shard) => this.shards.indexOf(shard))],
     );
     // A statement of its own: it must see what the lock waited for.
-    const rows: unknown[] = await tx.query(
-      prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)'),
-      [shards],
-    );
+    const rows: unknown[] = await tx.query(CURRENT, [shards]);
     return new Map(
       rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]),
     );
@@ -53,11 +51,15 @@ export class ShardEpochs {
 
   /** Null before the shard was first filled. */
   async current(shard: string): Promise<string | null> {
-    const [row]: unknown[] = await this.dataSource.query(
-      'SELECT shard, epoch FROM shard_epochs WHERE shard = $1',
-      [shard],
+    return (await this.currentOf([shard])).get(shard) ?? null;
+  }
+
+  /** Without those that were never filled. */
+  async currentOf(shards: readonly string[]): Promise<Map<string, string>> {
+    const rows: unknown[] = await this.dataSource.query(CURRENT, [shards]);
+    return new Map(
+      rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]),
     );
-    return row === undefined ? null : epochRow.parse(row).epoch;
   }
 
   /** What was booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { prepared } from '../../platform/database/prepared.ts';
 import { setSince } from './node-abilities.ts';
 import { OWN_CREDENTIALS } from './node-credentials.ts';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
@@ -8,7 +9,7 @@ import { SILENCE_MS, type KnownNode } from './node-watch.ts';
 /** A node that came by itself and has been silent this long is gone permanently; it may return by its next heartbeat. */
 const SELF_REGISTERED_SILENCE = '24 hours';
 /** last_seen_at is for people: writing it every second would only make rows die. */
-const LAST_SEEN_STEP = '2 seconds';
+const LAST_SEEN_STEP_MS = 2_000;
 
 const nodeRow = z.object({
   id: z.number(),
@@ -19,7 +20,15 @@ const nodeRow = z.object({
   is_silent: z.boolean(),
   abilities: z.array(z.string()),
 });
-const nameRow = z.object({ name: z.string() });
+const fleetRow = z.object({ nodes: z.array(nodeRow), removed: z.array(z.string()) });
+/** One statement: asked more than once a second by each replica. */
+const FLEET = prepared(
+  `SELECT
+     (SELECT coalesce(json_agg(n), '[]') FROM (
+       SELECT id, name, ${OWN_CREDENTIALS} AS credential_hashes, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities
+       FROM proxy_nodes WHERE deleted_at IS NULL) n) AS nodes,
+     ARRAY(SELECT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL) AS removed`,
+);
 const idRow = z.object({ id: z.number(), name: z.string() });
 
 export interface KnownFleet {
@@ -31,29 +40,25 @@ export interface KnownFleet {
 /** What the registry reads and writes in PostgreSQL on its own account. Everything here may run on several replicas at once. */
 @Injectable()
 export class NodeRepository {
+  private readonly notedAtMs = new Map<number, number>();
+
   constructor(private readonly dataSource: DataSource) {}
 
   async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {
-    const rows: unknown[] = await tx.query(
-      `SELECT id, name, ${OWN_CREDENTIALS} AS credential_hashes, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities FROM proxy_nodes WHERE deleted_at IS NULL`,
-    );
-    const gone: unknown[] = await tx.query(
-      'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
-    );
-    const nodes = rows
-      .map((row) => nodeRow.parse(row))
-      .map((row) => ({
-        id: row.id,
-        name: row.name,
-        credentialHashes: row.credential_hashes,
-        enabled: row.enabled,
-        stopped: row.stopped,
-        isSilent: row.is_silent,
-        abilities: row.abilities,
-      }));
+    const [row]: unknown[] = await tx.query(FLEET);
+    const fleet = fleetRow.parse(row);
+    const nodes = fleet.nodes.map((row) => ({
+      id: row.id,
+      name: row.name,
+      credentialHashes: row.credential_hashes,
+      enabled: row.enabled,
+      stopped: row.stopped,
+      isSilent: row.is_silent,
+      abilities: row.abilities,
+    }));
     return {
       nodes: new Map(nodes.map((node) => [node.name, node])),
-      removedNames: new Set(gone.map((row) => nameRow.parse(row).name)),
+      removedNames: new Set(fleet.removed),
     };
   }
 
@@ -90,10 +95,15 @@ export class NodeRepository {
   }
 
   async noteSeen(ids: readonly number[]): Promise<void> {
-    if (ids.length === 0) return;
+    const nowMs = performance.now();
+    const due = ids.filter(
+      (id) => nowMs - (this.notedAtMs.get(id) ?? -Infinity) >= LAST_SEEN_STEP_MS,
+    );
+    if (due.length === 0) return;
+    for (const id of due) this.notedAtMs.set(id, nowMs);
     await this.dataSource.query(
-      `UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP}')`,
-      [ids],
+      `UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP_MS} milliseconds')`,
+      [due],
     );
   }
 

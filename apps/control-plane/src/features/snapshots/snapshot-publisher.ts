@@ -128,8 +128,7 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
   }
 
   private async sweep(): Promise<void> {
-    const settings = await this.repository.settings(this.dataSource.manager, { isLocked: false });
-    const latest = await this.repository.latest(this.dataSource.manager);
+    const { settings, latest } = await this.repository.settingsAndLatest(this.dataSource.manager);
     const isUnpublished =
       settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;
     if (latest === null || isUnpublished || !(await this.isDelivered(latest, settings)))

@@ -9,6 +9,7 @@ import {
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { readRoutingRows } from './read-routing-rows.ts';
 
@@ -23,6 +24,14 @@ const settingsRow = z.object({
   installation_id: z.uuid(),
   lineage: version,
 });
+const standingRow = settingsRow.extend({
+  version: version.nullable(),
+  checksum: z.string().nullable(),
+});
+const SETTINGS = 'pinned_version, change_seq, published_seq, installation_id, lineage';
+const SETTINGS_AND_LATEST = prepared(
+  `SELECT ${SETTINGS}, version, checksum FROM fleet_settings LEFT JOIN (SELECT version, checksum FROM snapshots ORDER BY version DESC LIMIT 1) latest ON true`,
+);
 const headRow = z.object({ version, checksum: z.string() });
 
 /** A published version without its document. */
@@ -43,6 +52,16 @@ export interface FleetSettings {
   lineage: number;
 }
 
+function settingsOf(row: z.output<typeof settingsRow>): FleetSettings {
+  return {
+    pinnedVersion: row.pinned_version,
+    changeSeq: row.change_seq,
+    publishedSeq: row.published_seq,
+    installation: row.installation_id,
+    lineage: row.lineage,
+  };
+}
+
 /** Where the fleet stands, as far as it is proven: by a seal of this installation, or by a node's report. */
 export interface FleetStanding {
   lineage: number;
@@ -61,16 +80,9 @@ export class SnapshotRepository {
 
   async settings(tx: EntityManager, { isLocked }: { isLocked: boolean }): Promise<FleetSettings> {
     const [row]: unknown[] = await tx.query(
-      `SELECT pinned_version, change_seq, published_seq, installation_id, lineage FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`,
+      `SELECT ${SETTINGS} FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`,
     );
-    const {
-      pinned_version: pinnedVersion,
-      change_seq: changeSeq,
-      published_seq: publishedSeq,
-      installation_id: installation,
-      lineage,
-    } = settingsRow.parse(row);
-    return { pinnedVersion, changeSeq, publishedSeq, installation, lineage };
+    return settingsOf(settingsRow.parse(row));
   }
 
   async latest(tx: EntityManager): Promise<SnapshotHead | null> {
@@ -78,6 +90,19 @@ export class SnapshotRepository {
       'SELECT version, checksum FROM snapshots ORDER BY version DESC LIMIT 1',
     );
     return row === undefined ? null : headRow.parse(row);
+  }
+
+  /** Both in one statement: asked each second by each replica. */
+  async settingsAndLatest(
+    tx: EntityManager,
+  ): Promise<{ settings: FleetSettings; latest: SnapshotHead | null }> {
+    const [row]: unknown[] = await tx.query(SETTINGS_AND_LATEST);
+    const read = standingRow.parse(row);
+    const { version, checksum } = read;
+    return {
+      settings: settingsOf(read),
+      latest: version === null || checksum === null ? null : { version, checksum },
+    };
   }
 
   async checksumOfVersion(tx: EntityManager, wanted: number): Promise<string | null> {

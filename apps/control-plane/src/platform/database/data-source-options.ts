@@ -120,7 +120,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       // Times leave and enter as UTC whatever the server's own zone is. Compiling a statement costs more than any of these takes. A client whose
       // machine vanished keeps its locks until the server notices: here within half a minute, not two hours.
       options:
-        '-c timezone=UTC -c jit=off -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
+        '-c timezone=UTC -c jit=off -c default_transaction_isolation=read\\ committed -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
     },
   } satisfies DataSourceOptions;
 }

@@ -32,6 +32,11 @@ export function beforeCommit(tx: EntityManager, hook: Hook): void {
 export class Transactions {
   constructor(private readonly dataSource: DataSource) {}
 
+  /** One statement that needs no transaction. */
+  query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return this.dataSource.query(sql, parameters);
+  }
+
   /**
    * One transaction. `work` gets `tx` and passes it on as the first parameter; it may run again after a deadlock or serialization failure,
    * so it touches nothing but `tx` and leaves other effects to `afterCommit`.
@@ -54,12 +59,17 @@ export class Transactions {
     isolation: Isolation,
   ): Promise<T> {
     const hooks: Hooks = { before: [], after: [] };
-    const result = await this.dataSource.transaction(isolation, async (tx) => {
+    const inside = async (tx: EntityManager): Promise<T> => {
       hooksOf.set(tx, hooks);
       const value = await work(tx);
       for (const hook of hooks.before) await hook();
       return value;
-    });
+    };
+    // Sessions have this level already (`requireSessionSettings`): to name it is a statement of its own.
+    const result =
+      isolation === 'READ COMMITTED'
+        ? await this.dataSource.transaction(inside)
+        : await this.dataSource.transaction(isolation, inside);
     for (const hook of hooks.after)
       await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
     return result;
