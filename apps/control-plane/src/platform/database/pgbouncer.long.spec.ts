@@ -80,26 +80,34 @@ describe.each(['session', 'transaction'] as const)('PgBouncer by %s', (poolMode)
     expect(await ifUnlocked(other, LOCK, async () => 'in')).toEqual({ value: 'in' });
   });
 
-  test('a time zone that the pooler leaves out is refused by name until the role has it', async () => {
-    const [one] = replicas as [DataSource];
-    const direct = await new DataSource(
-      dataSourceOptions({ DATABASE_URL: services.databaseUrl, DATABASE_POOL_MAX: 5 }),
-    ).initialize();
-    await direct.query("ALTER ROLE tollgate SET timezone = 'Asia/Shanghai'");
-    const reconnected = await startPgBouncer(services, { poolMode });
-    const through = await new DataSource(
-      dataSourceOptions({ DATABASE_URL: reconnected.databaseUrl, DATABASE_POOL_MAX: 5 }),
-    ).initialize();
-    try {
-      await expect(requireSessionSettings(through)).rejects.toThrow(
-        /need UTC.*ALTER ROLE "tollgate" SET timezone = 'UTC'/s,
-      );
-      await expect(requireSessionSettings(direct)).resolves.toBeUndefined();
-    } finally {
-      await direct.query('ALTER ROLE tollgate RESET timezone');
-      await Promise.all([direct.destroy(), through.destroy()]);
-      await reconnected.process.stop();
-    }
-    await expect(requireSessionSettings(one)).resolves.toBeUndefined();
-  }, 60_000);
+  test.each([
+    { name: 'timezone', value: 'Asia/Shanghai', needs: 'UTC' },
+    { name: 'default_transaction_isolation', value: 'serializable', needs: 'read committed' },
+  ])(
+    '$name that the pooler leaves out is refused until the role has it',
+    async (setting) => {
+      const { name, value, needs } = setting;
+      const [one] = replicas as [DataSource];
+      const direct = await new DataSource(
+        dataSourceOptions({ DATABASE_URL: services.databaseUrl, DATABASE_POOL_MAX: 5 }),
+      ).initialize();
+      await direct.query(`ALTER ROLE tollgate SET ${name} = '${value}'`);
+      const reconnected = await startPgBouncer(services, { poolMode });
+      const through = await new DataSource(
+        dataSourceOptions({ DATABASE_URL: reconnected.databaseUrl, DATABASE_POOL_MAX: 5 }),
+      ).initialize();
+      try {
+        await expect(requireSessionSettings(through)).rejects.toThrow(
+          new RegExp(`need ${needs}.*ALTER ROLE "tollgate" SET ${name} = '${needs}'`, 's'),
+        );
+        await expect(requireSessionSettings(direct)).resolves.toBeUndefined();
+      } finally {
+        await direct.query(`ALTER ROLE tollgate RESET ${name}`);
+        await Promise.all([direct.destroy(), through.destroy()]);
+        await reconnected.process.stop();
+      }
+      await expect(requireSessionSettings(one)).resolves.toBeUndefined();
+    },
+    60_000,
+  );
 });
