@@ -84,6 +84,22 @@ export const pricesInForceQuery = queryOptions({
     ),
 });
 
+/** By the server's clock; null where none is in force. Asked anew each time: a form is filled from it. */
+export const priceInForceQuery = (modelId: number) =>
+  queryOptions({
+    queryKey: ['price-in-force', modelId],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/models/pricing', {
+          params: { query: { model_id: modelId, in_force: 'true' } },
+        }),
+      );
+      return data[0] ?? null;
+    },
+    staleTime: 0,
+    gcTime: 0,
+  });
+
 export function setPrice(
   body: PriceSettings & {
     model_id: number;

@@ -30,6 +30,8 @@ export function Palette({
   );
 }
 
+const REQUEST_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
   const { shell } = useWords();
   const navigate = useNavigate();
@@ -60,7 +62,7 @@ function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
         className="h-12 w-full border-b border-line bg-transparent px-4 text-lead outline-none placeholder:text-text-3"
       />
       <Autocomplete.Empty className="px-4 text-text-3 [&:not(:empty)]:py-6 [&:not(:empty)]:text-center">
-        {shell.paletteEmpty}
+        {REQUEST_ID.test(text.trim()) ? shell.paletteNoRequest : shell.paletteEmpty}
       </Autocomplete.Empty>
       <Findings onChoose={go} />
     </Autocomplete.Root>

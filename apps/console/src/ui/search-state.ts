@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import {
   catch as fallBack,
   coerce,
@@ -44,13 +44,16 @@ export function useSearchState<Schema extends ZodMiniType>(
   const raw: unknown = useSearch({ strict: false });
   const navigate = useNavigate();
   const state = useMemo(() => schema.parse(raw), [schema, raw]);
-  const change = (patch: Search): void =>
-    void navigate({
-      to: '.',
-      search: (old: object) => clean({ ...old, ...patch }),
-      replace: true,
-      resetScroll: false,
-    });
+  const change = useCallback(
+    (patch: Search): void =>
+      void navigate({
+        to: '.',
+        search: (old: object) => clean({ ...old, ...patch }),
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
   return [state, change];
 }
 

@@ -44,7 +44,8 @@ function ModelPage({ of: model }: { of: Model }) {
   const { models } = admin;
   const [open, setOpen] = useState<Open>();
   const prices = useQuery(pricesQuery(model.id));
-  const inForce = priceInForce(prices.data?.data ?? [], useNow());
+  // One that was set just now is in force before the reader's watch steps on.
+  const inForce = priceInForce(prices.data?.data ?? [], Math.max(useNow(), prices.dataUpdatedAt));
   return (
     <Frame
       title={model.name}
@@ -67,12 +68,7 @@ function ModelPage({ of: model }: { of: Model }) {
       <Panel title={models.routes} isFlush>
         <RoutesTable modelId={model.id} empty={models.noRoutes} />
       </Panel>
-      <ModelPageDialogs
-        of={model}
-        inForce={inForce}
-        open={open}
-        onClose={() => setOpen(undefined)}
-      />
+      <ModelPageDialogs of={model} open={open} onClose={() => setOpen(undefined)} />
     </Frame>
   );
 }
@@ -105,18 +101,17 @@ function SellOrPrice({ of: model, hasPrice, onPrice }: SellOrPriceProps) {
 
 interface ModelPageDialogsProps {
   of: Model;
-  inForce: Price | undefined;
   open: Open;
   onClose: () => void;
 }
 
-function ModelPageDialogs({ of: model, inForce, open, onClose }: ModelPageDialogsProps) {
+function ModelPageDialogs({ of: model, open, onClose }: ModelPageDialogsProps) {
   const { models } = useWords().admin;
   const navigate = useNavigate();
   return (
     <>
       <EditModelDialog of={model} isOpen={open === 'edit'} onClose={onClose} />
-      <SetPriceDialog of={model} inForce={inForce} isOpen={open === 'price'} onClose={onClose} />
+      <SetPriceDialog of={model} isOpen={open === 'price'} onClose={onClose} />
       <ConfirmDialog
         title={`${models.withdraw}: ${model.name}`}
         text={models.withdrawText}

@@ -1,11 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { priceChangeQuery, setPrice, type Model, type Price } from '../../api/catalogue.ts';
+import {
+  priceChangeQuery,
+  priceInForceQuery,
+  setPrice,
+  type Model,
+  type Price,
+} from '../../api/catalogue.ts';
 import { notify } from '../../shell/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
+import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { PriceFields, priceOf } from './price-fields.tsx';
 
@@ -13,22 +20,27 @@ const AMOUNT = /^\d+(\.\d{1,6})?$/;
 
 interface SetPriceDialogProps {
   of: Model;
-  inForce: Price | undefined;
   isOpen: boolean;
   onClose: () => void;
 }
 
 /** A new price, now or later; says what it means for an example request before it is set. */
-export function SetPriceDialog({ of: model, inForce, isOpen, onClose }: SetPriceDialogProps) {
+export function SetPriceDialog({ of: model, isOpen, onClose }: SetPriceDialogProps) {
   const { models } = useWords().admin;
+  const inForce = useQuery({ ...priceInForceQuery(model.id), enabled: isOpen });
   return (
     <Dialog title={models.newPrice} purpose={model.name} isOpen={isOpen} onClose={onClose}>
-      {(controls) => <PriceForm of={model} inForce={inForce} {...controls} />}
+      {(controls) => (
+        <Loaded of={inForce}>
+          {(price) => <PriceForm of={model} inForce={price ?? undefined} {...controls} />}
+        </Loaded>
+      )}
     </Dialog>
   );
 }
 
-interface PriceFormProps extends Pick<SetPriceDialogProps, 'of' | 'inForce'> {
+interface PriceFormProps extends Pick<SetPriceDialogProps, 'of'> {
+  inForce: Price | undefined;
   close: () => void;
   markChanged: () => void;
 }

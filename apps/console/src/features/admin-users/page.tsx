@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { UserPlus, Users } from '../../ui/icons.tsx';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { USER_ORDERS, usersQuery, type User, type UserOrder } from '../../api/users.ts';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
@@ -89,6 +89,9 @@ interface AllUsersProps {
 
 function AllUsers({ state, onChange }: AllUsersProps) {
   const list = useQuery(usersQuery(questionOf(state)));
+  // Rows of the question before stay, undrawn, until the next ones are here.
+  const [answered, setAnswered] = useState(state);
+  if (!list.isPlaceholderData && answered !== state) setAnswered(state);
   return (
     <Panel isFlush>
       <Paged
@@ -99,11 +102,10 @@ function AllUsers({ state, onChange }: AllUsersProps) {
       >
         {(rows) => (
           <UsersList
-            key={JSON.stringify(state)}
-            isFiltered={isNarrowed(state)}
+            key={JSON.stringify(answered)}
             rows={rows}
-            sort={state.sort}
-            onSort={(value) => onChange({ sort: value, page: undefined })}
+            state={answered}
+            onChange={onChange}
           />
         )}
       </Paged>
@@ -181,19 +183,14 @@ function PendingUsers() {
 }
 
 /** All accounts, or those of a search, in which those who wait are approved where they are found. */
-function UsersList({
-  isFiltered,
+const UsersList = memo(function UsersList({
   rows,
-  sort,
-  onSort,
-}: {
-  isFiltered: boolean;
-  rows: readonly User[];
-  sort: UserOrder;
-  onSort: (sort: string) => void;
-}) {
+  state,
+  onChange,
+}: AllUsersProps & { rows: readonly User[] }) {
   const { admin } = useWords();
   const { users } = admin;
+  const isFiltered = isNarrowed(state);
   const { shown, ...acted } = useActedRows(rows, idOf);
   const empty = isFiltered ? (
     <EmptyState title={users.noMatch} />
@@ -206,13 +203,13 @@ function UsersList({
     <UsersTable
       label={users.title}
       rows={shown}
-      sort={sort}
-      onSort={onSort}
+      sort={state.sort}
+      onSort={(sort) => onChange({ sort, page: undefined })}
       empty={empty}
       {...(isFiltered && { acted })}
     />
   );
-}
+});
 
 interface UsersTableProps {
   label: string;

@@ -115,5 +115,6 @@ export const request = {
   price: 'Price version',
   reasoning: 'Reasoning tokens',
   after: (time: string) => `after ${time}`,
-  notBooked: 'This request is not booked yet. It appears here once it has ended.',
+  notBooked:
+    'This request is not booked yet. It appears here once it has ended. A request that its key, balance or limits refuse is not recorded: its answer says why.',
 };

@@ -115,5 +115,6 @@ export const request: typeof en.request = {
   price: '价格版本',
   reasoning: '推理 tokens',
   after: (time) => `${time}后`,
-  notBooked: '此请求尚未入账。结束后会自动显示在这里。',
+  notBooked:
+    '此请求尚未入账。结束后会自动显示在这里。因密钥、余额或限制被拒绝的请求不会记录：原因在其应答中。',
 };
