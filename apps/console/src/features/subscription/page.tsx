@@ -153,7 +153,7 @@ function SubscriptionTabs({ of: row }: { of: MyModel }) {
       open={tab}
       onOpen={(next) => change({ tab: next, cursor: undefined })}
       tabs={[
-        { id: 'usage', label: subscription.burnDown, content: <SubscriptionUsage of={row} /> },
+        { id: 'usage', label: subscription.used, content: <SubscriptionUsage of={row} /> },
         {
           id: 'purchases',
           label: subscription.lots,

@@ -92,7 +92,8 @@ export const subscription = {
   refundAmount: 'Refund',
   keysAffected: 'Keys that may call it now',
   unsubscribed: (amount: string) => `Unsubscribed; ${amount} went back to the wallet`,
-  burnDown: 'Tokens used',
+  used: 'Tokens used',
+  shown: 'What the chart shows',
   lots: 'Purchases',
   lotsEmpty: 'No purchases yet',
   purchaseKinds: {

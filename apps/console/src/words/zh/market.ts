@@ -90,7 +90,8 @@ export const subscription: typeof en.subscription = {
   refundAmount: '退款',
   keysAffected: '目前可调用它的密钥',
   unsubscribed: (amount) => `已退订，${amount} 已退回钱包`,
-  burnDown: '已用 tokens',
+  used: '已用 tokens',
+  shown: '图表内容',
   lots: '购买记录',
   lotsEmpty: '还没有购买记录',
   purchaseKinds: {
