@@ -9,12 +9,6 @@ beforeAll(async () => {
   plane = await startControlPlane({}, { isHashingFull: true });
 }, 60_000);
 afterAll(() => plane?.stop());
-const go = <Method extends string, Path extends string>(
-  token: string,
-  method: Method,
-  path: Path,
-  body?: unknown,
-) => plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
 
 describe('fifty connection tests beside two hundred sign-ins, and a DNS server that never answers', () => {
   const before = dns.getServers();
@@ -48,11 +42,14 @@ describe('fifty connection tests beside two hundred sign-ins, and a DNS server t
           protocol: 'openai',
           base_url: `https://silent-${index + 10}.test/v1`,
         };
-        return (await go(plane.adminToken, 'POST', '/upstreams', body)).body.id;
+        return (await plane.call('POST', '/upstreams', { token: plane.adminToken, body })).body.id;
       }),
     );
     const tests = upstreams.map((id) =>
-      go(plane.adminToken, 'POST', `/upstreams/${id}/test`, { model: 'm' }),
+      plane.call('POST', `/upstreams/${id}/test`, {
+        token: plane.adminToken,
+        body: { model: 'm' },
+      }),
     );
     const logins = Array.from({ length: 200 }, (_, index) =>
       plane.call('POST', '/auth/login', {
@@ -61,9 +58,9 @@ describe('fifty connection tests beside two hundred sign-ins, and a DNS server t
       }),
     );
     const rest = async () => {
-      while (asked.size < upstreams.length) await go(token, 'GET', '/keys');
+      while (asked.size < upstreams.length) await plane.call('GET', '/keys', { token });
       for (let request = 0; request < 5; request += 1) {
-        expect((await go(token, 'GET', '/keys')).status).toBe(200);
+        expect((await plane.call('GET', '/keys', { token })).status).toBe(200);
         // What a new connection to PostgreSQL or Redis waits for.
         await dns.promises.lookup('localhost');
       }
