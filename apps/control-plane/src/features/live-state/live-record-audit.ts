@@ -11,6 +11,7 @@ import { DataSource } from 'typeorm';
 import { isKeyOf } from '../keys/is-key-of.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows, type KeyLiveRow } from './live-rows.ts';
+import type { LiveRecord } from './live-target.ts';
 
 const UNREADABLE = 'unreadable';
 
@@ -25,7 +26,7 @@ export interface KeyUse {
 /**
  * Compares live records of keys and accounts with their rows when they are used. Only the control plane writes them, each change with a higher
  * revision: a record of its row's revision that differs, one of a higher revision, and a key without a row were altered in Redis.
- * They are removed and rewritten. A lower revision is a write that is on its way.
+ * They are removed and rewritten. A record of a lower revision is rewritten unless its write is on its way: an older copy was put back.
  */
 @Injectable()
 export class LiveRecordAudit {
@@ -36,8 +37,8 @@ export class LiveRecordAudit {
     private readonly writer: LiveRecordWriter,
   ) {}
 
-  /** A sentence for each record that was altered. */
-  async check(uses: readonly KeyUse[]): Promise<string[]> {
+  /** A sentence for each record that was altered. `isRepeating`: Redis may lack its last writes, which are being repeated, so older records are no finding. */
+  async check(uses: readonly KeyUse[], { isRepeating = false } = {}): Promise<string[]> {
     const keyRows = new Map(
       (await this.rows.keys([...new Set(uses.map(({ keyId }) => keyId))])).map((row) => [
         row.id,
@@ -45,25 +46,30 @@ export class LiveRecordAudit {
       ]),
     );
     const found: string[] = [];
-    for (const use of uses) found.push(...(await this.checkKey(use, keyRows.get(use.keyId))));
+    for (const use of uses)
+      found.push(...(await this.checkKey(use, keyRows.get(use.keyId), isRepeating)));
     const accountIds = [...new Set(uses.map(({ accountId }) => accountId))];
     for (const row of await this.rows.accounts(accountIds))
-      found.push(...(await this.checkAccount(row)));
+      found.push(...(await this.checkAccount(row, isRepeating)));
     return found;
   }
 
-  private async checkKey(use: KeyUse, row: KeyLiveRow | undefined): Promise<string[]> {
+  private async checkKey(
+    use: KeyUse,
+    row: KeyLiveRow | undefined,
+    isRepeating: boolean,
+  ): Promise<string[]> {
     const { accountId, keyId, keyHash } = use;
     const isRow = row?.accountId === accountId && (keyHash ?? row.keyHash) === row.keyHash;
     if (!isRow) return keyHash === undefined ? [] : this.removeUnknown(use, keyHash);
-    const live = await this.records.getKey(accountId, row.keyHash).catch(foreign);
-    if (live === null || !isAltered(live, toLiveKey(row))) return [];
-    // The row may have been changed, and written, since it was read.
-    const [again] = await this.rows.keys([keyId]);
-    if (!again || !isAltered(live, toLiveKey(again))) return [];
-    await this.records.discard(accountId, row.keyHash);
-    await this.writer.write({ kind: 'key', id: keyId });
-    return [`the live record of key ${keyId} was altered`];
+    return this.checkRecord<LiveKey>({
+      record: { kind: 'key', id: keyId },
+      row: toLiveKey(row),
+      isRepeating,
+      readRow: async () => (await this.rows.keys([keyId])).map(toLiveKey)[0],
+      readLive: () => this.records.getKey(accountId, row.keyHash).catch(foreign),
+      discard: () => this.records.discard(accountId, row.keyHash),
+    });
   }
 
   private async removeUnknown({ accountId, keyId }: KeyUse, keyHash: string): Promise<string[]> {
@@ -72,16 +78,60 @@ export class LiveRecordAudit {
     return [`a key of account ${accountId} was used that is not key ${keyId}, as Redis said`];
   }
 
-  private async checkAccount(row: LiveAccount): Promise<string[]> {
+  private checkAccount(row: LiveAccount, isRepeating: boolean): Promise<string[]> {
     const { accountId } = row;
-    const live = await this.records.getAccount(accountId).catch(foreign);
-    if (live === null || !isAltered(live, row)) return [];
-    const [again] = await this.rows.accounts([accountId]);
-    if (!again || !isAltered(live, again)) return [];
-    await this.records.discard(accountId);
-    await this.writer.write({ kind: 'account', id: accountId });
-    return [`the live record of account ${accountId} was altered`];
+    return this.checkRecord<LiveAccount>({
+      record: { kind: 'account', id: accountId },
+      row,
+      isRepeating,
+      readRow: async () => (await this.rows.accounts([accountId]))[0],
+      readLive: () => this.records.getAccount(accountId).catch(foreign),
+      discard: () => this.records.discard(accountId),
+    });
   }
+
+  private async checkRecord<Row extends LiveKey | LiveAccount>(
+    compared: Compared<Row>,
+  ): Promise<string[]> {
+    const { record, row, readRow, readLive, discard, isRepeating } = compared;
+    const live = await readLive();
+    if (live === null || isDeepStrictEqual(live, row)) return [];
+    // The row may have been changed, and written, since it was read.
+    const again = await readRow();
+    if (!again || isDeepStrictEqual(live, again)) return [];
+    if (isOlder(live, again)) {
+      if (isRepeating || !(await this.isLeftBehind({ ...compared, row: again }))) return [];
+      await this.writer.write(record);
+      return [`the live record of ${record.kind} ${record.id} is older than its row`];
+    }
+    await discard();
+    await this.writer.write(record);
+    return [`the live record of ${record.kind} ${record.id} was altered`];
+  }
+
+  /** A change is promised in the transaction of its row and the promise forgotten after its write: without one, what is read next has the write. */
+  private async isLeftBehind<Row extends LiveKey | LiveAccount>({
+    record,
+    row,
+    readLive,
+  }: Compared<Row>): Promise<boolean> {
+    const promised: unknown[] = await this.dataSource.query(
+      'SELECT FROM live_state_outbox WHERE kind = $1 AND target_id = $2 LIMIT 1',
+      [record.kind, record.id],
+    );
+    if (promised.length > 0) return false;
+    const live = await readLive();
+    return live !== null && isOlder(live, row);
+  }
+}
+
+interface Compared<Row> {
+  readonly record: LiveRecord & { kind: 'key' | 'account' };
+  readonly row: Row;
+  readonly isRepeating: boolean;
+  readonly readRow: () => Promise<Row | undefined>;
+  readonly readLive: () => Promise<Row | typeof UNREADABLE | null>;
+  readonly discard: () => Promise<unknown>;
 }
 
 function toLiveKey({ ipAllowlist, ...row }: KeyLiveRow): LiveKey {
@@ -94,11 +144,9 @@ function foreign(error: unknown): typeof UNREADABLE {
   throw error;
 }
 
-function isAltered<Row extends LiveKey | LiveAccount>(
+function isOlder<Row extends LiveKey | LiveAccount>(
   live: Row | typeof UNREADABLE,
   row: Row,
 ): boolean {
-  if (live === UNREADABLE) return true;
-  if (live.revision !== row.revision) return live.revision > row.revision;
-  return !isDeepStrictEqual(live, row);
+  return live !== UNREADABLE && live.revision < row.revision;
 }

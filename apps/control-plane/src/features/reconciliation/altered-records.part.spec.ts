@@ -6,6 +6,7 @@ import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-unde
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
+import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 const WITHIN_MS = 15_000;
@@ -181,3 +182,50 @@ test.each([
   },
   60_000,
 );
+
+test.each([
+  {
+    record: 'key',
+    block: () => plane.call('POST', `/keys/${mine.keyId}/disable`, { token: mine.account.token }),
+    blocked: 'disabled',
+  },
+  {
+    record: 'account',
+    block: () =>
+      plane.call('POST', `/users/${mine.account.id}/freeze`, { token: plane.adminToken }),
+    blocked: 'frozen',
+  },
+] as const)(
+  'S54: an older $record record that is put back is rewritten after its use, with an alert',
+  async ({ record, block, blocked }) => {
+    const enabled = await redis.hgetall(mine.records[record]);
+    await block();
+    expect(await redis.hget(mine.records[record], 'st')).toBe(blocked);
+    await redis.hset(mine.records[record], enabled);
+    await use(10, mine);
+    await seenAfterUse(mine, async () =>
+      expect(await redis.hget(mine.records[record], 'st')).toBe(blocked),
+    );
+    const open = await ledger.query(
+      "SELECT count(*)::int AS count FROM alerts WHERE rule = 'redis_tampered' AND subject = 'records' AND resolved_at IS NULL",
+    );
+    expect(open).toEqual([{ count: 1 }]);
+  },
+  60_000,
+);
+
+test('S54: a record whose write is on its way is not taken for an older one', async () => {
+  const audit = plane.app.get(LiveRecordAudit, { strict: false });
+  const uses = [{ accountId: mine.account.id, keyId: mine.keyId, keyHash: mine.keyHash }];
+  await ledger.query('UPDATE api_keys SET revision = revision + 1 WHERE id = $1', [mine.keyId]);
+  const promised =
+    "INSERT INTO live_state_outbox (kind, target_id, created_at) VALUES ('key', $1, now() + interval '1 hour')";
+  await ledger.query(promised, [mine.keyId]);
+  expect(await audit.check(uses)).toEqual([]);
+  await ledger.query('DELETE FROM live_state_outbox WHERE target_id = $1', [mine.keyId]);
+  expect(await audit.check(uses, { isRepeating: true })).toEqual([]);
+  expect(await audit.check(uses)).toEqual([
+    `the live record of key ${mine.keyId} is older than its row`,
+  ]);
+  expect(await audit.check(uses)).toEqual([]);
+});

@@ -116,7 +116,11 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   private async checkKeys(): Promise<void> {
     const uses = [...this.keys].slice(0, TURN_MAX);
     if (uses.length === 0) return;
-    const found = await this.audit.check(uses.map(([, use]) => use));
+    const isRepeating = performance.now() < this.quietUntilMs;
+    const found = await this.audit.check(
+      uses.map(([, use]) => use),
+      { isRepeating },
+    );
     for (const [key] of uses) this.keys.delete(key);
     await this.note(found);
   }
