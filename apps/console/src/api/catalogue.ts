@@ -84,7 +84,7 @@ export const pricesInForceQuery = queryOptions({
     ),
 });
 
-/** By the server's clock; null where none is in force. Asked anew each time: a form is filled from it. */
+/** By the server's clock; null where none is in force. Asked again for each form, which is filled from it. */
 export const priceInForceQuery = (modelId: number) =>
   queryOptions({
     queryKey: ['price-in-force', modelId],
