@@ -59,6 +59,8 @@ async function take(stage: DemoStage, picture: Picture): Promise<Buffer> {
   await go(await addressOf(stage, picture.path));
   await picture.act?.(page);
   await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {});
+  // Charts are drawn after the page.
+  await page.locator('figure:not(:has(canvas))').first().waitFor({ state: 'detached' });
   await page.waitForTimeout(SETTLE_MS);
   const image = await page.screenshot();
   const complaint = complaints[0];
