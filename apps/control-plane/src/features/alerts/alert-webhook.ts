@@ -1,16 +1,10 @@
 import { createHmac } from 'node:crypto';
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { parseOutboundPolicy, type OutboundPolicy } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { guardedPost } from '../../platform/outbound/guarded-post.ts';
 import { AlertsService } from './alerts.service.ts';
 
@@ -33,33 +27,26 @@ type Claimed = z.output<typeof claimedRow>;
  * signed `x-tollgate-signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">`. Any 2xx ends a delivery.
  */
 @Injectable()
-export class AlertWebhook implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('alert-webhook');
+export class AlertWebhook extends BackgroundService {
   private readonly policy: OutboundPolicy;
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_MS,
-    retryMs: LOOK_MS,
-    work: () => this.deliverDue(),
-    onFailing: (error) => this.logger.warn(error, 'alerts cannot be delivered; trying again'),
-  });
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly alerts: AlertsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
+    super({
+      name: 'alert-webhook',
+      everyMs: LOOK_MS,
+      failing: 'alerts cannot be delivered; trying again',
+    });
     this.policy = parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE.join(','));
   }
 
-  onApplicationBootstrap(): void {
+  override onApplicationBootstrap(): void {
     if (this.config.ALERT_WEBHOOK_URL !== undefined) this.loop.start();
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
-  }
-
-  private async deliverDue(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     for (const claimed of await this.claim()) await this.deliver(claimed);
   }
 

@@ -1,11 +1,6 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Reconciler } from '../reconciliation/reconciler.service.ts';
 import { hasTransactions } from '../wallet/has-transactions.ts';
 import { brokenRows, EQUALITY_NAMES } from './broken-rows.ts';
@@ -18,29 +13,24 @@ const STUCK_AFTER = '30 minutes';
 
 /** Proves the books once a day, and when an administrator asks. Reads only, but for Redis: what drifted there is repaired by the reconciliation. */
 @Injectable()
-export class BooksAudit implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('books');
+export class BooksAudit extends BackgroundService {
   private running: Promise<void> | undefined;
   private isStopping = false;
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_MS,
-    retryMs: LOOK_MS,
-    work: () => this.runIfDue(),
-    onFailing: (error) => this.logger.warn(error, 'the ledger audit failed; trying again'),
-  });
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly reconciler: Reconciler,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  ) {
+    super({
+      name: 'books',
+      everyMs: LOOK_MS,
+      failing: 'the ledger audit failed; trying again',
+      stopsFirst: true,
+    });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  override async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
-    await this.loop.stop();
+    await super.beforeApplicationShutdown();
     await this.running;
   }
 
@@ -56,7 +46,7 @@ export class BooksAudit implements OnApplicationBootstrap, BeforeApplicationShut
     return true;
   }
 
-  private async runIfDue(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     const rows: unknown[] = await this.dataSource.query(
       `SELECT 1 WHERE coalesce((SELECT max(checked_at) FROM books_proofs), '-infinity') < now() - interval '${AUDIT_EVERY}'`,
     );

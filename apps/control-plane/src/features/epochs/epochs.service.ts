@@ -1,17 +1,10 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  Optional,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Epochs, shardNames } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
@@ -30,19 +23,8 @@ const SHARDS_PER_LOOK = 4;
  * are written, and after Redis lost its data until they are written again from PostgreSQL.
  */
 @Injectable()
-export class EpochsService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('epochs');
+export class EpochsService extends BackgroundService {
   private readonly shards: string[];
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_MS,
-    retryMs: RETRY_MS,
-    work: () => this.lookOnce(),
-    onFailing: (error) => {
-      this.logger.warn(error, 'shards cannot be watched; trying again');
-      // What made this fail may have lost data too.
-      this.isSuspicious = true;
-    },
-  });
   private nextIndex = 0;
   private isSuspicious = true;
 
@@ -56,15 +38,23 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     @Inject(CONFIG) config: Pick<Config, 'SHARDS'>,
     @Optional() private readonly host: Host = new Host(),
   ) {
+    super({
+      name: 'epochs',
+      everyMs: LOOK_MS,
+      retryMs: RETRY_MS,
+      failing: 'shards cannot be watched; trying again',
+    });
     this.shards = shardNames(config.SHARDS);
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  protected override onFailing(error: unknown): void | Promise<void> {
+    // What made this fail may have lost data too.
+    this.isSuspicious = true;
+    return super.onFailing(error);
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
+  override async onApplicationShutdown(): Promise<void> {
+    await super.onApplicationShutdown();
     this.opening.stop();
   }
 
@@ -79,7 +69,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     if (failures.length > 0) throw failures[0];
   }
 
-  private async lookOnce(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     if (this.isSuspicious) {
       await this.ensureAll();
       this.isSuspicious = false;

@@ -1,10 +1,6 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { EventDetails, type PositionedEvent } from './event-details.ts';
 import { isAfter, type EventPosition } from './event-position.ts';
 import { EventStore } from './event-store.ts';
@@ -18,8 +14,7 @@ type Listener = (events: readonly PositionedEvent[]) => void;
 
 /** Reads new events once for all streams of this replica, and only while there are any. */
 @Injectable()
-export class EventFeed implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('events');
+export class EventFeed extends BackgroundService {
   /** Each with how far it has read for itself. */
   private readonly listeners = new Map<Listener, EventPosition>();
   /** How far the feed has read for all listeners; undefined while there are none. */
@@ -31,25 +26,25 @@ export class EventFeed implements OnApplicationBootstrap, BeforeApplicationShutd
     work: () => this.look(),
     onFailing: (error) => this.logger.warn(error, 'events cannot be read; trying again'),
   });
-  private readonly forgetting = new BackgroundLoop({
-    everyMs: FORGET_MS,
-    retryMs: FORGET_MS,
-    work: () => this.store.forgetOld(),
-    onFailing: (error) => this.logger.warn(error, 'old events cannot be deleted; trying again'),
-  });
-
   constructor(
     private readonly store: EventStore,
     private readonly details: EventDetails,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.forgetting.start();
+  ) {
+    super({
+      name: 'events',
+      everyMs: FORGET_MS,
+      failing: 'old events cannot be deleted; trying again',
+      stopsFirst: true,
+    });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  protected runOnce(): Promise<void> {
+    return this.store.forgetOld();
+  }
+
+  override async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
-    await this.forgetting.stop();
+    await super.beforeApplicationShutdown();
     await this.looking.stop();
   }
 

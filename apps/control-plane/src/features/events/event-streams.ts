@@ -1,13 +1,8 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Standing } from '../../platform/access/standing.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import type { PositionedEvent } from './event-details.ts';
 import { EventFeed } from './event-feed.ts';
@@ -36,34 +31,36 @@ interface Stream {
 
 /** Server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html */
 @Injectable()
-export class EventStreams implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('events');
+export class EventStreams extends BackgroundService {
   private readonly streams = new Set<Stream>();
   private isClosing = false;
-  private readonly verifying = new BackgroundLoop({
-    everyMs: VERIFY_MS,
-    retryMs: VERIFY_MS,
-    work: () => this.endRevoked(),
-    onFailing: (error) => this.endAll(error),
-  });
   private readonly commenting = setInterval(() => this.comment(), COMMENT_EVERY_MS).unref();
 
   constructor(
     private readonly standing: Standing,
     private readonly store: EventStore,
     private readonly feed: EventFeed,
-  ) {}
+  ) {
+    super({
+      name: 'events',
+      everyMs: VERIFY_MS,
+      failing: 'sessions cannot be verified; streams of events end',
+      stopsFirst: true,
+    });
+  }
 
-  onApplicationBootstrap(): void {
-    this.verifying.start();
+  /** While it cannot be known who may still read, none does. */
+  protected override onFailing(error: unknown): void | Promise<void> {
+    for (const stream of this.streams) stream.response.end();
+    return super.onFailing(error);
   }
 
   /** Open streams would keep the server from closing. Their readers return to another replica, with their last id. */
-  async beforeApplicationShutdown(): Promise<void> {
+  override async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     clearInterval(this.commenting);
     for (const stream of this.streams) stream.response.end();
-    await this.verifying.stop();
+    await super.beforeApplicationShutdown();
   }
 
   hasAdministrators(): boolean {
@@ -133,16 +130,10 @@ export class EventStreams implements OnApplicationBootstrap, BeforeApplicationSh
     this.feed.stopFollowing(stream.onEvents);
   }
 
-  private async endRevoked(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     const streams = [...this.streams];
     const standing = await this.standing.of(streams.map(({ caller }) => caller));
     for (const [index, stream] of streams.entries()) if (!standing[index]) end(stream);
-  }
-
-  /** While it cannot be known who may still read, none does. */
-  private endAll(error: unknown): void {
-    this.logger.warn(error, 'sessions cannot be verified; streams of events end');
-    for (const stream of this.streams) stream.response.end();
   }
 
   private comment(): void {

@@ -1,11 +1,6 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import type { KnownNode } from '../proxy-nodes/node-watch.ts';
 import { EventStreams } from './event-streams.ts';
@@ -16,32 +11,24 @@ const RETRY_MS = 1_000;
 
 /** Notes what nodes report as events: nodes speak to Redis, and ids come from PostgreSQL. Only while an administrator reads. */
 @Injectable()
-export class NodeEvents implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('events');
+export class NodeEvents extends BackgroundService {
   /** What this replica has noted of each node; spares a statement for what has not changed. */
   private readonly noted = new Map<number, string>();
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_MS,
-    retryMs: RETRY_MS,
-    work: () => this.look(),
-    onFailing: (error) => this.logger.warn(error, 'nodes cannot be followed; trying again'),
-  });
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly registry: NodeRegistry,
     private readonly streams: EventStreams,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  ) {
+    super({
+      name: 'events',
+      everyMs: LOOK_MS,
+      retryMs: RETRY_MS,
+      failing: 'nodes cannot be followed; trying again',
+      stopsFirst: true,
+    });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async look(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     if (!this.streams.hasAdministrators()) return;
     const { nodes } = await this.registry.look();
     for (const node of nodes.values()) await this.note(node);

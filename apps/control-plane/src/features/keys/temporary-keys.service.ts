@@ -1,16 +1,11 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
 import { EntityManager, IsNull, Not, Repository } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { lockSession, standingSessions } from '../../platform/access/session-rows.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
@@ -28,16 +23,7 @@ const NAME = 'playground';
 
 /** Keys of the playground: the secret of an existing key is never needed there. One a session, for a quarter of an hour. */
 @Injectable()
-export class TemporaryKeysService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('temporary-keys');
-  private readonly sweeping = new BackgroundLoop({
-    everyMs: SWEEP_MS,
-    retryMs: SWEEP_MS,
-    work: () => this.sweep(),
-    onFailing: (error) =>
-      this.logger.warn(error, 'keys of the playground cannot be deleted; trying again'),
-  });
-
+export class TemporaryKeysService extends BackgroundService {
   constructor(
     @InjectRepository(ApiKeyRow) private readonly rows: Repository<ApiKeyRow>,
     private readonly keys: KeysService,
@@ -47,14 +33,17 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
     private readonly ceilings: CeilingsService,
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.sweeping.start();
+  ) {
+    super({
+      name: 'temporary-keys',
+      everyMs: SWEEP_MS,
+      failing: 'keys of the playground cannot be deleted; trying again',
+      stopsFirst: true,
+    });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.sweeping.stop();
+  protected runOnce(): Promise<void> {
+    return this.sweep();
   }
 
   /** With the models of the caller's key `likeKeyId`, or all. The session's earlier one ends. */

@@ -1,11 +1,6 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
@@ -28,30 +23,21 @@ const outboxRow = z.object({
 
 /** Carries promised writes to Redis: at once after their commit, and again from the outbox until they succeeded. Any number of replicas may run it. */
 @Injectable()
-export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('live-state');
-  private readonly loop = new BackgroundLoop({
-    everyMs: SWEEP_EVERY_MS,
-    retryMs: SWEEP_EVERY_MS,
-    work: () => this.sweep(),
-    onFailing: (error) =>
-      this.logger.warn(
-        error,
-        'the outbox of live records cannot be swept; trying again every second',
-      ),
-  });
-
+export class LiveStatePump extends BackgroundService {
   constructor(
     private readonly transactions: Transactions,
     private readonly writer: LiveRecordWriter,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  ) {
+    super({
+      name: 'live-state',
+      everyMs: SWEEP_EVERY_MS,
+      failing: 'the outbox of live records cannot be swept; trying again every second',
+      stopsFirst: true,
+    });
   }
 
-  beforeApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  protected runOnce(): Promise<void> {
+    return this.sweep();
   }
 
   /** Writes the records and forgets their outbox rows. A failure is logged and left to the sweep. */

@@ -1,14 +1,8 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { micros } from '@tollgate/money';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
@@ -43,15 +37,7 @@ type Claimed = z.output<typeof claimedRow>;
 
 /** Asks the provider for each payout until its outcome is known, on any replica and across restarts. The provider pays each back once. */
 @Injectable()
-export class PayoutSender implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('payouts');
-  private readonly loop = new BackgroundLoop({
-    everyMs: LOOK_EVERY_MS,
-    retryMs: LOOK_EVERY_MS,
-    work: () => this.sendAll(),
-    onFailing: (error) => this.logger.warn(error, 'payouts cannot be read'),
-  });
-
+export class PayoutSender extends BackgroundService {
   constructor(
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
     private readonly dataSource: DataSource,
@@ -60,15 +46,21 @@ export class PayoutSender implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly alerts: AlertsService,
     payouts: PayoutsService,
   ) {
+    super({
+      name: 'payouts',
+      everyMs: LOOK_EVERY_MS,
+      failing: 'payouts cannot be read',
+      stopsFirst: true,
+    });
     payouts.listen(() => this.loop.wakeWithin(0));
   }
 
-  onApplicationBootstrap(): void {
+  override onApplicationBootstrap(): void {
     if (this.provider) this.loop.start();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
+  protected runOnce(): Promise<void> {
+    return this.sendAll();
   }
 
   /** Also for tests: all that are due now. */

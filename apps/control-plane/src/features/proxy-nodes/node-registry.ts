@@ -1,11 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   hashCredential,
   isJournalProven,
@@ -16,7 +10,7 @@ import {
 import { FleetStore, InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { FleetFormats } from './fleet-formats.ts';
@@ -39,16 +33,9 @@ const REPORT_KEPT_MS = 24 * 3_600_000;
  * and operators what is wrong. Every replica runs it; all it writes is idempotent.
  */
 @Injectable()
-export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
+export class NodeRegistry extends BackgroundService {
   readonly watch: NodeWatch;
-  private readonly logger = new Logger('fleet');
   private readonly fleetHashes: readonly string[];
-  private readonly loop = new BackgroundLoop({
-    everyMs: POLL_MS,
-    retryMs: RETRY_MS,
-    work: () => this.tick(),
-    onFailing: (error) => this.logger.warn(error, 'the fleet cannot be followed; trying again'),
-  });
   private forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -61,18 +48,20 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly formats: FleetFormats,
     @Inject(CONFIG) private readonly config: Config,
   ) {
+    super({
+      name: 'fleet',
+      everyMs: POLL_MS,
+      retryMs: RETRY_MS,
+      failing: 'the fleet cannot be followed; trying again',
+    });
     this.fleetHashes = fleetCredentialHashes(config);
     this.watch = new NodeWatch(this.fleetHashes);
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  override async onApplicationBootstrap(): Promise<void> {
     for (const [name, credential] of this.config.NODE_CREDENTIALS)
       await this.repository.declare(name, hashCredential(credential));
-    this.loop.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+    await super.onApplicationBootstrap();
   }
 
   /** Looks at Redis now. Answers the reports that were believed and the names they came under. */
@@ -149,7 +138,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     return this.fleet.pruneReports({ nowMs: Date.now(), ageMaxMs: REPORT_KEPT_MS });
   }
 
-  private async tick(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     await this.formats.announce();
     const reports = await this.reports();
     const known = await this.admitNewcomers(reports);

@@ -1,11 +1,4 @@
-import {
-  Injectable,
-  Logger,
-  Optional,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable, Optional, type OnModuleDestroy } from '@nestjs/common';
 import {
   LiveRecords,
   type BalanceMark,
@@ -15,7 +8,7 @@ import {
 import { DataSource } from 'typeorm';
 import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Host } from '../../platform/host/host.ts';
 import { openPages, positionsOf } from '../subscriptions/subscription-pages.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
@@ -43,20 +36,10 @@ interface Compared {
  * are known (a failover that lost more than the journals repeat) and ones that are not; each is an alert.
  */
 @Injectable()
-export class Reconciler implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
-  private readonly logger = new Logger('reconciliation');
+export class Reconciler extends BackgroundService implements OnModuleDestroy {
   private readonly startedAtMs: number;
   /** Repaired by this process, and not seen clean since. */
   private readonly repaired = new Set<number>();
-  private readonly loop = new BackgroundLoop({
-    everyMs: EVERY_MS,
-    retryMs: RETRY_MS,
-    // A process that has just started has more urgent things to do.
-    work: async () =>
-      void (this.host.monotonicMs() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
-    onFailing: (error) => this.logger.warn(error, 'balances cannot be reconciled; trying again'),
-  });
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly records: LiveRecords,
@@ -67,20 +50,23 @@ export class Reconciler implements OnApplicationBootstrap, OnModuleDestroy, OnAp
     private readonly types: WrongTypes,
     @Optional() private readonly host: Host = new Host(),
   ) {
+    super({
+      name: 'reconciliation',
+      everyMs: EVERY_MS,
+      retryMs: RETRY_MS,
+      failing: 'balances cannot be reconciled; trying again',
+    });
     this.startedAtMs = host.monotonicMs();
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  // A process that has just started has more urgent things to do.
+  protected async runOnce(): Promise<void> {
+    if (this.host.monotonicMs() - this.startedAtMs >= EVERY_MS / 2) await this.runAlone();
   }
 
   /** First of all: what waits for usage to be booked would wait without result, as workers stop too. */
   onModuleDestroy(): void {
     this.arrival.end();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
   }
 
   /** One round over all subscriptions, unless another replica is at it. Answers how many were repaired. */

@@ -1,14 +1,8 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { UsageFinal } from '@tollgate/contracts';
 import { onRedisReturn, type RedisConnection, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { LibraryKeeper } from '../../platform/redis/library-keeper.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
@@ -38,22 +32,13 @@ type Used = SubscriptionRef & { id: number };
  * of a key or account that is not its row is rewritten (alert `redis_tampered`). An attacker who can write Redis gains seconds of use and is detected.
  */
 @Injectable()
-export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('use-guard');
+export class UseGuard extends BackgroundService {
   private readonly subscriptions = new Map<number, Used>();
   private readonly uncounted = new Map<number, Used>();
   private readonly keys = new Map<string, KeyUse>();
   private quietUntilMs = 0;
   private countedAtMs = Number.NEGATIVE_INFINITY;
   private stopWatching = (): void => undefined;
-  private readonly loop = new BackgroundLoop({
-    everyMs: EVERY_MS,
-    retryMs: RETRY_MS,
-    work: () => this.turn(),
-    onFailing: (error) =>
-      this.logger.warn(error, 'used balances cannot be compared with the ledger'),
-  });
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly reconciler: Reconciler,
@@ -63,13 +48,19 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(REDIS) private readonly redis: RedisConnection,
     functions: LibraryKeeper,
   ) {
+    super({
+      name: 'use-guard',
+      everyMs: EVERY_MS,
+      retryMs: RETRY_MS,
+      failing: 'used balances cannot be compared with the ledger',
+    });
     // Here, as the keeper may find something before this provider starts.
     functions.listen((libraries) =>
       this.note(libraries.map((library) => `functions in place of library ${library}`)),
     );
   }
 
-  onApplicationBootstrap(): void {
+  override onApplicationBootstrap(): void {
     this.writer.listen({ ahead: (subscription) => this.doubted(subscription) });
     this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
       // The first connection of a process follows no outage that it has seen; the regular reconciliation waits as well.
@@ -78,9 +69,9 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     this.loop.start();
   }
 
-  onApplicationShutdown(): Promise<void> {
+  override onApplicationShutdown(): Promise<void> {
     this.stopWatching();
-    return this.loop.stop();
+    return super.onApplicationShutdown();
   }
 
   /** These finals were booked now. Returns at once. */
@@ -103,7 +94,7 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     this.loop.wakeWithin(GATHER_MS);
   }
 
-  private async turn(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     const failures: unknown[] = [];
     const checks = [() => this.checkKeys(), () => this.checkHolds(), () => this.checkBalances()];
     // Each although another failed: what stops one look must not hide what the others find.

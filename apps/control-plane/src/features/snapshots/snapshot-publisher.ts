@@ -1,10 +1,4 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { ControlPlaneMac } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import {
@@ -16,7 +10,7 @@ import {
   type SnapshotSeal,
 } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { CONTROL_PLANE_MAC } from '../../platform/secrets/secrets.module.ts';
 import type { AlertDetail } from '../alerts/alert-rules.ts';
@@ -45,22 +39,7 @@ const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;
  * the lock on fleet_settings orders them, and an unchanged checksum publishes nothing.
  */
 @Injectable()
-export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('snapshots');
-  private readonly loop = new BackgroundLoop({
-    everyMs: SWEEP_MS,
-    retryMs: RETRY_MS,
-    work: () => this.sweep(),
-    onFailing: async (error) => {
-      this.logger.error(error, 'configuration cannot be published; trying again');
-      await this.alerts.raise(this.dataSource.manager, {
-        ...FAILURE,
-        message: 'Configuration changes cannot be published; nodes keep the last good version',
-      });
-    },
-    onWorking: () => this.alerts.resolve(this.dataSource.manager, FAILURE),
-  });
-
+export class SnapshotPublisher extends BackgroundService {
   /** The newest that a node has proven to run. */
   private reported: FleetStanding | null = null;
   private documentCheckedAtMs = Number.NEGATIVE_INFINITY;
@@ -72,14 +51,25 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
     @Inject(CONTROL_PLANE_MAC) private readonly mac: ControlPlaneMac,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  ) {
+    super({
+      name: 'snapshots',
+      everyMs: SWEEP_MS,
+      retryMs: RETRY_MS,
+      failing: 'configuration cannot be published; trying again',
+    });
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  protected override async onFailing(error: unknown): Promise<void> {
+    this.logger.error(error, 'configuration cannot be published; trying again');
+    await this.alerts.raise(this.dataSource.manager, {
+      ...FAILURE,
+      message: 'Configuration changes cannot be published; nodes keep the last good version',
+    });
+  }
+
+  protected override async onWorking(): Promise<void> {
+    await this.alerts.resolve(this.dataSource.manager, FAILURE);
   }
 
   /** Publishes soon. Call it after the commit of a change. */
@@ -127,7 +117,7 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     this.logger.log(`version ${version} is published`);
   }
 
-  private async sweep(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     const { settings, latest } = await this.repository.settingsAndLatest(this.dataSource.manager);
     const isUnpublished =
       settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;

@@ -1,13 +1,8 @@
-import {
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FundsHint } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
@@ -68,19 +63,11 @@ const CANDIDATES = `
  * however many workers look at the same need, one buys.
  */
 @Injectable()
-export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('auto-recharge');
+export class AutoRechargeService extends BackgroundService {
   /** Subscription -> what a request of it needs at least, 0 when none is known to wait. */
   private readonly waiting = new Map<number, number>();
   private running: Promise<void> | undefined;
   private isStopping = false;
-  private readonly loop = new BackgroundLoop({
-    everyMs: SWEEP_EVERY_MS,
-    retryMs: SWEEP_EVERY_MS,
-    work: () => this.sweep(),
-    onFailing: (error) => this.logger.warn(error, 'the auto-recharge sweep failed'),
-  });
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
@@ -89,15 +76,22 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     private readonly tokens: TokenLedger,
     private readonly alerts: AlertsService,
     private readonly liveState: LiveStateService,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
+  ) {
+    super({
+      name: 'auto-recharge',
+      everyMs: SWEEP_EVERY_MS,
+      failing: 'the auto-recharge sweep failed',
+      stopsFirst: true,
+    });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  protected runOnce(): Promise<void> {
+    return this.sweep();
+  }
+
+  override async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
-    await this.loop.stop();
+    await super.beforeApplicationShutdown();
     await this.running;
   }
 

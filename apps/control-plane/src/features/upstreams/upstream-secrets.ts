@@ -1,15 +1,9 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { SecretBox, SecretForm, SecretPlace } from '@tollgate/contracts';
 import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { CONFIG, derivedKey, type Config } from '../../config.ts';
-import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
@@ -25,15 +19,7 @@ const RETRY_MS = 5_000;
  * otherwise are sealed again in the background.
  */
 @Injectable()
-export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('upstream-secrets');
-  private readonly loop = new BackgroundLoop({
-    everyMs: EVERY_MS,
-    retryMs: RETRY_MS,
-    work: () => this.sealAgain(),
-    onFailing: (error) => this.logger.warn(error, 'upstream keys cannot be sealed again'),
-  });
-
+export class UpstreamSecrets extends BackgroundService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
@@ -41,14 +27,13 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
     private readonly snapshots: SnapshotsService,
     @Inject(SECRET_BOX) private readonly box: SecretBox,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  ) {
+    super({
+      name: 'upstream-secrets',
+      everyMs: EVERY_MS,
+      retryMs: RETRY_MS,
+      failing: 'upstream keys cannot be sealed again',
+    });
   }
 
   /** Equal for equal keys, and of no use to find one: for comparing a repeated request with the first. */
@@ -71,7 +56,7 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
     return (await this.nodes.canAll('sealed_secret_v2')) ? 'v2' : 'v1';
   }
 
-  private async sealAgain(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     const form = await this.readableForm();
     if ((await readSealed(this.dataSource, this.box, form)).outdated.length === 0) return;
     await this.transactions.run(async (tx) => {

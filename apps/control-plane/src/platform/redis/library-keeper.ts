@@ -1,12 +1,6 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { FunctionLibrary, onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
-import { BackgroundLoop } from '../background/background-loop.ts';
+import { BackgroundService } from '../background/background-service.ts';
 import { REDIS } from './redis-token.ts';
 
 /** Nodes that miss a function wait three seconds for it. */
@@ -15,23 +9,22 @@ const RETRY_MS = 200;
 
 /** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. What another writer put in their place is replaced. */
 @Injectable()
-export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('redis');
+export class LibraryKeeper extends BackgroundService {
   private stopWatching = (): void => undefined;
   private onStrangers: (libraries: readonly string[]) => Promise<void> = async () => undefined;
-  private readonly loop = new BackgroundLoop({
-    everyMs: EVERY_MS,
-    retryMs: RETRY_MS,
-    work: () => this.look(),
-    onFailing: (error) => this.logger.warn(error, 'the functions cannot be loaded; trying again'),
-  });
-
   constructor(
     private readonly library: FunctionLibrary,
     @Inject(REDIS) private readonly redis: RedisConnection,
-  ) {}
+  ) {
+    super({
+      name: 'redis',
+      everyMs: EVERY_MS,
+      retryMs: RETRY_MS,
+      failing: 'the functions cannot be loaded; trying again',
+    });
+  }
 
-  onApplicationBootstrap(): void {
+  override onApplicationBootstrap(): void {
     this.stopWatching = onRedisReturn(this.redis, () => this.loop.wakeWithin(0));
     this.loop.start();
   }
@@ -41,12 +34,12 @@ export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutd
     this.onStrangers = onStrangers;
   }
 
-  onApplicationShutdown(): Promise<void> {
+  override onApplicationShutdown(): Promise<void> {
     this.stopWatching();
-    return this.loop.stop();
+    return super.onApplicationShutdown();
   }
 
-  private async look(): Promise<void> {
+  protected async runOnce(): Promise<void> {
     const strangers = await this.library.keepLoaded();
     if (strangers.length > 0) await this.onStrangers(strangers);
   }
