@@ -13,6 +13,7 @@ import {
   redisReady,
   type RedisConnection,
 } from '@tollgate/keyspace';
+import { plainKey, plainSubscription } from '../libs/keyspace/test/plain-records.ts';
 
 const CALLS = Number(process.argv[2] ?? 20_000);
 const PASSES = 5;
@@ -101,31 +102,10 @@ async function openAccounts(
   }));
   for (const { accountId, keyHash } of accounts) {
     await epochs.initialise(store.shardOf(accountId), 'e1');
-    await live.putKey({
-      accountId,
-      keyHash,
-      id: accountId,
-      status: 'enabled',
-      expiresAtMs: 0,
-      rpm: limit,
-      rph: limit,
-      rpd: limit,
-      allowedModels: '',
-      allowlist: '',
-      drain: false,
-      revision: 1,
-    });
+    const key = plainKey({ accountId, keyHash, id: accountId });
+    await live.putKey({ ...key, rpm: limit, rph: limit, rpd: limit });
     await live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
-    await live.putSubscription({
-      accountId,
-      modelId: MODEL_ID,
-      id: accountId,
-      status: 'active',
-      generation: 1,
-      drain: false,
-      revision: 1,
-      withdrawalId: null,
-    });
+    await live.putSubscription(plainSubscription({ accountId, modelId: MODEL_ID, id: accountId }));
     await store.credit({
       accountId,
       modelId: MODEL_ID,

@@ -13,6 +13,7 @@ import {
 } from '../src/index.ts';
 import { readFunctionSource, type FunctionSource } from '../src/function-source.ts';
 import { keys, shardOf } from '../src/keys.ts';
+import { plainKey, plainSubscription } from './plain-records.ts';
 
 /** More shards than any run needs, so that each case has one to itself and nothing is ever flushed. */
 export const SHARDS = 90_000;
@@ -145,20 +146,7 @@ export async function putKey(
 ): Promise<void> {
   const { accountId, keyHash } = tenant;
   const reply = await tenant.live.putKey({
-    ...{
-      accountId,
-      keyHash,
-      id: KEY_ID,
-      status: 'enabled',
-      expiresAtMs: 0,
-      rpm: 0,
-      rph: 0,
-      rpd: 0,
-      allowedModels: '',
-      allowlist: '',
-      drain: false,
-      revision: 1,
-    },
+    ...plainKey({ accountId, keyHash, id: KEY_ID }),
     ...changes,
   });
   assert.equal(reply.kind, 'applied');
@@ -169,16 +157,7 @@ export async function putSubscription(
   changes: Partial<Parameters<LiveRecords['putSubscription']>[0]> = {},
 ): Promise<void> {
   const reply = await tenant.live.putSubscription({
-    ...{
-      accountId: tenant.accountId,
-      modelId: MODEL_ID,
-      id: SUBSCRIPTION_ID,
-      status: 'active',
-      generation: 1,
-      drain: false,
-      revision: 1,
-      withdrawalId: null,
-    },
+    ...plainSubscription({ accountId: tenant.accountId, modelId: MODEL_ID, id: SUBSCRIPTION_ID }),
     ...changes,
   });
   assert.equal(reply.kind, 'applied');

@@ -1,6 +1,7 @@
 import { weightFields } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { findProblems, type RoutingRows } from './index.ts';
+import { PLAIN_UPSTREAM } from '../test/routing-rows.ts';
 
 describe('findProblems', () => {
   const chat = {
@@ -27,23 +28,7 @@ describe('findProblems', () => {
     multipliers: {},
     isUndeclaredZero: false,
   };
-  const provider = {
-    id: 1,
-    name: 'u',
-    protocol: 'openai' as const,
-    baseUrl: 'https://x.test/v1',
-    sealedApiKey: null,
-    headers: {},
-    connectTimeoutMs: 1,
-    firstTokenTimeoutMs: 1,
-    idleTimeoutMs: 1,
-    totalTimeoutMs: 1,
-    maxConcurrency: null,
-    stopsBillingOnClose: null,
-    endpoints: null,
-    passesFileIds: false,
-    enabled: true,
-  };
+  const provider = PLAIN_UPSTREAM;
   const path = {
     id: 1,
     modelId: 1,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compileSnapshot, diffSnapshots, type UpstreamRow } from './index.ts';
-import { rows } from '../test/routing-rows.ts';
+import { PLAIN_UPSTREAM, rows } from '../test/routing-rows.ts';
 
 describe('diffSnapshots', () => {
   test('finds nothing between equal documents and lists everything that came or went', () => {
@@ -27,21 +27,10 @@ describe('diffSnapshots', () => {
 
   test('gives the path and both values of a changed field, and of a secret only that it changed', () => {
     const base = {
-      id: 1,
+      ...PLAIN_UPSTREAM,
       name: 'main',
-      protocol: 'openai' as const,
-      baseUrl: 'https://api.example.com/v1',
       sealedApiKey: 'old',
       headers: { 'x-a': '1' },
-      connectTimeoutMs: 1,
-      firstTokenTimeoutMs: 1,
-      idleTimeoutMs: 1,
-      totalTimeoutMs: 1,
-      maxConcurrency: null,
-      stopsBillingOnClose: null,
-      endpoints: null,
-      passesFileIds: false,
-      enabled: true,
     };
     const compile = (row: UpstreamRow) =>
       compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });

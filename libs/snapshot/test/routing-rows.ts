@@ -1,6 +1,30 @@
 import { FURTHER_ENDPOINTS, weightFields } from '@tollgate/contracts';
 import fc from 'fast-check';
-import { LIMIT_FIELD_SETTINGS, OUTPUT_LIMIT_FIELDS, type RoutingRows } from '../src/index.ts';
+import {
+  LIMIT_FIELD_SETTINGS,
+  OUTPUT_LIMIT_FIELDS,
+  type RoutingRows,
+  type UpstreamRow,
+} from '../src/index.ts';
+
+/** An upstream with what is optional left out. */
+export const PLAIN_UPSTREAM: UpstreamRow = {
+  id: 1,
+  name: 'u',
+  protocol: 'openai',
+  baseUrl: 'https://x.test/v1',
+  sealedApiKey: null,
+  headers: {},
+  connectTimeoutMs: 1,
+  firstTokenTimeoutMs: 1,
+  idleTimeoutMs: 1,
+  totalTimeoutMs: 1,
+  maxConcurrency: null,
+  stopsBillingOnClose: null,
+  endpoints: null,
+  passesFileIds: false,
+  enabled: true,
+};
 
 export const id = fc.integer({ min: 1, max: 12 });
 

@@ -10,6 +10,7 @@ import {
   until,
 } from '@tollgate/harness';
 import { z } from 'zod';
+import { fleetStatus, syncOutcomes } from '../../fleet/src/fleet-view.ts';
 
 /** Real nodes of two worker processes each, over real Redis and PostgreSQL: the state that an administrator sees must be the state they run. */
 let tollgate: Tollgate;
@@ -18,27 +19,6 @@ let model: RoutedModel;
 let single: RoutedModel;
 let key: string;
 
-const workers = z.array(
-  z.looseObject({
-    worker: z.number(),
-    state: z.string(),
-    version: z.number(),
-    checksum: z.string(),
-  }),
-);
-const statusAnswer = z.looseObject({
-  version: z.number(),
-  checksum: z.string(),
-  nodes: z.array(
-    z.looseObject({
-      id: z.number(),
-      name: z.string(),
-      state: z.string(),
-      version: z.number().nullable(),
-      workers,
-    }),
-  ),
-});
 const dumpAnswer = z.looseObject({
   nodes: z.array(z.looseObject({ name: z.string(), worker: z.number(), outcome: z.string() })),
 });
@@ -54,15 +34,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => tollgate?.stop(), 30_000);
 
-const status = async () => statusAnswer.parse(await tollgate.admin.call('GET', '/proxy/status'));
+const status = () => fleetStatus(tollgate);
 async function nodeId(name: string): Promise<number> {
   return (await status()).nodes.find((node) => node.name === name)?.id ?? 0;
 }
-async function outcomes(): Promise<Record<string, string>> {
-  return Object.fromEntries(
-    (await tollgate.admin.syncAll()).nodes.map((node) => [node.name, node.outcome]),
-  );
-}
+const outcomes = () => syncOutcomes(tollgate);
 /** 0 = nothing listens. */
 async function chatStatus(
   nodeUrl: string | undefined,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import type { UsageFinal } from '@tollgate/contracts';
 import type { FailoverSettings, SnapshotModel } from '@tollgate/snapshot';
+import { letPass, until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
@@ -141,8 +142,11 @@ function perform(
     case 'waits':
       return void response.write(text);
     case 'reset':
-      // The bytes before the reset must have left, or they would be lost with it.
-      return void response.write(text, () => setTimeout(() => response.destroy(), 30));
+      return void response.write(text, () =>
+        letPass(30, 'the bytes before the reset must have left, or they are lost with it').then(
+          () => response.destroy(),
+        ),
+      );
   }
 }
 
@@ -199,11 +203,10 @@ export const cut = (end: Script['end']): Script => ({ words: FIRST, end });
 export const well: Script = { words: SECOND, end: 'well' };
 
 export async function finalOf(rid: string | null): Promise<UsageFinal> {
-  for (;;) {
-    const final = await node.journalledFinal(rid).catch(() => null);
-    if (final) return final as UsageFinal;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  return until(
+    `a final of ${rid} in the journal`,
+    async () => (await node.journalledFinal(rid).catch(() => null)) as UsageFinal | null,
+  );
 }
 
 /** Called by the spec: a node, and upstreams that follow their scripts. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import { letPass } from '@tollgate/harness';
+import { event, named } from '../testing/chat-stream.ts';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
@@ -18,7 +20,6 @@ export let second: LocalUpstream;
 export const unfinished = new Set<ServerResponse>();
 export const manners: { first: Manner; second: Manner } = { first: 'quick', second: 'quick' };
 
-const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
 const chunk = (delta: object, finish: string | null = null): string =>
   event({
     id: 'c',
@@ -28,8 +29,6 @@ const chunk = (delta: object, finish: string | null = null): string =>
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
 const usage = { prompt_tokens: 4, completion_tokens: 3, total_tokens: USED };
-
-const named = (data: { type: string }): string => `event: ${data.type}\n${event(data)}`;
 
 /** The beginning of an answer without content, and the rest of it. */
 function piecesOf(word: string, isMessage: boolean): [string, string] {
@@ -61,6 +60,11 @@ function piecesOf(word: string, isMessage: boolean): [string, string] {
   ];
 }
 
+async function destroyAfter(response: ServerResponse): Promise<void> {
+  await letPass(30, 'the bytes before the reset must have left, or they are lost with it');
+  response.destroy();
+}
+
 function answer(
   response: ServerResponse,
   { manner, word, url }: { manner: Manner; word: string; url: string | undefined },
@@ -70,13 +74,14 @@ function answer(
   const [beginning, rest] = piecesOf(word, url?.endsWith('/messages') ?? false);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(beginning);
-  if (manner === 'empty') return void setTimeout(() => response.end(), SLOW_MS / 4);
+  if (manner === 'empty')
+    return void letPass(SLOW_MS / 4, 'the hedge is sent first').then(() => response.end());
   const said = rest.slice(0, rest.indexOf('\n\n', rest.indexOf(`"${word}"`)) + 2);
-  // The bytes before the reset must have left, or they would be lost with it.
-  const cut = (): void => void response.write(said, () => setTimeout(() => response.destroy(), 30));
+  const cut = (): void => void response.write(said, () => void destroyAfter(response));
   if (manner === 'cut') return cut();
   const finish = manner === 'slow' ? (): void => void response.end(rest) : cut;
   if (manner === 'quick') return void response.end(rest);
+  // A slow upstream, which a client may leave.
   const timer = setTimeout(finish, SLOW_MS);
   response.on('close', () => clearTimeout(timer));
 }

@@ -3,14 +3,18 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
-import { chunk } from '../testing/chat-stream.ts';
+import {
+  chunk,
+  messageEnd,
+  messageStart,
+  messageText,
+  TEXT_START,
+} from '../testing/chat-stream.ts';
 
 describe.each(['openai', 'anthropic'] as const)(
   'a prompt of documents that only the %s upstream can count',
   (protocol) => {
     const DOCUMENT = 100_000;
-    const named = (data: { type: string } & Record<string, unknown>): string =>
-      `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
     const usage = {
       prompt_tokens: DOCUMENT,
       completion_tokens: 100_000,
@@ -26,36 +30,9 @@ describe.each(['openai', 'anthropic'] as const)(
           'data: [DONE]\n\n',
       },
       anthropic: {
-        start:
-          named({
-            type: 'message_start',
-            message: {
-              id: 'm',
-              type: 'message',
-              role: 'assistant',
-              model: 'real',
-              content: [],
-              stop_reason: null,
-              stop_sequence: null,
-              usage: { input_tokens: DOCUMENT, output_tokens: 1 },
-            },
-          }) +
-          named({
-            type: 'content_block_start',
-            index: 0,
-            content_block: { type: 'text', text: '' },
-          }),
-        text: named({
-          type: 'content_block_delta',
-          index: 0,
-          delta: { type: 'text_delta', text: WORDS },
-        }),
-        end:
-          named({
-            type: 'message_delta',
-            delta: { stop_reason: 'end_turn', stop_sequence: null },
-            usage: { output_tokens: 100_000 },
-          }) + named({ type: 'message_stop' }),
+        start: messageStart(DOCUMENT) + TEXT_START,
+        text: messageText(WORDS),
+        end: messageEnd(100_000),
       },
     };
     let node: NodeUnderTest;

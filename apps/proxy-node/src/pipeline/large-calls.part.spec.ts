@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { chunk, event, sse, usage } from '../testing/chat-stream.ts';
+import { chunk, event, sse, usage, named } from '../testing/chat-stream.ts';
 import { COMPLETION, json, node, upstreamOf } from './pipeline-under-test.ts';
 
 /** A file that an agent writes whole. */
@@ -43,9 +43,6 @@ const CHAT = {
     total_tokens: USED.prompt + USED.output,
   },
 };
-
-const named = (value: { type: string }): string =>
-  `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 
 function streamOf(protocol: Protocol, pieces: readonly string[]): string[] {
   if (protocol === 'openai') {

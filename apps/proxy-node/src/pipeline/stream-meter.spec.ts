@@ -3,7 +3,18 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { answerWithin } from '@tollgate/harness';
-import { chunk, event, sse, START, usage } from '../testing/chat-stream.ts';
+import {
+  chunk,
+  event,
+  messageEnd,
+  messageStart,
+  messageText,
+  named,
+  sse,
+  START,
+  TEXT_START,
+  usage,
+} from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
@@ -53,37 +64,17 @@ test('behaviour 23: keeps a silent chat stream alive with a comment, also before
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
 });
 
-const MESSAGE_PARTS: ({ type: string } & Record<string, unknown>)[] = [
-  {
-    type: 'message_start',
-    message: {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      model: 'real',
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 4, output_tokens: 1 },
-    },
-  },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
-  { type: 'content_block_stop', index: 0 },
-  {
-    type: 'message_delta',
-    delta: { stop_reason: 'end_turn', stop_sequence: null },
-    usage: { output_tokens: 3 },
-  },
-  { type: 'message_stop' },
-];
+const MESSAGE =
+  messageStart(4) +
+  TEXT_START +
+  messageText('hi') +
+  named({ type: 'content_block_stop', index: 0 }) +
+  messageEnd(3);
 
 test('behaviour 23: keeps a silent messages stream alive with a ping', async () => {
-  const named = (data: { type: string }) =>
-    `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
   let model: SnapshotModel | undefined;
   const { text } = await readSilent(
-    (response) => sse(response).end(MESSAGE_PARTS.map(named).join('')),
+    (response) => sse(response).end(MESSAGE),
     async (baseUrl) => {
       model = await node.addModel([{ baseUrl, protocol: 'anthropic' }]);
       return node.post(

@@ -22,5 +22,40 @@ export const usage = (prompt: number, completion: number): string =>
 
 export const START = chunk({ role: 'assistant', content: '' });
 
+/** What a messages upstream sends. */
+export const named = (data: { type: string } & Record<string, unknown>): string =>
+  `event: ${data.type}\n${event(data)}`;
+
+export const messageStart = (inputTokens: number): string =>
+  named({
+    type: 'message_start',
+    message: {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'real',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: inputTokens, output_tokens: 1 },
+    },
+  });
+
+export const messageText = (text: string): string =>
+  named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+
+export const TEXT_START = named({
+  type: 'content_block_start',
+  index: 0,
+  content_block: { type: 'text', text: '' },
+});
+
+export const messageEnd = (outputTokens: number): string =>
+  named({
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+    usage: { output_tokens: outputTokens },
+  }) + named({ type: 'message_stop' });
+
 export const sse = (response: ServerResponse, headers: Record<string, string> = {}) =>
   response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });

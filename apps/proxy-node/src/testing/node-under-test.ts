@@ -25,6 +25,7 @@ import { readConfig } from '../config.ts';
 import { startNode, type RunningNode } from '../wire.ts';
 import { journalledFinal, journalText } from './node-journal.ts';
 import { ENCRYPTION_KEY, PublishedModels, type UpstreamSpec } from './published-models.ts';
+import { plainKey, plainSubscription } from '../../../../libs/keyspace/test/plain-records.ts';
 
 export { UPSTREAM_KEY, type UpstreamSpec } from './published-models.ts';
 
@@ -166,14 +167,7 @@ export class NodeUnderTest {
     autoRecharge?: LiveSubscription['autoRecharge'],
   ): Promise<void> {
     await this.live.putSubscription({
-      accountId: ACCOUNT_ID,
-      modelId: id,
-      id,
-      status: 'active',
-      generation: 1,
-      drain: false,
-      revision: 1,
-      withdrawalId: null,
+      ...plainSubscription({ accountId: ACCOUNT_ID, modelId: id, id }),
       ...(autoRecharge !== undefined && { autoRecharge }),
     });
   }
@@ -238,18 +232,7 @@ export class NodeUnderTest {
 
   keyRecord(change: Partial<LiveKey>): LiveKey {
     return {
-      accountId: ACCOUNT_ID,
-      keyHash: this.#keyHash,
-      id: 1,
-      status: 'enabled',
-      expiresAtMs: 0,
-      rpm: 0,
-      rph: 0,
-      rpd: 0,
-      allowedModels: '',
-      allowlist: '',
-      drain: false,
-      revision: 1,
+      ...plainKey({ accountId: ACCOUNT_ID, keyHash: this.#keyHash, id: 1 }),
       ...change,
     };
   }

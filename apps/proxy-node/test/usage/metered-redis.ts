@@ -20,6 +20,7 @@ import {
 } from '@tollgate/keyspace';
 import type { PriceVersion } from '@tollgate/snapshot';
 import type { OpenHold } from '../../src/journal/open-hold.ts';
+import { plainKey, plainSubscription } from '../../../../libs/keyspace/test/plain-records.ts';
 
 export const SHARDS = 4;
 export const MODEL_ID = 3;
@@ -81,31 +82,11 @@ export async function addAccount(
   accountId: number,
   tokens: number,
 ): Promise<void> {
-  await live.putKey({
-    accountId,
-    keyHash: keyHashOf(accountId),
-    id: 5,
-    status: 'enabled',
-    expiresAtMs: 0,
-    rpm: 0,
-    rph: 0,
-    rpd: 0,
-    allowedModels: '',
-    allowlist: '',
-    drain: false,
-    revision: 1,
-  });
+  await live.putKey(plainKey({ accountId, keyHash: keyHashOf(accountId), id: 5 }));
   await live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
-  await live.putSubscription({
-    accountId,
-    modelId: MODEL_ID,
-    id: SUBSCRIPTION_ID,
-    status: 'active',
-    generation: 1,
-    drain: false,
-    revision: 1,
-    withdrawalId: null,
-  });
+  await live.putSubscription(
+    plainSubscription({ accountId, modelId: MODEL_ID, id: SUBSCRIPTION_ID }),
+  );
   await store.credit({
     accountId,
     modelId: MODEL_ID,

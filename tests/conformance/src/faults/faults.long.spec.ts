@@ -11,8 +11,8 @@ import {
   type Expected,
   type Fault,
 } from './fault-scene.ts';
-import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
-import { answerParts, REPORTED, type Speech } from './wire.ts';
+import { SPEECHES, startFaultyUpstream, type FaultyUpstream } from './faulty-upstream.ts';
+import { REPORTED, type Speech } from './wire.ts';
 
 const TIMEOUT_MS = 240_000;
 /** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes others wait. */
@@ -22,7 +22,6 @@ const DEADLINES = {
   idle_timeout_ms: 4_000,
   total_timeout_ms: 8_000,
 };
-const SPEECHES: readonly Speech[] = ['openai', 'anthropic'];
 /** All wait side by side; a few at a time keep a small machine from missing deadlines of its own. */
 const CONCURRENCY = 32;
 
@@ -41,7 +40,7 @@ interface Answer {
 }
 
 let gateway: Gateway;
-let upstream: RawUpstream;
+let upstream: FaultyUpstream;
 const answers = new Map<string, Answer>();
 let rows: Map<string, UsageRow>;
 let balances: Map<number, { tokens: number; held: number }>;
@@ -51,16 +50,7 @@ const keyOf = (fault: Fault, speech: Speech, isStream: boolean): string =>
   `${fault.name} ${speech} ${isStream}`;
 
 beforeAll(async () => {
-  upstream = await startRawUpstream((socket, { path, body }) => {
-    const [, at = '', speech] = path.split('/');
-    const isSpeech = speech === 'openai' ? 'openai' : 'anthropic';
-    FAULTS[Number(at)]?.act?.({
-      socket,
-      speech: isSpeech,
-      isStream: /"stream":\s*true/.test(body),
-      parts: answerParts(isSpeech),
-    });
-  });
+  upstream = await startFaultyUpstream();
   gateway = await startGateway();
   await makeModels();
   await inLanes(attempts, CONCURRENCY, ask);
@@ -87,11 +77,9 @@ async function makeModels(): Promise<void> {
       })),
     ),
   );
-  const closed = await startRawUpstream(() => undefined);
-  await closed.close();
   const models = await gateway.addModels(
-    wanted.map(({ fault, at, speech }) => ({
-      url: `${fault.act ? upstream.origin : closed.origin}/${at}/${speech}/v1`,
+    wanted.map(({ at, speech }) => ({
+      url: upstream.urlOf(at, speech),
       protocol: speech,
       settings: DEADLINES,
     })),

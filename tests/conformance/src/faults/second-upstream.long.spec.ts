@@ -5,6 +5,7 @@ import { inLanes } from '../in-lanes.ts';
 import { usageRows, type UsageRow } from '../usage-rows.ts';
 import { OUTPUT_LIMIT, type Ending, type Fault } from './fault-scene.ts';
 import { FAULTS } from './fault-table.ts';
+import { SPEECHES, startFaultyUpstream, type FaultyUpstream } from './faulty-upstream.ts';
 import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
 import { answerParts, head, JSON_HEADERS, REPORTED, SSE_HEADERS, type Speech } from './wire.ts';
 
@@ -15,7 +16,6 @@ const DEADLINES = {
   idle_timeout_ms: 3_000,
   total_timeout_ms: 30_000,
 };
-const SPEECHES: readonly Speech[] = ['openai', 'anthropic'];
 const CONCURRENCY = 16;
 /** The client has seen nothing of these. */
 const UNSEEN: ReadonlySet<Ending> = new Set([
@@ -33,7 +33,7 @@ interface Attempt {
 }
 
 let gateway: Gateway;
-let faulty: RawUpstream;
+let faulty: FaultyUpstream;
 let sound: RawUpstream;
 let rows: Map<string, UsageRow>;
 const answers = new Map<Attempt, { status: number; text: string; rid: string }>();
@@ -47,12 +47,7 @@ const attempts: readonly Attempt[] = FAULTS.flatMap((fault, at) =>
 ).filter((attempt) => UNSEEN.has(endingOf(attempt)));
 
 beforeAll(async () => {
-  faulty = await startRawUpstream((socket, { path, body }) => {
-    const [, at = '', of] = path.split('/');
-    const speech = of === 'openai' ? 'openai' : 'anthropic';
-    const isStream = /"stream":\s*true/.test(body);
-    FAULTS[Number(at)]?.act?.({ socket, speech, isStream, parts: answerParts(speech) });
-  });
+  faulty = await startFaultyUpstream();
   sound = await startRawUpstream((socket, { path, body }) => {
     const { json, begin, finish, end } = answerParts(
       path.startsWith('/openai') ? 'openai' : 'anthropic',
@@ -76,11 +71,9 @@ afterAll(async () => {
 
 /** By fault, protocol and form: a route that rests after the one must not be left out for the other. */
 async function addModels(): Promise<Map<Attempt, string>> {
-  const closed = await startRawUpstream(() => undefined);
-  await closed.close();
   const models = await gateway.addModels(
-    attempts.map(({ fault, at, speech }) => ({
-      url: `${fault.act ? faulty.origin : closed.origin}/${at}/${speech}/v1`,
+    attempts.map(({ at, speech }) => ({
+      url: faulty.urlOf(at, speech),
       protocol: speech,
       settings: DEADLINES,
     })),
