@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { onRedisReturn } from '@tollgate/keyspace';
+import { closeRedis, onRedisReturn } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { createHttpServer, listen } from './http/server.ts';
@@ -55,7 +55,7 @@ export async function startNode(
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools, background } = serving;
   const disconnect = async (): Promise<void> => {
-    Object.values(redis).forEach((connection) => connection.disconnect());
+    Object.values(redis).forEach(closeRedis);
     await tracing?.close();
   };
   const stopping = { server, gate, pipeline, reporter, follower, background, recorder, pools, log };

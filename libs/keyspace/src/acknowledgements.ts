@@ -2,6 +2,7 @@ import type { Acknowledgement, ControlPlaneMac } from '@tollgate/contracts';
 import { z } from 'zod';
 import type { RedisConnection } from './redis-connection.ts';
 import { keys } from './keys.ts';
+import { closeRedis } from './open-redis.ts';
 
 /** A node gone for longer asks again by re-emitting its finals. */
 const TTL_SECONDS = 7 * 24 * 60 * 60;
@@ -47,7 +48,7 @@ export class Acknowledgements {
     { blocking, signal, onAcknowledged }: ConsumeParts,
   ): Promise<void> {
     const key = keys.acknowledgements(address);
-    const close = (): void => blocking.disconnect();
+    const close = (): void => closeRedis(blocking);
     signal.addEventListener('abort', close, { once: true });
     while (!signal.aborted) {
       const texts = await popLists(blocking, key, signal);

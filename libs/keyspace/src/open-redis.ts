@@ -46,6 +46,11 @@ export function openRedis(url: string, { role, name, onError }: OpenRedisOptions
   return connection;
 }
 
+/** Ends a connection. One that has ended is left alone: for a closed socket ioredis would keep the process for the whole time that a socket may take to close. */
+export function closeRedis(connection: RedisConnection): void {
+  if (connection.status !== 'end') connection.disconnect();
+}
+
 /** Whether a command sent now can be answered; of a cluster, by at least one primary. */
 export function isRedisReachable(connection: RedisConnection): boolean {
   if (!(connection instanceof Cluster)) return connection.status === 'ready';

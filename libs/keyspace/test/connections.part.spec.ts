@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { onRedisReturn, openRedis, primariesOf, redisReady } from '../src/index.ts';
+import { closeRedis, onRedisReturn, openRedis, primariesOf, redisReady } from '../src/index.ts';
 import { openAccount, openWorld, SHARDS } from './world.ts';
 import { blockedClients, open, opened, redis, services, sumOf } from './stores-under-test.ts';
 
@@ -45,6 +45,17 @@ describe('a connection', () => {
     onRedisReturn(connection, () => heard.push(0))();
     await setImmediate();
     expect(heard).toHaveLength(2);
+  });
+
+  test('that has ended keeps no process alive when it is closed again', async () => {
+    const connection = await open('plain');
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    closeRedis(connection);
+    await once(connection, 'end');
+    const before = timers();
+    closeRedis(connection);
+    expect(timers()).toBe(before);
   });
 
   test('of role blocking waits for Redis to return', async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { createControlPlaneMac, type NodeReport } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
 import {
+  closeRedis,
   openRedis,
   primariesOf,
   redisReady,
@@ -65,7 +66,7 @@ export function shareRedis(): void {
     redis = await open('plain');
   });
   afterAll(async () => {
-    for (const connection of opened) connection.disconnect();
+    opened.forEach(closeRedis);
     await services?.stop();
   });
   afterEach(async () => {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace';
+import { BULL_PREFIX, closeRedis, openRedis, type RedisConnection } from '@tollgate/keyspace';
 import { Queue, type JobType } from 'bullmq';
 import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
@@ -98,6 +98,6 @@ export class QueueBacklog implements OnApplicationShutdown {
     const { queue, connection } = this.opened.get(name) ?? {};
     this.opened.delete(name);
     queue?.close().catch(() => undefined);
-    connection?.disconnect();
+    if (connection) closeRedis(connection);
   }
 }

@@ -7,7 +7,7 @@ import {
   type BeforeApplicationShutdown,
 } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
-import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { BULL_PREFIX, closeRedis, openRedis } from '@tollgate/keyspace';
 import { Worker, type Processor, type WorkerOptions } from 'bullmq';
 import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
@@ -77,7 +77,7 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
       // While Redis is away a worker cannot say goodbye; its jobs are idempotent and are taken up by another.
       await Promise.race([worker.close(), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
       worker.disconnect().catch(onError);
-      connection.disconnect();
+      closeRedis(connection);
     };
   }
 }
