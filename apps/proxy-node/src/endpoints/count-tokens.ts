@@ -45,7 +45,7 @@ export async function countTokensEndpoint(
 ): Promise<{ input_tokens: number }> {
   const { protocol, incoming, addressHex, rid, index, bytesMax, quota } = request;
   const { lane, relay, sealer } = request;
-  // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
+  // Before the body: an unknown caller must not make the node read and parse megabytes, nor learn of mistakes in them.
   const { accountId, subscribedModelIds } = await admitter.inquire(
     authenticate(incoming.headers),
     addressHex,

@@ -36,7 +36,7 @@ export class BodyQuota {
     this.#bytesMax = LARGEST_BODIES * bodyBytesMax;
   }
 
-  /** Room is given to callers that are known, so that a stranger takes none. */
+  /** Only known callers get a share, so that an unknown one takes none. */
   enter(): QuotaOfRequest {
     let owner = 0;
     let taken = 0;

@@ -59,7 +59,7 @@ export class Pipeline {
     const index = gate.open();
     observed?.enter('authenticate');
     const presented = authenticate(incoming.headers);
-    // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
+    // An unknown caller must not make the node read and parse megabytes: for these the key is judged before the body.
     const take = mayBeLarge(incoming.headers)
       ? quota.takeFor(await admitter.accountOf(presented, addressHex))
       : () => undefined;

@@ -11,7 +11,7 @@ export class RestNews {
   readonly #announce: (message: FleetMessage) => void;
   readonly #by: string;
 
-  /** `by`: address of this worker, so that it does not heed itself. `announce` must not throw. */
+  /** `by`: address of this worker, so that it ignores its own messages. `announce` must not throw. */
   constructor({ announce, by }: { announce: (message: FleetMessage) => void; by: string }) {
     this.#announce = announce;
     this.#by = by;

@@ -50,7 +50,7 @@ export class AlertWebhook extends BackgroundService {
     for (const claimed of await this.claim()) await this.deliver(claimed);
   }
 
-  /** Taking a delivery already sets the time of its next attempt, so a killed replica loses none and two replicas seldom send the same. */
+  /** Taking a delivery already sets the time of its next attempt, so a killed replica loses none and two replicas rarely send the same. */
   private async claim(): Promise<Claimed[]> {
     const [rows]: [unknown[], number] = await this.dataSource.query(
       `UPDATE alert_deliveries SET attempts = attempts + 1, due_at = now() + least(${PAUSE_SECONDS_MAX}, ${FIRST_PAUSE_SECONDS} * 2 ^ least(attempts, 20)) * interval '1 second'

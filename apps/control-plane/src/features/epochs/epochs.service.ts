@@ -19,7 +19,7 @@ const RETRY_MS = 200;
 const SHARDS_PER_LOOK = 4;
 
 /**
- * Sees to it that every shard has its epoch. Without one all functions refuse (docs/design/metering.md#loss-of-redis-data): at the first start until the live records
+ * Keeps an epoch in every shard. Without one all functions refuse (docs/design/metering.md#loss-of-redis-data): at the first start until the live records
  * are written, and after Redis lost its data until they are written again from PostgreSQL.
  */
 @Injectable()

@@ -29,7 +29,7 @@ const DEBOUNCE_MS = 200;
 /** Finds what a killed process left unpublished, and a Redis that lost or never got the newest version. */
 const SWEEP_MS = 1_000;
 const RETRY_MS = 200;
-/** The document itself is read and judged this seldom: it may be megabytes. */
+/** The document itself is read and verified at most this often: it may be megabytes. */
 const DOCUMENT_CHECK_MS = 5_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'snapshot' } as const;
 const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;

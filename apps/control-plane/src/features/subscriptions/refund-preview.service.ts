@@ -6,7 +6,7 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { LiveBalances } from '../live-state/live-balances.ts';
 import { notSubscribed } from './not-subscribed.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
-import { refundOf } from './token-lots.ts';
+import { REFUND_OF_REST, refundOf } from './token-lots.ts';
 
 export interface RefundPreview {
   /** What unsubscribing takes out now. */
@@ -25,10 +25,9 @@ export interface RefundOfAll {
   refundMicros: bigint;
 }
 
-/** Each lot is rounded down for itself, as `planWithdrawal` does it. */
 const REFUND_OF_ALL = `
   SELECT count(DISTINCT s.id) AS subscriptions, coalesce(sum(l.remaining), 0)::text AS tokens,
-    coalesce(sum(div(l.cost::numeric * (l.withdrawn + l.remaining), l.tokens) - l.refunded), 0)::text AS refund
+    coalesce(sum(${REFUND_OF_REST}), 0)::text AS refund
   FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id AND l.remaining > 0
   WHERE s.model_id = $1 AND s.status <> 'closed'`;
 const refundOfAllRow = z.object({

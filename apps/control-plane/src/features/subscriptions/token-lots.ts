@@ -72,7 +72,7 @@ interface LotWithdrawal {
   refunded: bigint;
 }
 
-/** Takes `tokens` out of the newest lots and answers the refund: floor(cost * withdrawn / tokens) of each lot in all, so many small withdrawals never pay more than one large one. */
+/** Takes `tokens` out of the newest lots and answers the refund, which is of each lot in all: many small withdrawals never pay more than one large one. */
 export async function withdrawFromLots(
   tx: EntityManager,
   subscriptionId: number,
@@ -86,6 +86,18 @@ export async function withdrawFromLots(
     );
   return refund;
 }
+
+/** The refund rule: what is refunded in all of a lot from which so much has been withdrawn, in micro-units. */
+function refundedFor(
+  { cost, tokens }: Pick<OpenLot, 'cost' | 'tokens'>,
+  withdrawn: bigint,
+): bigint {
+  return divideFloor(cost * withdrawn, tokens);
+}
+
+/** The refund rule in SQL: what a lot `l` still refunds when all that remains is withdrawn. */
+export const REFUND_OF_REST =
+  'div(l.cost::numeric * (l.withdrawn + l.remaining), l.tokens) - l.refunded';
 
 /** What `withdrawFromLots` would refund now. */
 export async function refundOf(
@@ -105,7 +117,6 @@ async function openLots(tx: EntityManager, subscriptionId: number): Promise<Open
   return rows.map((row) => openLot.parse(row));
 }
 
-/** `refund-preview.service.ts` has the same arithmetic in SQL, for all subscriptions of a model. */
 function planWithdrawal(
   lots: readonly OpenLot[],
   tokens: number,
@@ -117,7 +128,7 @@ function planWithdrawal(
     if (wanted === 0n) break;
     const taken = lot.remaining < wanted ? lot.remaining : wanted;
     const withdrawn = lot.withdrawn + taken;
-    const refunded = divideFloor(lot.cost * withdrawn, lot.tokens);
+    const refunded = refundedFor(lot, withdrawn);
     withdrawals.push({ id: lot.id, taken, withdrawn, refunded });
     wanted -= taken;
     refund += refunded - lot.refunded;

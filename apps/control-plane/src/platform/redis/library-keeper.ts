@@ -11,7 +11,7 @@ const RETRY_MS = 200;
 @Injectable()
 export class LibraryKeeper extends BackgroundService {
   private stopWatching = (): void => undefined;
-  private onStrangers: (libraries: readonly string[]) => Promise<void> = async () => undefined;
+  private onForeign: (libraries: readonly string[]) => Promise<void> = async () => undefined;
   constructor(
     private readonly library: FunctionLibrary,
     @Inject(REDIS) private readonly redis: RedisConnection,
@@ -30,8 +30,8 @@ export class LibraryKeeper extends BackgroundService {
   }
 
   /** Called with the names of libraries that another writer had put in the place of this one. */
-  listen(onStrangers: (libraries: readonly string[]) => Promise<void>): void {
-    this.onStrangers = onStrangers;
+  listen(onForeign: (libraries: readonly string[]) => Promise<void>): void {
+    this.onForeign = onForeign;
   }
 
   override onApplicationShutdown(): Promise<void> {
@@ -40,7 +40,7 @@ export class LibraryKeeper extends BackgroundService {
   }
 
   protected async runOnce(): Promise<void> {
-    const strangers = await this.library.keepLoaded();
-    if (strangers.length > 0) await this.onStrangers(strangers);
+    const foreign = await this.library.keepLoaded();
+    if (foreign.length > 0) await this.onForeign(foreign);
   }
 }
