@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { usageReapSchema } from '@tollgate/contracts';
 import { keys } from '../src/keys.ts';
 import { LiveCounts, LostWithdrawals } from '../src/index.ts';
-import { checkpoint, refOf, settle, withdraw } from './tenant-acts.ts';
+import { checkpoint, reapedAt, refOf, settle, withdraw } from './tenant-acts.ts';
 import {
   admitted,
+  credit,
   drain,
   MODEL_ID,
   openAccount,
@@ -144,5 +145,65 @@ export const boundaryChecks: Checks = {
       library.call('inquire', asked, ['e1', accountId, '', '-1', tenant.clock.now]),
       /invalid inquiry/,
     );
+  },
+
+  'a corrected reap leaves again with the MAC of its hold; the marker of another request keeps none':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const mac = 'ab'.repeat(32);
+      const macOf = (rid: string) => tenant.redis.hget(keys.hold(tenant.shard, rid), 'mac');
+      const settled = await admitted(tenant);
+      await tenant.redis.hset(keys.hold(tenant.shard, settled), 'mac', mac);
+      await settle(tenant, settled, 1);
+      assert.equal(await macOf(settled), '');
+      const reaped = await reapedAt(tenant, 40);
+      await tenant.redis.hset(keys.hold(tenant.shard, reaped), 'mac', mac);
+      await settle(tenant, reaped, 90);
+      await drain(tenant);
+      await settle(tenant, reaped, 90, { reEmit: true });
+      const [event] = await drain(tenant);
+      assert.equal(JSON.parse(event?.payload ?? '').mac, mac);
+    },
+
+  'a reap releases into a withdrawal what its hold kept unused, and nothing of a later credit':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const rid = await admitted(tenant);
+      await withdraw(tenant, tenant.rid());
+      await credit(tenant, 2, 500);
+      await checkpoint(tenant, rid, { usedTokens: 40 });
+      tenant.clock.now += 60_000;
+      await tenant.store.reap(refOf(tenant, rid));
+      const released = (await drain(tenant)).filter(
+        (event) => event.rid === rid && event.seq === '2',
+      );
+      assert.deepEqual(
+        released.map(({ delta }) => delta),
+        ['60'],
+      );
+    },
+
+  'the latest time of a shard does not go back with the clock': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const latest = String(tenant.clock.now + 500);
+    await tenant.redis.set(keys.latestTime(tenant.shard), latest);
+    await settle(tenant, await admitted(tenant), 1);
+    assert.equal(await tenant.redis.get(keys.latestTime(tenant.shard)), latest);
+  },
+
+  'a subscription whose auto-recharge is switched off has neither threshold nor amount': async (
+    world,
+  ) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const record = keys.subscription(tenant.shard, tenant.accountId, MODEL_ID);
+    const armed = () => tenant.redis.hmget(record, 'rthr', 'ramt');
+    await putSubscription(tenant, { autoRecharge: { threshold: 5, amount: 7 }, revision: 2 });
+    assert.deepEqual(await armed(), ['5', '7']);
+    await putSubscription(tenant, { revision: 3 });
+    assert.deepEqual(await armed(), [null, null]);
   },
 };

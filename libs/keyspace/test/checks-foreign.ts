@@ -40,7 +40,7 @@ export const foreignChecks: Checks = {
     const { redis, store, shard } = await world.tenant();
     await redis.set(keys.relay(shard), 'a stranger');
     assert.equal((await store.relay(shard, POLL)).kind, 'leased');
-    await redis.set(keys.relay(shard), 'a stranger', 'PX', 86_400_000);
+    await redis.set(keys.relay(shard), 'a stranger', 'PX', 60_900);
     assert.equal((await store.relay(shard, POLL)).kind, 'leased');
     await redis.set(keys.relay(shard), 'another', 'PX', 59_000);
     assert.equal((await store.relay(shard, POLL)).kind, 'held_elsewhere');

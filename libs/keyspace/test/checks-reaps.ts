@@ -100,15 +100,23 @@ export const reapChecks: Checks = {
       const rid = await reapedAt(tenant, 40);
       await drain(tenant);
       const real = await redis.hgetall(keys.hold(shard, rid));
-      const [text, ...lacking] = Array.from({ length: 8 }, () => tenant.rid());
-      await redis.set(keys.hold(shard, text ?? ''), 'of another');
-      for (const [at, field] of ['c0', 'acct', 'key', 'sub', 'model', 'price', 'node'].entries()) {
-        const { [field]: _left, ...rest } = real;
-        await redis.hset(keys.hold(shard, lacking[at] ?? ''), rest);
+      const foreign = [tenant.rid()];
+      await redis.set(keys.hold(shard, foreign[0] ?? ''), 'of another');
+      const numbers = ['c0', 'acct', 'key', 'sub', 'model', 'price'];
+      const changes = [
+        ...[...numbers, 'node'].map((field) => ({ [field]: null })),
+        ...numbers.map((field) => ({ [field]: 'no number' })),
+      ];
+      for (const change of changes) {
+        const entries = Object.entries<string | null>({ ...real, ...change });
+        const strange = tenant.rid();
+        foreign.push(strange);
+        const fields = entries.flatMap(([name, value]) => (value === null ? [] : [name, value]));
+        await redis.hset(keys.hold(shard, strange), ...fields);
       }
-      for (const strange of [text, ...lacking]) {
-        await redis.zadd(keys.reaped(shard), 0, strange ?? '');
-        assert.deepEqual(await open(tenant).repeat(shard, strange ?? ''), { kind: 'not_found' });
+      for (const strange of foreign) {
+        await redis.zadd(keys.reaped(shard), 0, strange);
+        assert.deepEqual(await open(tenant).repeat(shard, strange), { kind: 'not_found' });
       }
       assert.deepEqual(await drain(tenant), []);
       const unbooked = await open(tenant).unbooked(shard);
