@@ -177,6 +177,30 @@ const SETTINGS = {
   );
 
   test(
+    'a look-up leads on: of a version who published it and which nodes run it, of an unknown request why it may be missing, of an unknown address the navigation',
+    async () => {
+      const { page, context, go } = await stage.open({
+        credentials: stage.tollgate.adminCredentials,
+      });
+      const [newest] = await stage.tollgate.admin.list('/snapshots?page_size=1');
+      await go(`/admin/snapshots/${Number(newest?.version)}`);
+      await page.getByText('In force').waitFor();
+      await page.getByText('Automatic').waitFor();
+      await page.getByRole('main').getByRole('link', { name: 'node-1' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page
+        .getByRole('combobox', { name: /Find pages/ })
+        .fill('01a2063d-5237-7f02-8bbb-31f5bfa8b664');
+      await page.getByText(/No such request is recorded/).waitFor();
+      await go('/nowhere');
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor();
+      await page.getByRole('navigation', { name: 'Navigation' }).waitFor();
+      await context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
     'a price that is refused says so in its row, and the others are set',
     async () => {
       const { page, context, go } = await stage.open({
