@@ -11,7 +11,7 @@ import { describeTally } from './tally.ts';
 const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--redis single|cluster|sentinel] [--gap-ms 2500]
                         [--faults kill,pause,cut,aof,flush,functions,node-clock,failover,clock]      failover: with --redis sentinel; clock (of Redis): only when named, on Debian and Ubuntu
 npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures
-npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
+npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [--every-ms N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
 /** Faults that one kind of Redis alone can have. */
 const REDIS_OF: Partial<Record<FaultKind, RedisKind>> = { failover: 'sentinel' };
 const optionsSchema = z.object({
@@ -50,6 +50,7 @@ async function main(args: string[]): Promise<number> {
       scenario: text,
       times: text,
       readers: text,
+      'every-ms': text,
       help: { type: 'boolean', short: 'h' },
     },
   });

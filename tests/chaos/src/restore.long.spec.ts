@@ -10,6 +10,7 @@ test('a database that is lost under load comes back from its backup; what was lo
     times: undefined,
     seconds: 6,
     readers: undefined,
+    everyMs: undefined,
     seed: Date.now() % 1_000_000,
     log: (line) => lines.push(line),
   });

@@ -2,10 +2,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import { z } from 'zod';
 
 /**
- * A provider of chat streams at an even pace: one token every `EVERY_MS`, as many as the user's text says, each chunk stamped with the moment it was written
- * (`system_fingerprint`, unix ms), so that the receiver knows how long it took. Argument: port. Prints a line once it listens.
+ * A provider of chat streams at an even pace: one token every so many ms, as many as the user's text says, each chunk stamped with the moment it was written
+ * (`system_fingerprint`, unix ms), so that the receiver knows how long it took. Arguments: port, ms between tokens. Prints a line once it listens.
  */
-const EVERY_MS = 1_000;
+const everyMs = Number(process.argv[3]);
 const PROMPT_TOKENS = 10;
 const bodySchema = z.looseObject({
   messages: z.tuple([z.looseObject({ content: z.coerce.number() })]),
@@ -29,7 +29,7 @@ server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4_096
 function stream(response: ServerResponse, tokens: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   // Streams that are opened together do not speak together.
-  setTimeout(() => pace(response, tokens), Math.random() * EVERY_MS);
+  setTimeout(() => pace(response, tokens), Math.random() * everyMs);
 }
 
 function pace(response: ServerResponse, tokens: number): void {
@@ -61,7 +61,7 @@ function pace(response: ServerResponse, tokens: number): void {
       }),
     );
     response.end('data: [DONE]\n\n');
-  }, EVERY_MS);
+  }, everyMs);
   response.on('close', () => clearInterval(timer));
 }
 

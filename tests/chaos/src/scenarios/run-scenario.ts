@@ -36,6 +36,7 @@ const orderSchema = z.object({
   times: count,
   seconds: count,
   readers: count,
+  'every-ms': count,
   seed: z.coerce
     .number()
     .int()
@@ -45,7 +46,7 @@ const orderSchema = z.object({
 
 /** One named fault on a whole installation under load. Prints what was measured; true when no promise broke. */
 export async function runScenario(values: unknown, say: (line: string) => void): Promise<boolean> {
-  const { scenario: name, ...order } = orderSchema.parse(values);
+  const { scenario: name, 'every-ms': everyMs, ...order } = orderSchema.parse(values);
   const run = SCENARIOS[name];
   if (!run) throw new Error(`There is no scenario "${name}".`);
   say(`Scenario ${name}, seed ${order.seed}.`);
@@ -57,6 +58,7 @@ export async function runScenario(values: unknown, say: (line: string) => void):
       times: undefined,
       seconds: undefined,
       readers: undefined,
+      everyMs,
       ...order,
       log,
     });

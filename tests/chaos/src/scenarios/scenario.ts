@@ -6,6 +6,8 @@ export interface Order {
   seconds: number | undefined;
   /** Of `slow-clients`. */
   readers: number | undefined;
+  /** Of `streams`: ms between two chunks of a stream. */
+  everyMs: number | undefined;
   seed: number;
   log: (line: string) => void;
 }

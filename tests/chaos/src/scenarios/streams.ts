@@ -19,6 +19,7 @@ import { createTarget } from '../create-target.ts';
 
 const STREAMS = 1_000;
 const SECONDS = 60;
+const EVERY_MS = 1_000;
 /** Streams that go to the upstream without a node, at the same time: what the machine itself adds. */
 const DIRECT_STREAMS = 20;
 const OPENED_AT_ONCE = 20;
@@ -29,10 +30,11 @@ const DRAIN_MS = 60_000;
 
 const PRELOAD = path.join(import.meta.dirname, 'event-loop-delay.mjs');
 
-/** T12: so many streams at once through one node process, a chunk a second each. `--times`: how many. */
+/** T12: so many streams at once through one node process, a chunk a second each. `--times`: how many; `--every-ms`: another pace. */
 export async function streams({
   times = STREAMS,
   seconds = SECONDS,
+  everyMs = EVERY_MS,
   log,
 }: Order): Promise<Outcome> {
   const count = Math.min(times, Math.floor((openFilesMax() - FILES_ELSE) / 2));
@@ -48,9 +50,17 @@ export async function streams({
     UPSTREAM_ALLOW_PRIVATE: '127.0.0.0/8',
   };
   const tollgate = await startTollgate({ nodes: 1, env });
-  const upstream = await startPacedUpstream();
+  const upstream = await startPacedUpstream(everyMs);
   try {
-    const measured = await measure({ tollgate, upstream, count, seconds, loopFolder, log });
+    const measured = await measure({
+      tollgate,
+      upstream,
+      count,
+      seconds,
+      everyMs,
+      loopFolder,
+      log,
+    });
     const findings = await auditBooks(tollgate, { drainMs: DRAIN_MS });
     const booked = await readNumber(
       tollgate.databaseUrl,
@@ -68,11 +78,11 @@ export async function streams({
   }
 }
 
-async function startPacedUpstream(): Promise<{ url: string; stop: () => void }> {
+async function startPacedUpstream(everyMs: number): Promise<{ url: string; stop: () => void }> {
   const port = await findFreePort();
   const child = spawn(
     process.execPath,
-    [path.join(import.meta.dirname, 'paced-upstream.ts'), String(port)],
+    [path.join(import.meta.dirname, 'paced-upstream.ts'), String(port), String(everyMs)],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   await new Promise<void>((resolve, reject) => {
@@ -87,6 +97,7 @@ interface Setting {
   upstream: { url: string };
   count: number;
   seconds: number;
+  everyMs: number;
   loopFolder: string;
   log: (line: string) => void;
 }
@@ -96,6 +107,7 @@ async function measure({
   upstream,
   count,
   seconds,
+  everyMs,
   loopFolder,
   log,
 }: Setting): Promise<Measured> {
@@ -106,7 +118,8 @@ async function measure({
   await openPacedStream({ origin, apiKey, model, tokens: 2, delays: new ChunkDelays() }).ended;
   const rssBefore = readUse(pid).rssBytes;
   const startedAt = Date.now();
-  const tokens = seconds + Math.ceil((2 * count) / OPENED_EACH_SECOND) + 5;
+  const inTime = (lastingSeconds: number): number => Math.ceil((lastingSeconds * 1_000) / everyMs);
+  const tokens = inTime(seconds + (2 * count) / OPENED_EACH_SECOND) + 5;
   const [via, direct] = [new ChunkDelays(), new ChunkDelays()];
   const opened = [];
   for (let index = 0; index < count; index += OPENED_AT_ONCE) {
@@ -120,7 +133,13 @@ async function measure({
   const openedInMs = Date.now() - startedAt;
   log(`${count} streams are open after ${inSeconds(openedInMs)}`);
   const beside = Array.from({ length: DIRECT_STREAMS }, () =>
-    openPacedStream({ origin: upstream.url, apiKey, model, tokens: seconds, delays: direct }),
+    openPacedStream({
+      origin: upstream.url,
+      apiKey,
+      model,
+      tokens: inTime(seconds),
+      delays: direct,
+    }),
   );
   via.restart();
   const open = readUse(pid);
