@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { pinToAll } from '../bench-process.ts';
-import { sumOf } from '../figures.ts';
 import { NODE, type BenchInstallation } from '../installation.ts';
 import type { CpuClock } from '../cpu.ts';
 import { withDatabase } from './database.ts';
@@ -58,7 +57,11 @@ async function drain({ installation, figures }: Subject, records: number): Promi
   clocks.forEach(({ process }, index) =>
     figures.add(`${name}: CPU of ${process}`, 'us a record', micros[index] ?? 0),
   );
-  figures.add(`${name}: CPU of all three`, 'us a record', sumOf(micros));
+  figures.add(
+    `${name}: CPU of all three`,
+    'us a record',
+    micros.reduce((sum, each) => sum + each, 0),
+  );
   rates.forEach((rate, quarter) =>
     figures.add(`${name}: booked, quarter ${quarter + 1}`, 'a second', rate),
   );
