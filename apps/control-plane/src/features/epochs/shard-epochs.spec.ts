@@ -84,6 +84,14 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     expect(await ledger.violations()).toEqual({});
   });
 
+  test('is found by the regular looks', async () => {
+    const { account, model, shard } = await stale();
+    await plane.app.get(Epochs).set(shard, 'of-an-old-file');
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({ balance: 1_000, held: 0 }),
+    );
+  });
+
   describe.each([
     ['is of an old file', (shard: string) => plane.app.get(Epochs).set(shard, 'of-an-old-file')],
     [
