@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { DataSource, IsNull, Repository, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { nameRecords, type RecordName, type RecordRef } from '../search/record-names.ts';
 import {
@@ -18,6 +19,7 @@ import type { AlertList, AlertResponse } from './alerts.dto.ts';
 const OPEN_COUNTED_MAX = 1_000;
 const NEWEST = 5;
 
+const HAS_OPEN = prepared('SELECT id FROM alerts WHERE rule = $1 AND resolved_at IS NULL LIMIT 1');
 const openRow = z.object({ subject: z.string(), unseen_ms: z.coerce.number() });
 
 export interface OpenAlert {
@@ -78,6 +80,12 @@ export class AlertsService {
     return rows
       .map((row) => openRow.parse(row))
       .map(({ subject, unseen_ms: unseenMs }) => ({ subject, unseenMs }));
+  }
+
+  /** Asked every few seconds by each replica. */
+  async hasOpen(rule: AlertRule): Promise<boolean> {
+    const rows: unknown[] = await this.dataSource.query(HAS_OPEN, [rule]);
+    return rows.length > 0;
   }
 
   /** How many are open by severity, and the newest of them. */

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { Watch } from '../../platform/background/watch.ts';
-import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { upstreamNames } from '../upstreams/upstream-names.ts';
@@ -10,9 +9,6 @@ import { NodeRegistry } from './node-registry.ts';
 
 /** A worker reports a breaker that opens at once, and this finds it. */
 const LOOK_MS = 2_000;
-const OPEN = prepared(
-  "SELECT id FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL LIMIT 1",
-);
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
@@ -35,7 +31,7 @@ export class UpstreamWatch extends Watch {
 
   async look(): Promise<void> {
     const { failing, isWhole } = await this.failing();
-    if (failing.length === 0 && !(await this.hasOpen())) return;
+    if (failing.length === 0 && !(await this.alerts.hasOpen('upstream_failing'))) return;
     await this.transactions.run(async (tx) => {
       if (!(await tryLock(tx, ADVISORY_LOCKS.upstreamWatch))) return;
       const open = failing.filter((each) => each.isOpen);
@@ -59,11 +55,6 @@ export class UpstreamWatch extends Watch {
         if (isOver) await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
       }
     });
-  }
-
-  /** Nearly always not: one statement instead of a transaction. */
-  private async hasOpen(): Promise<boolean> {
-    return (await this.transactions.query(OPEN)).length > 0;
   }
 
   /** Which workers have seen which upstream fail again and again, and whether they leave it alone now. `isWhole`: every live worker reports it. */
