@@ -21,6 +21,17 @@ export const NODE_TABLES = [
 ] as const;
 export type NodeTable = (typeof NODE_TABLES)[number];
 
+/** The number of shards that a node works with, as an ability of its report: releases that do not know it pass it over. */
+export function shardsAbility(shards: number): string {
+  return `shards=${shards}`;
+}
+
+/** Undefined for a node of an earlier release. */
+export function shardsOf(abilities: readonly string[]): number | undefined {
+  const named = abilities.find((ability) => ability.startsWith('shards='));
+  return named === undefined ? undefined : Number(named.slice('shards='.length));
+}
+
 export const NODE_STATES = ['online', 'draining', 'stopped', 'disabled', 'offline'] as const;
 export type NodeState = (typeof NODE_STATES)[number];
 

@@ -5,6 +5,7 @@ import {
   READ_FORMATS,
   proveReport,
   REPORTED_UPSTREAMS_MAX,
+  shardsAbility,
   type FormatNumbers,
   type DesiredNodeState,
   type NodeReport,
@@ -27,6 +28,7 @@ export interface NodeIdentity {
   url: string | null;
   credential: string;
   software: string;
+  shards: number;
   startedAtMs: number;
 }
 
@@ -141,7 +143,7 @@ export class NodeReporter {
       unacknowledged: unacknowledged(),
       software: identity.software,
       lineage: follower.standing?.lineage ?? 0,
-      abilities: [...NODE_ABILITIES, ...READ_FORMATS],
+      abilities: [...NODE_ABILITIES, ...READ_FORMATS, shardsAbility(identity.shards)],
       journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
       doubted: doubtedUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),

@@ -21,6 +21,7 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
     url: config.PUBLIC_URL ?? null,
     credential: config.NODE_CREDENTIAL,
     software: SOFTWARE,
+    shards: config.SHARDS,
     startedAtMs: Date.now(),
   };
   const reporter = new NodeReporter({

@@ -1749,7 +1749,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+            rule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */

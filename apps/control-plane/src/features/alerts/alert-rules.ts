@@ -2,6 +2,7 @@
 export const ALERT_RULES = {
   node_offline: 'warning',
   node_refuses_snapshot: 'critical',
+  node_misconfigured: 'critical',
   bad_node_proof: 'critical',
   snapshot_pinned: 'info',
   publication_failed: 'critical',

@@ -1,8 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
 import type { AlertDetail, AlertRule } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import type { KnownNode, NodeWatch } from './node-watch.ts';
+import { otherShardsOf } from './node-wishes.ts';
 
 type WatchedWorker = ReturnType<NodeWatch['workersOf']>[number];
 
@@ -19,6 +21,7 @@ export class NodeAlerts {
   constructor(
     private readonly dataSource: DataSource,
     private readonly alerts: AlertsService,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
   ) {}
 
   /** Raises and resolves what the workers of a node say about it. */
@@ -55,6 +58,14 @@ export class NodeAlerts {
       refusal !== undefined,
       `Node ${node.name} refuses the published snapshot: ${refusal}`,
       { reason: refusal },
+    );
+    const found = otherShardsOf(workers, this.config.SHARDS);
+    await this.note(
+      'node_misconfigured',
+      `node:${node.id}`,
+      found !== undefined,
+      `Node ${node.name} has SHARDS=${found}, this installation ${this.config.SHARDS}; it takes no requests`,
+      { found, shards: this.config.SHARDS },
     );
   }
 

@@ -17,7 +17,7 @@ import { FleetFormats } from './fleet-formats.ts';
 import { NodeAlerts } from './node-alerts.ts';
 import { NodeRepository, type KnownFleet } from './node-repository.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
-import { abilitiesOf, desiredOf } from './node-wishes.ts';
+import { abilitiesOf, desiredOf, otherShardsOf } from './node-wishes.ts';
 import { NodeWatch } from './node-watch.ts';
 
 const POLL_MS = 1_000;
@@ -127,7 +127,10 @@ export class NodeRegistry extends BackgroundService {
     const nodes = [...known.nodes.values()];
     const formats = await this.formats.writable(nodes);
     const wanted = new Map<string, DesiredNodeState>(
-      nodes.map((node) => [node.name, desiredOf(node, formats)]),
+      nodes.map((node) => {
+        const found = otherShardsOf(this.watch.workersOf(node.name), this.config.SHARDS);
+        return [node.name, desiredOf(node, { formats, isMisconfigured: found !== undefined })];
+      }),
     );
     for (const name of known.removedNames) wanted.set(name, { state: 'unknown' });
     for (const { name } of reports) if (!wanted.has(name)) wanted.set(name, { state: 'unknown' });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { shardsAbility } from '@tollgate/contracts';
 import { eventually } from '@tollgate/harness';
 import {
   admin,
@@ -28,6 +29,31 @@ describe('states', () => {
     });
     await eventually(async () =>
       expect(await fleet.getDesired('changing')).toEqual({ state: 'disabled' }),
+    );
+    await removed(node);
+  });
+
+  test('a node with another SHARDS takes no requests, with an alert, until it has the right one', async () => {
+    const own = Number(plane.environment['SHARDS']);
+    const speaking = await startNode('sharded', { later: { abilities: [shardsAbility(2 * own)] } });
+    const node = await isRegistered('sharded');
+    const alerts = () =>
+      plane.dataSource.query(
+        'SELECT message, resolved_at FROM alerts WHERE rule = $1 AND subject = $2',
+        ['node_misconfigured', `node:${node.id}`],
+      );
+    await eventually(async () =>
+      expect(await fleet.getDesired('sharded')).toEqual({ state: 'disabled' }),
+    );
+    const message = `Node sharded has SHARDS=${2 * own}, this installation ${own}; it takes no requests`;
+    await eventually(async () => expect(await alerts()).toEqual([{ message, resolved_at: null }]));
+    speaking.stop();
+    await startNode('sharded', { later: { abilities: [shardsAbility(own)] } });
+    await eventually(async () =>
+      expect(await fleet.getDesired('sharded')).toEqual({ state: 'serve' }),
+    );
+    await eventually(async () =>
+      expect(await alerts()).toEqual([{ message, resolved_at: expect.any(Date) }]),
     );
     await removed(node);
   });

@@ -1,6 +1,7 @@
 import {
   NODE_ABILITIES,
   readFormatsOf,
+  shardsOf,
   type DesiredNodeState,
   type FormatNumbers,
   type NodeReport,
@@ -15,11 +16,25 @@ export function wantedState(
 }
 
 /** A node of a release that does not name the formats it reads cannot read them here either. */
-export function desiredOf(node: KnownNode, formats: FormatNumbers): DesiredNodeState {
-  const state = wantedState(node);
+export function desiredOf(
+  node: KnownNode,
+  { formats, isMisconfigured }: { formats: FormatNumbers; isMisconfigured: boolean },
+): DesiredNodeState {
+  const state = isMisconfigured ? 'disabled' : wantedState(node);
   return Object.keys(formats).length > 0 && readFormatsOf(node.abilities)
     ? { state, formats }
     : { state };
+}
+
+/** The SHARDS of a live worker, where it is not the installation's: it would look for accounts in the wrong shards. */
+export function otherShardsOf(
+  workers: readonly { isLive: boolean; report: Pick<NodeReport, 'abilities'> }[],
+  shards: number,
+): number | undefined {
+  return workers
+    .filter(({ isLive }) => isLive)
+    .map(({ report }) => shardsOf(report.abilities ?? []))
+    .find((found) => found !== undefined && found !== shards);
 }
 
 /** Of those that are known here, and formats: a later release's number says that earlier ones are read too. */

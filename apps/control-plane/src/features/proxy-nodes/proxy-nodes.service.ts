@@ -107,7 +107,8 @@ export class ProxyNodesService {
       // The hash stays: what the node signed before is still on its way (`FinalProofs`).
       await tx.getRepository(ProxyNode).update({ id }, { deletedAt: new Date() });
       await this.alerts.resolve(tx, { rule: 'node_offline', subject: `node:${id}` });
-      await this.alerts.resolve(tx, { rule: 'node_refuses_snapshot', subject: `node:${id}` });
+      for (const rule of ['node_refuses_snapshot', 'node_misconfigured'] as const)
+        await this.alerts.resolve(tx, { rule, subject: `node:${id}` });
       this.activity.record(tx, caller, {
         action: 'node.delete',
         target: { kind: 'node', id },
