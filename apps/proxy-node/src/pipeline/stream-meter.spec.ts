@@ -3,18 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { answerWithin } from '@tollgate/harness';
-import {
-  chunk,
-  event,
-  messageEnd,
-  messageStart,
-  messageText,
-  named,
-  sse,
-  START,
-  TEXT_START,
-  usage,
-} from '../testing/chat-stream.ts';
+import { chunk, event, messageOf, sse, START, usage } from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
@@ -64,17 +53,10 @@ test('behaviour 23: keeps a silent chat stream alive with a comment, also before
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
 });
 
-const MESSAGE =
-  messageStart(4) +
-  TEXT_START +
-  messageText('hi') +
-  named({ type: 'content_block_stop', index: 0 }) +
-  messageEnd(3);
-
 test('behaviour 23: keeps a silent messages stream alive with a ping', async () => {
   let model: SnapshotModel | undefined;
   const { text } = await readSilent(
-    (response) => sse(response).end(MESSAGE),
+    (response) => sse(response).end(messageOf('hi', 4, 3)),
     async (baseUrl) => {
       model = await node.addModel([{ baseUrl, protocol: 'anthropic' }]);
       return node.post(

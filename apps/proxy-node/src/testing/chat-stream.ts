@@ -57,5 +57,13 @@ export const messageEnd = (outputTokens: number): string =>
     usage: { output_tokens: outputTokens },
   }) + named({ type: 'message_stop' });
 
+/** A whole answer of one text. */
+export const messageOf = (text: string, inputTokens: number, outputTokens: number): string =>
+  messageStart(inputTokens) +
+  TEXT_START +
+  messageText(text) +
+  named({ type: 'content_block_stop', index: 0 }) +
+  messageEnd(outputTokens);
+
 export const sse = (response: ServerResponse, headers: Record<string, string> = {}) =>
   response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });

@@ -15,7 +15,7 @@ const BACKLOG_MAX = 5_000;
 @Injectable()
 export class NodeAlerts {
   private readonly reported = new Map<string, boolean>();
-  /** Rules whose open alerts of other processes were looked at. */
+  /** Rules whose open alerts of other processes were read. */
   private readonly adopted = new Set<AlertRule>();
 
   constructor(

@@ -49,7 +49,7 @@ test('parallel purchases of one account, which wait for the same row, leave conn
   await runner.query('SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE', [id]);
   const purchases = Promise.all(Array.from({ length: 12 }, () => buy('/models/renew')));
   const waiting = async (): Promise<number> => {
-    // A transaction sees the activity of its first look until it asks anew.
+    // A transaction sees the activity of its first look until it asks again.
     await runner.query('SELECT pg_stat_clear_snapshot()');
     const [{ count }] = await runner.query(
       "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",

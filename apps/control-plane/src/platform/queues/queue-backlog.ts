@@ -9,7 +9,7 @@ import type { QueueName } from './queue-workers.ts';
 const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed'];
 
 const TRIED: JobType[] = UNDONE.filter((state) => state !== 'failed');
-const TRIED_STATES: string[] = ['waiting', 'active', 'delayed', 'prioritized'];
+const TRIED_STATES: ReadonlySet<string> = new Set(['waiting', 'active', 'delayed', 'prioritized']);
 /** Ids read of each list to find the oldest job, from its old end. */
 const HEADS_MAX = 1_000;
 
@@ -65,8 +65,7 @@ export class QueueBacklog implements OnApplicationShutdown {
       const counts = await queue.getJobCounts(...UNDONE);
       const ids = await queue.getRanges(TRIED, 0, HEADS_MAX - 1, true);
       const known = this.oldest.get(name);
-      if (known !== undefined && TRIED_STATES.includes(await queue.getJobState(known)))
-        ids.push(known);
+      if (known !== undefined && TRIED_STATES.has(await queue.getJobState(known))) ids.push(known);
       // Ids count up: the lowest is the oldest, in whichever list it is.
       const [first] = ids.toSorted((a, b) => Number(a) - Number(b));
       if (first === undefined) this.oldest.delete(name);
