@@ -99,7 +99,13 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     isWriter: true,
   },
   'reconciliation/drift.ts': {
-    tables: ['shard_epochs', 'subscriptions', 'token_credits', 'usage_events'],
+    tables: [
+      'shard_epochs',
+      'subscriptions',
+      'token_credits',
+      'usage_dead_letters',
+      'usage_events',
+    ],
     reason: 'compares balances with Redis at one moment',
   },
   'search/record-names.ts': {
