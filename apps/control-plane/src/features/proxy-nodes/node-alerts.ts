@@ -59,6 +59,10 @@ export class NodeAlerts {
       `Node ${node.name} refuses the published snapshot: ${refusal}`,
       { reason: refusal },
     );
+    await this.followShards(node, workers);
+  }
+
+  private async followShards(node: KnownNode, workers: readonly WatchedWorker[]): Promise<void> {
     const found = otherShardsOf(workers, this.config.SHARDS);
     await this.note(
       'node_misconfigured',
