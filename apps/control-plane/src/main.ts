@@ -27,5 +27,6 @@ main().catch((error: unknown) => {
       ? `The control plane cannot start:\n${error.message}\n`
       : `${error instanceof Error ? error.stack : String(error)}\n`,
   );
-  process.exitCode = 1;
+  // Connections that were opened before would keep the process.
+  process.exit(1);
 });

@@ -89,7 +89,7 @@ export class ControlPlane {
     });
   }
 
-  /** As `DeadLettersService.book`, by a person who knows that it was not charged before its day was dropped. */
+  /** As `DeadLettersService.book`, by a person who knows that it was not charged before its day was dropped. Redis is compared before: the world is at rest. */
   async bookLetter(letter: {
     rid: string;
     seq: string;
@@ -103,7 +103,8 @@ export class ControlPlane {
       ? { seq: '0', delta: String(final.charge) }
       : { seq: letter.seq, delta: letter.delta };
     const relayed = { shard: '', epoch: '', outboxId: '', rid, ...number, payload };
-    await this.#services.ingest.ingest([relayed], { fromJournal: isFinal, isConfirmed: true });
+    const source = { fromJournal: isFinal, isConfirmed: true, isLate: true };
+    await this.#services.ingest.ingest([relayed], source);
   }
 
   /** Over HTTP: what is under way when something breaks may still arrive, and may arrive twice. */

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Epochs, forgetShard, type RedisConnection } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
-import { whileLocked } from '../platform/database/advisory-hold.ts';
-import { ADVISORY_LOCK_FAMILIES } from '../platform/database/advisory-locks.ts';
+import { ifUnlocked, whileLocked } from '../platform/database/advisory-hold.ts';
+import { ADVISORY_LOCK_FAMILIES, ADVISORY_LOCKS } from '../platform/database/advisory-locks.ts';
 import { Transactions } from '../platform/database/transactions.ts';
 import { report } from './command.ts';
 
@@ -11,18 +11,32 @@ const FILLED_WITHIN_MS = 120_000;
 const POLL_MS = 200;
 
 /**
- * Forgets these shards in Redis, so that a running control plane fills each again from PostgreSQL under a new epoch, and waits for it. Their
+ * Forgets these shards in Redis, so that a running control plane fills each again from PostgreSQL under a new epoch, and waits until each is open. Their
  * accounts get 503 meanwhile, milliseconds to seconds. A shard is also filled when this command is interrupted.
- * `keepsReaps`: what reaps charged there is booked first.
+ * `keepsReaps`: what reaps charged there is booked first. Throws at once while another process refills: it would fill what that one has just filled.
  */
 export async function refillShards(
   dataSource: DataSource,
   redis: RedisConnection,
-  {
-    shards,
-    all,
-    keepsReaps,
-  }: { shards: readonly string[]; all: readonly string[]; keepsReaps: boolean },
+  refill: Refill,
+): Promise<void> {
+  const done = await ifUnlocked(dataSource, [ADVISORY_LOCKS.refill], () =>
+    refillAlone(dataSource, redis, refill),
+  );
+  if (done === null) throw new Error('Shards are being refilled by another command. Wait for it.');
+}
+
+interface Refill {
+  shards: readonly string[];
+  /** Every shard of the installation, in order. */
+  all: readonly string[];
+  keepsReaps: boolean;
+}
+
+async function refillAlone(
+  dataSource: DataSource,
+  redis: RedisConnection,
+  { shards, all, keepsReaps }: Refill,
 ): Promise<void> {
   await new Transactions(dataSource).run(async (tx) =>
     new ActivityService(dataSource).record(tx, SYSTEM, {
@@ -42,7 +56,7 @@ export async function refillShards(
     report(`${shard} is to be filled again`);
   }
   for (const deadline = Date.now() + FILLED_WITHIN_MS; ; await delay(POLL_MS)) {
-    const now = await Promise.all(shards.map((shard) => epochs.read(shard)));
+    const now = await Promise.all(shards.map((shard) => epochs.readOpen(shard)));
     const missing = shards.filter((shard, index) => {
       const epoch = now[index] ?? null;
       return epoch === null || epoch === before.get(shard);

@@ -14,6 +14,7 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 import { LiveRows } from '../live-state/live-rows.ts';
 import { EpochsService } from './epochs.service.ts';
+import { ShardCount } from './shard-count.ts';
 import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';
 import { ShardOpening } from './shard-opening.ts';
@@ -22,6 +23,7 @@ import { ShardOpening } from './shard-opening.ts';
   imports: [AlertsModule],
   providers: [
     EpochsService,
+    ShardCount,
     ShardEpochs,
     ShardOpening,
     {

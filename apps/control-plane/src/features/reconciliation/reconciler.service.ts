@@ -23,6 +23,11 @@ const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
 /** Between the two readings that must agree. */
 const PAUSE_MS = 5_000;
+/** As above, where a person waits for the result. */
+const SHORT_PAUSE_MS = 1_000;
+/** How long one subscription waits for a round that is under way, and for usage that stands still. */
+const COMPARED_WITHIN_MS = 20_000;
+const TURN_MS = 200;
 
 interface Compared {
   /** By subscription, for those that have one. */
@@ -83,6 +88,29 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
       const suspects = await this.aboveLedger(used);
       return this.reconcile(suspects, pauseMs, (tokens) => tokens < 0);
     });
+  }
+
+  /**
+   * Repairs this subscription now, in both directions, so that what Redis has, with the credits on their way to it, is what the ledger has.
+   * False when it was not compared in time: its usage stands still, another round does not end, a restore is open, or it is being closed.
+   */
+  async compare(subscription: Subscription): Promise<boolean> {
+    const deadline = this.host.monotonicMs() + COMPARED_WITHIN_MS;
+    while (!this.arrival.isEnded) {
+      if (await this.alone(() => this.isEqual(subscription))) return true;
+      if (this.host.monotonicMs() >= deadline) return false;
+      await this.arrival.pause(TURN_MS);
+    }
+    return false;
+  }
+
+  private async isEqual(subscription: Subscription): Promise<boolean> {
+    if (!(await positionsOf(this.dataSource, [subscription.id])).has(subscription.id)) return false;
+    await this.reconcile([subscription], SHORT_PAUSE_MS);
+    const { readable, unreadable } = await this.altered.marks([subscription]);
+    const { clean } = await this.read(readable);
+    // Without a record in Redis nothing is taken there.
+    return unreadable.length === 0 && readable.every(({ id }) => clean.includes(id));
   }
 
   /** Recounts what these hold, and all that share their shards. */

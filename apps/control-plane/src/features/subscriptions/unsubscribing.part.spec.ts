@@ -68,6 +68,20 @@ describe('unsubscribing', () => {
     });
   });
 
+  test('repeated with the Idempotency-Key of an earlier withdrawal, after subscribing again, closes nothing and has the first answer', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    const body = { model_id: model.id };
+    const close = () =>
+      post('/models/unsubscribe', account.token, body, { 'idempotency-key': 'of-the-first' });
+    await post('/models/subscribe', account.token, { ...body, tokens: 4_000_000 });
+    const first = await close();
+    expect(first.body).toMatchObject({ status: 'closed', refunded_amount: '4' });
+    await post('/models/subscribe', account.token, { ...body, tokens: 1_000_000 });
+    expect(await close()).toMatchObject({ status: 200, body: first.body });
+    expect(await ledger.subscription(account, model)).toMatchObject({ status: 'active' });
+    expect(await ledger.wallet(account)).toBe(9_000_000n);
+  });
+
   test('what a deleted account gets back for its tokens is forfeited like its wallet', async () => {
     const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 4_000_000 });

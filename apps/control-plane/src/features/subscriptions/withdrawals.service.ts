@@ -16,7 +16,7 @@ import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 
 const bookedRow = z.object({
-  status: z.enum(['active', 'closing', 'closed']),
+  status: z.enum(['closing', 'closed']),
   tokens: z.coerce.number(),
 });
 
@@ -129,13 +129,14 @@ export class WithdrawalsService {
     await this.liveState.withdrawalsStarted(tx, subscriptionIds);
   }
 
+  /** What this withdrawal came to, whatever the subscription has become since. */
   private async outcome(
     modelId: number,
     withdrawal: { id: string; subscription_id: number },
   ): Promise<UnsubscribeResponse> {
     const reference = `withdrawal:${withdrawal.id}:0`;
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT CASE WHEN s.withdrawal_id = $2 THEN s.status ELSE 'closed' END AS status,
+      `SELECT CASE WHEN s.withdrawal_id = $2 AND s.status = 'closing' THEN s.status ELSE 'closed' END AS status,
          coalesce((SELECT -t.delta FROM token_entries t WHERE t.subscription_id = s.id AND t.kind = 'withdrawal' AND t.reference = $3), 0) AS tokens
        FROM subscriptions s WHERE s.id = $1`,
       [withdrawal.subscription_id, withdrawal.id, reference],

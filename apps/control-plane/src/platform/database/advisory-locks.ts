@@ -15,6 +15,8 @@ export const ADVISORY_LOCKS = {
   /** Shared by bookings of past days; exclusive for the retention that drops days. */
   droppedDays: 7_001_011,
   reconciliation: 7_001_020,
+  /** One `tollgate-ops epochs refill` at a time. */
+  refill: 7_001_021,
 } as const;
 
 /** The first of two numbers; the second names what is locked. */
@@ -25,4 +27,6 @@ export const ADVISORY_LOCK_FAMILIES = {
   shardEpoch: 7_001_004,
   /** By the account's id: one key is made at a time. */
   keysOfAccount: 7_001_030,
+  /** By the dead letter's id, modulo 2^31: one person resolves it at a time. */
+  deadLetter: 7_001_031,
 } as const;

@@ -1,13 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { splitFinal, type RelayedEvent } from '@tollgate/contracts';
 import { DataSource, IsNull } from 'typeorm';
 import { z } from 'zod';
+import { whileLocked } from '../../../platform/database/advisory-hold.ts';
+import { ADVISORY_LOCK_FAMILIES } from '../../../platform/database/advisory-locks.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../../platform/http/list-query.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { parseJson } from '../../../platform/parse-json.ts';
 import { ActivityService, type Actor } from '../../activity/activity.service.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
+import { Reconciler } from '../../reconciliation/reconciler.service.ts';
 import { isRequestId, uuidTimeMs } from '../ingest/read-event.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 import { DeadLetterRow, type Resolution } from './dead-letter.entity.ts';
@@ -19,6 +22,20 @@ import type {
 } from './dead-letters.dto.ts';
 
 const payloadSchema = z.record(z.string(), z.unknown());
+const placeSchema = z
+  .object({
+    kind: z.string(),
+    subscription_id: z.number(),
+    account_id: z.number(),
+    model_id: z.number(),
+  })
+  .transform(({ kind, ...ids }) => ({
+    kind,
+    id: ids.subscription_id,
+    accountId: ids.account_id,
+    modelId: ids.model_id,
+  }));
+const COMPARED_AGAIN_SECONDS = 10;
 const finalSchema = z.object({ kind: z.literal('usage'), charge: z.number() });
 
 /** Usage events that could not be booked: listed, corrected, booked again or dismissed by a person. */
@@ -30,6 +47,7 @@ export class DeadLettersService {
     private readonly usage: UsageIngest,
     private readonly alerts: AlertsService,
     private readonly activity: ActivityService,
+    @Inject(Reconciler) private readonly balances: Pick<Reconciler, 'compare'>,
   ) {}
 
   list(query: DeadLetterList): Promise<Page<DeadLetterResponse>> {
@@ -50,33 +68,50 @@ export class DeadLettersService {
 
   /**
    * Books the event as corrected. A final is numbered by what is booked of its request, as one out of a journal: whatever was booked of it before
-   * is not booked again. Redis follows by a credit, as reconciliation has given back there what the letter took. Throws dead_letter_unsound when
-   * it cannot be booked as it is.
+   * is not booked again. Redis follows by a credit. Whether it has already taken the letter's tokens, and whether they were given back since, no row says for certain (a journal,
+   * a forged event, a shard that was filled again), so its subscription is compared first: from then on Redis is without the letter, as the ledger is.
+   * Throws dead_letter_unsound when it cannot be booked as it is, dead_letter_resolved, service_unavailable when it cannot be compared.
    */
-  async book(actor: Actor, id: number, body: BookDeadLetter): Promise<DeadLetterResponse> {
-    const letter = await this.open(id);
-    const { relayed, isFinal } = toEvent(letter, body.fields);
-    const reason = await this.usage.faultOf(relayed);
-    if (reason !== null) throw new Refusal('dead_letter_unsound', { detail: reason });
-    const booked = await this.usage.ingest([relayed], {
-      fromJournal: isFinal,
-      isConfirmed: body.although_day_was_dropped,
-    });
-    if (!(await this.isBooked(relayed, isFinal)))
-      throw new Refusal('dead_letter_unsound', { detail: letter.reason });
-    return this.resolve(actor, letter, {
-      resolution: booked.length > 0 ? 'booked' : 'duplicate',
-      note: body.note ?? null,
-      fields: body.fields,
+  book(actor: Actor, id: number, body: BookDeadLetter): Promise<DeadLetterResponse> {
+    return this.alone(id, async (letter) => {
+      const { relayed, isFinal } = toEvent(letter, body.fields);
+      const reason = await this.usage.faultOf(relayed);
+      if (reason !== null) throw new Refusal('dead_letter_unsound', { detail: reason });
+      await this.compare(relayed);
+      const booked = await this.usage.ingest([relayed], {
+        fromJournal: isFinal,
+        isConfirmed: body.although_day_was_dropped,
+        isLate: true,
+      });
+      if (!(await this.isBooked(relayed, isFinal)))
+        throw new Refusal('dead_letter_unsound', { detail: letter.reason });
+      return this.resolve(actor, letter, {
+        resolution: booked.length > 0 ? 'booked' : 'duplicate',
+        note: body.note ?? null,
+        fields: body.fields,
+      });
     });
   }
 
-  async dismiss(
-    actor: Actor,
-    id: number,
-    { note }: DismissDeadLetter,
-  ): Promise<DeadLetterResponse> {
-    return this.resolve(actor, await this.open(id), { resolution: 'dismissed', note, fields: {} });
+  dismiss(actor: Actor, id: number, { note }: DismissDeadLetter): Promise<DeadLetterResponse> {
+    return this.alone(id, (letter) =>
+      this.resolve(actor, letter, { resolution: 'dismissed', note, fields: {} }),
+    );
+  }
+
+  /** One person at a time; those who come later find it resolved. */
+  private alone<T>(id: number, work: (letter: DeadLetterRow) => Promise<T>): Promise<T> {
+    const lock = [ADVISORY_LOCK_FAMILIES.deadLetter, id % 2 ** 31] as const;
+    return whileLocked(this.dataSource, lock, async () => work(await this.open(id)));
+  }
+
+  private async compare({ payload }: RelayedEvent): Promise<void> {
+    const place = placeSchema.parse(parseJson(payload));
+    if (place.kind === 'withdraw' || (await this.balances.compare(place))) return;
+    throw new Refusal('service_unavailable', {
+      detail: `The balance of subscription ${place.id} cannot be compared with Redis now`,
+      retryAfterSeconds: COMPARED_AGAIN_SECONDS,
+    });
   }
 
   private async open(id: number): Promise<DeadLetterRow> {

@@ -1,8 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { splitFinal } from '@tollgate/contracts';
+import { eventually } from '@tollgate/harness';
+import { REDIS } from '../../../platform/redis/redis.module.ts';
+import { keysOf } from '../../../testing/drift-under-test.ts';
+import { Reconciler } from '../../reconciliation/reconciler.service.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import {
   ledgerOf,
+  reapEvent,
   usageEvent,
   withdrawEvent,
   type EventParts,
@@ -45,6 +50,16 @@ const isAlertOpen = async (): Promise<boolean> =>
 async function deadLetter(parts: EventParts, more: Partial<EventParts> = {}) {
   const event = usageEvent(70, { ...parts, final: { charge: 60 }, delta: 60, ...more });
   await ingest.ingest([event]);
+  return { event, letter: await letterOf(event.rid) };
+}
+
+/** As when PostgreSQL refused it for a reason that is gone. */
+async function refusedReap(parts: EventParts) {
+  const event = reapEvent(70, parts);
+  await ledger.query(
+    "INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason) VALUES ($1, $2, $3, $4, 'refused')",
+    [event.rid, event.seq, event.delta, event.payload],
+  );
   return { event, letter: await letterOf(event.rid) };
 }
 
@@ -105,6 +120,63 @@ describe('a dead letter', () => {
         [parts.subscriptionId],
       ),
     ).toEqual([{ delta: -70 }]);
+  });
+
+  test.each([
+    ['a final whose tokens Redis took', { isTaken: true }],
+    ['a final whose tokens reconciliation has given back there', { isTaken: true, rounds: 1 }],
+    ['a final that Redis never settled', { isTaken: false }],
+    ['a reap whose tokens Redis took', { isTaken: true, kind: 'reap' }],
+    ['a reap whose tokens were given back', { isTaken: true, rounds: 1, kind: 'reap' }],
+  ])('is debited once in Redis too: %s', async (_what, { isTaken, rounds = 0, kind = 'final' }) => {
+    const parts = await subscribed();
+    const reconciler = plane.app.get(Reconciler, { strict: false });
+    const key = keysOf(plane, parts.account.id, parts.model.id);
+    if (isTaken) await plane.app.get(REDIS).hincrby(key, 'bal', -70);
+    const { letter } = kind === 'final' ? await deadLetter(parts) : await refusedReap(parts);
+    const fields = kind === 'final' ? { charge: 70 } : {};
+    while (rounds > 0 && (await reconciler.runAlone({ pauseMs: 50 })) === 0);
+    expect(await admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields })).toMatchObject({
+      status: 200,
+      body: { resolution: 'booked' },
+    });
+    const live = () => ledger.live(parts.account, parts.model);
+    const credited = async () => {
+      const { credit_seq } = await ledger.subscription(parts.account, parts.model);
+      expect(await live()).toMatchObject({ creditSeq: Number(credit_seq) });
+    };
+    await eventually(credited);
+    expect(await balanceOf(parts)).toBe(930);
+    expect(await live()).toMatchObject({ balance: 930 });
+  });
+
+  test('that twelve book at once is booked by one; the others find it resolved', async () => {
+    const parts = await subscribed();
+    const { letter } = await deadLetter(parts);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields: { charge: 70 } }),
+      ),
+    );
+    const said = answers.map(({ status, body }) => `${status} ${body.code ?? body.resolution}`);
+    expect(said.toSorted()).toEqual([
+      '200 booked',
+      ...Array.from({ length: 11 }, () => '409 dead_letter_resolved'),
+    ]);
+    expect(await letterOf(letter.rid, 'all')).toMatchObject({ resolution: 'booked' });
+    expect(await balanceOf(parts)).toBe(930);
+  });
+
+  test('is left open while its subscription cannot be compared with Redis', async () => {
+    const parts = await subscribed();
+    const { letter } = await deadLetter(parts);
+    const compare = jest.spyOn(plane.app.get(Reconciler, { strict: false }), 'compare');
+    compare.mockResolvedValueOnce(false);
+    const book = () =>
+      admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields: { charge: 70 } });
+    expect(await book()).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
+    expect(await balanceOf(parts)).toBe(1_000);
+    expect(await book()).toMatchObject({ status: 200, body: { resolution: 'booked' } });
   });
 
   test('of a request that was booked in another way is a duplicate', async () => {

@@ -39,12 +39,11 @@ export class LateUsage {
   missedBy(
     booked: readonly ReadEvent[],
     current: ReadonlyMap<string, string>,
-    { fromJournal }: { fromJournal: boolean },
+    { isLate }: { isLate: boolean },
   ): LiveCorrection[] {
     return booked
       .filter(
-        (read) =>
-          read.event.payload.kind !== 'withdraw' && (fromJournal || this.isLate(read, current)),
+        (read) => read.event.payload.kind !== 'withdraw' && (isLate || this.isLate(read, current)),
       )
       .map(({ event }) => ({ subscriptionId: event.payload.subscription_id, delta: -event.delta }));
   }

@@ -62,7 +62,7 @@ export class UsageIngest {
 
   private async book(
     tx: EntityManager,
-    { sound, poison, fromJournal, isConfirmed = false }: Batch,
+    { sound, poison, fromJournal, isConfirmed = false, isLate = false }: Batch,
   ): Promise<ReadEvent[]> {
     const accountIds = sound.map((read) => read.event.payload.account_id);
     const epochs = await this.epochs.hold(tx, accountIds, { alone: fromJournal });
@@ -89,7 +89,7 @@ export class UsageIngest {
     for (const read of booked) await this.withdraw(tx, read, locked);
     await this.late.correct(
       tx,
-      [...this.late.missedBy(booked, epochs, { fromJournal }), ...adopted],
+      [...this.late.missedBy(booked, epochs, { isLate: fromJournal || isLate }), ...adopted],
       locked,
     );
     await bookRollups(tx, booked);
@@ -196,6 +196,8 @@ interface Source {
   fromJournal: boolean;
   /** A person decided that it is booked although its day was dropped. */
   isConfirmed?: boolean;
+  /** Redis does not have it; so it is of finals from a journal. */
+  isLate?: boolean;
 }
 
 interface Batch extends Source {

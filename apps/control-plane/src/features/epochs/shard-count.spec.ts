@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { shardOf } from '@tollgate/keyspace';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { subscribedAccount, usageEvent } from '../../testing/ledger-under-test.ts';
+import { UsageIngest } from '../usage/ingest/usage-ingest.service.ts';
+import { EpochsService } from './epochs.service.ts';
+import { ShardCount } from './shard-count.ts';
+
+const MAIN = path.join(import.meta.dirname, '../../../dist/main.js');
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane({ SHARDS: '4' });
+  await plane.app.get(EpochsService, { strict: false }).ensureAll();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const startsWith = (shards: number) =>
+  new ShardCount(plane.dataSource, { SHARDS: shards }).onModuleInit();
+const said = (shards: number, known: number) =>
+  `SHARDS: is ${shards}, but this installation has ${known} shards; the number is fixed for its life`;
+
+describe('a control plane', () => {
+  test('with a lower SHARDS than the installation ends with status 1 and says why', async () => {
+    const env = { PATH: process.env.PATH, ...plane.environment, SHARDS: '2' };
+    const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const [errors, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(errors).toContain(`The control plane cannot start:\n${said(2, 4)}`);
+    expect(status).toBe(1);
+    expect(await plane.dataSource.query('SELECT shard FROM shard_epochs')).toHaveLength(4);
+  }, 30_000);
+
+  test('with a higher one does not start once usage came from shards of other accounts', async () => {
+    await startsWith(8);
+    // Of five accounts in a row, one at least is elsewhere among eight shards.
+    for (let count = 0; count < 5; count += 1) {
+      const parts = await subscribedAccount(plane, 1_000);
+      const shard = shardOf(parts.account.id, 4);
+      await plane.app.get(UsageIngest).ingest([{ ...usageEvent(7, parts), shard }]);
+    }
+    await expect(startsWith(8)).rejects.toThrow(said(8, 4));
+  });
+
+  test('with its own starts, also after a first start that was interrupted', async () => {
+    await startsWith(4);
+    await plane.dataSource.query("DELETE FROM shard_epochs WHERE shard <> 's00'");
+    await startsWith(4);
+  });
+});
