@@ -123,19 +123,20 @@ describe('a dead letter', () => {
   });
 
   test.each([
-    ['a final whose tokens Redis took', { isTaken: true }],
-    ['a final whose tokens reconciliation has given back there', { isTaken: true, rounds: 1 }],
-    ['a final that Redis never settled', { isTaken: false }],
-    ['a reap whose tokens Redis took', { isTaken: true, kind: 'reap' }],
-    ['a reap whose tokens were given back', { isTaken: true, rounds: 1, kind: 'reap' }],
-  ])('is debited once in Redis too: %s', async (_what, { isTaken, rounds = 0, kind = 'final' }) => {
+    ['a final whose tokens Redis took', { kind: 'final', isTaken: true, rounds: 0 }],
+    ['a final whose tokens were given back there', { kind: 'final', isTaken: true, rounds: 1 }],
+    ['a final that Redis never settled', { kind: 'final', isTaken: false, rounds: 0 }],
+    ['a reap whose tokens Redis took', { kind: 'reap', isTaken: true, rounds: 0 }],
+    ['a reap whose tokens were given back', { kind: 'reap', isTaken: true, rounds: 1 }],
+  ])('is debited once in Redis too: %s', async (_what, { kind, isTaken, rounds }) => {
     const parts = await subscribed();
     const reconciler = plane.app.get(Reconciler, { strict: false });
     const key = keysOf(plane, parts.account.id, parts.model.id);
     if (isTaken) await plane.app.get(REDIS).hincrby(key, 'bal', -70);
     const { letter } = kind === 'final' ? await deadLetter(parts) : await refusedReap(parts);
     const fields = kind === 'final' ? { charge: 70 } : {};
-    while (rounds > 0 && (await reconciler.runAlone({ pauseMs: 50 })) === 0);
+    // A look at used balances may have the lock; then a round ends at once.
+    for (let repairs = 0; repairs < rounds;) repairs += await reconciler.runAlone({ pauseMs: 50 });
     expect(await admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields })).toMatchObject({
       status: 200,
       body: { resolution: 'booked' },
