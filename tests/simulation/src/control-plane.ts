@@ -43,7 +43,7 @@ export class ControlPlane {
     });
     const { writer, lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
     writer.listen({ withdrawn: (withdrawn) => this.#jobs.process([withdrawalEvent(withdrawn)]) });
-    lostTail.onApplicationBootstrap();
+    void lostTail.onApplicationBootstrap();
     this.#every(TAKE_EVERY_MS, () => this.#jobs.takeOne());
     this.#every(1_000, () => pump.sweep());
     this.#every(1_000, () => epochs.ensureAll());

@@ -156,7 +156,7 @@ export function redisReturned({ transactions, pump, host }: Side): Promise<void>
       deliver: (...parts: Parameters<LiveStatePump['deliver']>) =>
         pump.deliver(...parts).then(() => resolve()),
     };
-    new LostTail(
+    void new LostTail(
       connection as unknown as RedisConnection,
       transactions,
       waited as unknown as LiveStatePump,

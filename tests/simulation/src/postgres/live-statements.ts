@@ -69,10 +69,10 @@ function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId
   return { id: String(id), kind, target_id: targetId };
 }
 
-/** What may have been in the lost end of Redis' file, withdrawals first; `[seconds, isFromNewest]`. */
-const recent: Statement = (db, tx, [seconds, isFromNewest]) => {
-  const newest = isFromNewest === true ? Math.min(tx.nowMs, newestOf(db, tx)) : tx.nowMs;
-  const since = newest - number(seconds) * 1_000;
+/** What may have been in the lost end of Redis' file, withdrawals first; `[seconds, from]`. */
+const recent: Statement = (db, tx, [seconds, from]) => {
+  const fromMs = from instanceof Date ? Math.min(tx.nowMs, from.getTime()) : tx.nowMs;
+  const since = fromMs - number(seconds) * 1_000;
   const late = db.rows.credits.all(tx).filter(({ applied_at: at }) => at !== null && at > since);
   for (const credit of late) db.rows.credits.lock(tx, `${credit.subscription_id}:${credit.seq}`);
   for (const credit of late)
@@ -96,15 +96,15 @@ const recent: Statement = (db, tx, [seconds, isFromNewest]) => {
   ];
 };
 
-/** Of what Redis has too. `tx.nowMs` when there is nothing. */
-function newestOf(db: ModelPostgres, tx: ModelTransaction): number {
+/** Of what Redis has too. */
+const newest: Statement = (db, tx) => {
   const times = [
     ...db.rows.credits.all(tx).flatMap(({ applied_at: at }) => at ?? []),
     ...db.rows.subscriptions.all(tx).map((row) => row.revised_at),
     ...[...db.rows.users.all(tx), ...db.rows.keys.all(tx)].map((row) => row.updated_at),
   ];
-  return times.reduce((newest, at) => Math.max(newest, at), 0) || tx.nowMs;
-}
+  return [{ at: times.length === 0 ? null : new Date(Math.max(...times)) }];
+};
 
 function idsOf(rows: readonly { id: number; updated_at: number }[], since: number): number[] {
   return rows
@@ -248,6 +248,7 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ],
   ['UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1', applied],
   ['UPDATE token_credits SET applied_at = NULL FROM since', recent],
+  ['SELECT max(applied_at) FROM token_credits', newest],
   [
     'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest',
     (db, tx, [kinds, ids]) =>

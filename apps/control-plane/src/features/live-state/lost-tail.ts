@@ -19,13 +19,14 @@ const LOST_SECONDS_MAX = 60;
 const UNKNOWN_SECONDS = 3_600;
 /** A withdrawal is followed by what running requests release, for as long as they run. */
 const RELEASES_FOLLOW = '1 day';
-/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from the newest row instead of now. Withdrawals first: until then refunded tokens look spendable. */
+/** The newest of PostgreSQL's rows that live in Redis too. */
+const NEWEST = `
+  SELECT greatest(
+    (SELECT max(applied_at) FROM token_credits), (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
+    (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM request_ceilings)) AS at`;
+/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
-  WITH since AS MATERIALIZED (
-      SELECT CASE WHEN $2 THEN least(now(), greatest(
-          (SELECT max(applied_at) FROM token_credits), (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
-          (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM request_ceilings)))
-        ELSE now() END - make_interval(secs => $1) AS at),
+  WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at),
     credited AS (UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id)
   INSERT INTO live_state_outbox (kind, target_id)
   SELECT kind, id FROM (
@@ -40,9 +41,11 @@ const RETRY_MS = 1_000;
 
 interface Lost {
   readonly seconds: number;
-  readonly isFromNewest: boolean;
+  /** Null: now. */
+  readonly from: Date | null;
 }
 
+const newestRow = z.object({ at: z.date().nullable() });
 const promisedRow = z.object({
   id: z.string(),
   kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']),
@@ -66,13 +69,15 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  onApplicationBootstrap(): void {
+  /** What is newest is read before this process serves: whatever it changes while Redis is away is newer, and says nothing of when Redis was well. */
+  async onApplicationBootstrap(): Promise<void> {
+    const newest = await this.readNewest();
     const monotonicNow = (): number => this.host.monotonicMs();
     const onReturn = (awayMs: number | undefined): void => {
       const lost =
         awayMs === undefined
-          ? { seconds: UNKNOWN_SECONDS, isFromNewest: true }
-          : { seconds: Math.ceil(awayMs / 1_000) + LOST_SECONDS_MAX, isFromNewest: false };
+          ? { seconds: UNKNOWN_SECONDS, from: newest }
+          : { seconds: Math.ceil(awayMs / 1_000) + LOST_SECONDS_MAX, from: null };
       void this.repeat(lost, monotonicNow());
     };
     this.stopWatching = onRedisReturn(this.redis, onReturn, monotonicNow);
@@ -83,12 +88,26 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     this.cancelRetry();
   }
 
+  /** Null when nothing is there, or PostgreSQL does not answer. */
+  private async readNewest(): Promise<Date | null> {
+    try {
+      const rows: unknown[] = await this.transactions.run((tx) => tx.query(NEWEST));
+      return newestRow.parse(rows[0]).at;
+    } catch (error) {
+      this.logger.warn(
+        error,
+        'the newest change is not known; writes of the last hour are repeated',
+      );
+      return null;
+    }
+  }
+
   /** `sinceMs`: when Redis returned, by the monotonic clock; what waits for PostgreSQL reaches as far back as it would have then. */
   private async repeat(lost: Lost, sinceMs: number): Promise<void> {
     try {
       const waitedSeconds = Math.ceil((this.host.monotonicMs() - sinceMs) / 1_000);
       const raw: unknown[] = await this.transactions.run((tx) =>
-        tx.query(RECENT, [lost.seconds + waitedSeconds, lost.isFromNewest]),
+        tx.query(RECENT, [lost.seconds + waitedSeconds, lost.from]),
       );
       const rows = raw.map((row) => promisedRow.parse(row));
       await this.pump.deliver(

@@ -71,37 +71,49 @@ test('refunded tokens do not come back when Redis loses the end of its file', as
   expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
-test('nor do they, or the rights of a disabled key, when the control plane was away with Redis and started after it', async () => {
-  const [account, model] = [await ledger.account('100'), await ledger.model('1.5')];
-  await post('/models/subscribe', account, { model_id: model.id, tokens: TOKENS });
-  const { body: key } = await post('/keys', account, { name: 'a' });
-  const liveKey = () =>
-    plane.app.get(LiveRecords).getKey(account.id, parseApiKey(key.key)?.hash ?? '');
-  const end = endOfFile();
-  await post('/models/unsubscribe', account, { model_id: model.id });
-  await post(`/keys/${key.id}/disable`, account, undefined);
-  // The only control plane that sees Redis return is the one that starts after it.
-  plane.app.get(LostTail, { strict: false }).onApplicationShutdown();
-  await loseTail(end);
-  await redisReady(plane.app.get(REDIS), READY_MS);
-  expect(await ledger.live(account, model)).toMatchObject({ status: 'active', balance: TOKENS });
-  expect(await liveKey()).toMatchObject({ status: 'enabled' });
-  // Both were away over a weekend.
-  for (const [table, column] of TIMES)
-    await ledger.query(`UPDATE ${table} SET ${column} = ${column} - interval '3 days'`);
-  const started = await createApp(loadConfig(plane.environment), createPino('silent'));
-  try {
-    await eventually(async () =>
-      expect([await ledger.live(account, model), await liveKey()]).toMatchObject([
-        { balance: 0, status: 'closed' },
-        { status: 'disabled' },
-      ]),
-    );
-  } finally {
-    await started.close();
-    plane.app.get(LostTail, { strict: false }).onApplicationBootstrap();
-  }
-}, 60_000);
+test.each(['Redis', 'the control plane'])(
+  'nor do they, or the rights of a disabled key, when both were away for days and %s starts first',
+  async (first) => {
+    const [account, model] = [await ledger.account('100'), await ledger.model('1.5')];
+    await post('/models/subscribe', account, { model_id: model.id, tokens: TOKENS });
+    const { body: key } = await post('/keys', account, { name: 'a' });
+    const liveKey = () =>
+      plane.app.get(LiveRecords).getKey(account.id, parseApiKey(key.key)?.hash ?? '');
+    const { file, bytes } = endOfFile();
+    await post('/models/unsubscribe', account, { model_id: model.id });
+    await post(`/keys/${key.id}/disable`, account, undefined);
+    // The only control plane that repeats anything is the one that starts.
+    plane.app.get(LostTail, { strict: false }).onApplicationShutdown();
+    await plane.services.redis.kill('SIGKILL');
+    truncateSync(file, bytes);
+    for (const [table, column] of TIMES)
+      await ledger.query(`UPDATE ${table} SET ${column} = ${column} - interval '3 days'`);
+    if (first === 'Redis') {
+      await plane.services.redis.start();
+      await redisReady(plane.app.get(REDIS), READY_MS);
+      expect(await ledger.live(account, model)).toMatchObject({ balance: TOKENS });
+      expect(await liveKey()).toMatchObject({ status: 'enabled' });
+    }
+    const started = await createApp(loadConfig(plane.environment), createPino('silent'));
+    try {
+      if (first !== 'Redis') {
+        await ledger.query('UPDATE users SET updated_at = now()');
+        await plane.services.redis.start();
+        await redisReady(plane.app.get(REDIS), READY_MS);
+      }
+      await eventually(async () =>
+        expect([await ledger.live(account, model), await liveKey()]).toMatchObject([
+          { balance: 0, status: 'closed' },
+          { status: 'disabled' },
+        ]),
+      );
+    } finally {
+      await started.close();
+      await plane.app.get(LostTail, { strict: false }).onApplicationBootstrap();
+    }
+  },
+  60_000,
+);
 
 test('nor when the account had closed, reopened and closed it again, and bought again, within what is lost', async () => {
   const [account, model] = [await ledger.account('100'), await ledger.model('1')];
