@@ -7,8 +7,10 @@ import { shardOf } from '@tollgate/keyspace';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { subscribedAccount, usageEvent } from '../../testing/ledger-under-test.ts';
 import { UsageIngest } from '../usage/ingest/usage-ingest.service.ts';
+import { UsedShards } from '../usage/ingest/used-shards.ts';
 import { EpochsService } from './epochs.service.ts';
 import { ShardCount } from './shard-count.ts';
+import { ShardEpochs } from './shard-epochs.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../../dist/main.js');
 
@@ -19,8 +21,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const startsWith = (shards: number) =>
-  new ShardCount(plane.dataSource, { SHARDS: shards }).onModuleInit();
+async function startsWith(SHARDS: number): Promise<void> {
+  const { dataSource } = plane;
+  await new ShardCount(dataSource, { SHARDS }).onModuleInit();
+  await new UsedShards(dataSource, new ShardEpochs(dataSource, { SHARDS }), {
+    SHARDS,
+  }).onModuleInit();
+}
 const said = (shards: number, known: number) =>
   `SHARDS: is ${shards}, but this installation has ${known} shards; the number is fixed for its life`;
 

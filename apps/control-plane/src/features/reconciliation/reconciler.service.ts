@@ -25,7 +25,7 @@ const RETRY_MS = 30_000;
 const PAUSE_MS = 5_000;
 /** As above, where a person waits for the result. */
 const SHORT_PAUSE_MS = 1_000;
-/** How long one subscription waits for a round that is under way, and for usage that stands still. */
+/** How long one subscription waits for a round of another replica, and for usage that stands still. */
 const COMPARED_WITHIN_MS = 20_000;
 const TURN_MS = 200;
 

@@ -1,0 +1,36 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { shardNames, shardOf } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../../config.ts';
+import { otherShards } from '../../epochs/shard-count.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.ts';
+
+const usageRow = z.object({ user_id: z.number(), shard: z.string() });
+
+/**
+ * Refuses to start with a higher SHARDS than the installation's. Then some of its shards were never filled, as after a first start that was interrupted; what
+ * distinguishes the two is usage of the last seven days that came from another shard than its account has here.
+ */
+@Injectable()
+export class UsedShards implements OnModuleInit {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly epochs: ShardEpochs,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
+  ) {}
+
+  /** Throws `InvalidConfig`. */
+  async onModuleInit(): Promise<void> {
+    const { SHARDS } = this.config;
+    const { size } = await this.epochs.currentOf(shardNames(SHARDS));
+    if (size === 0 || size === SHARDS) return;
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT DISTINCT user_id, shard FROM usage_events WHERE shard IS NOT NULL AND day >= current_date - 7',
+    );
+    const isOther = rows
+      .map((row) => usageRow.parse(row))
+      .some(({ user_id, shard }) => shardOf(user_id, SHARDS) !== shard);
+    if (isOther) throw otherShards(SHARDS, size);
+  }
+}
