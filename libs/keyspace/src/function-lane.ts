@@ -3,14 +3,13 @@ import { connect as connectTls } from 'node:tls';
 import type { Redis } from 'ioredis';
 import { CommandWriter } from './command-writer.ts';
 import { RespError, RespReader } from './resp.ts';
+import { SilenceWatch } from './silence-watch.ts';
 
 interface Waiting {
   resolve: (reply: unknown) => void;
   reject: (error: Error) => void;
-  sentAtMs: number;
 }
 
-const LOOK_MS = 500;
 const OPEN_AGAIN_MS = 1_000;
 /** The message that ioredis has for it, which `isUnanswered` knows. It may have run: its sender decides whether to repeat it. */
 const BROKEN = 'Connection is closed.';
@@ -22,20 +21,17 @@ const BROKEN = 'Connection is closed.';
  */
 export class FunctionLane {
   readonly #server: Redis;
-  readonly #silenceMaxMs: number;
   #socket: Socket | null = null;
   #isOpen = false;
   /** In the order of their replies, from `#next` on. */
   #waiting: Waiting[] = [];
   #next = 0;
   #unsent = new CommandWriter();
-  #heardAtMs = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #silence: SilenceWatch | null = null;
   #isEnded = false;
 
   constructor(server: Redis) {
     this.#server = server;
-    this.#silenceMaxMs = server.options.socketTimeout ?? Number.POSITIVE_INFINITY;
     server.on('ready', this.#open);
     server.on('close', this.#drop);
     if (server.status === 'ready') this.#open();
@@ -73,14 +69,17 @@ export class FunctionLane {
       if (this.#socket === socket) this.#drop();
     });
     socket.on('data', (bytes: Buffer) => {
-      this.#heardAtMs = performance.now();
+      this.#silence?.heard();
       try {
         reader.push(bytes);
       } catch {
         this.#drop();
       }
     });
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#silence = new SilenceWatch({
+      owes: () => this.#next < this.#waiting.length,
+      onSilent: () => this.#giveUp(),
+    });
     void this.#greet().then(
       () => (this.#isOpen = this.#socket === socket),
       () => this.#drop(),
@@ -101,7 +100,7 @@ export class FunctionLane {
     return new Promise((resolve, reject) => {
       if (this.#unsent.isEmpty) setImmediate(this.#flush);
       this.#unsent.add(...command);
-      this.#waiting.push({ resolve, reject, sentAtMs: performance.now() });
+      this.#waiting.push({ resolve, reject });
     });
   }
 
@@ -125,11 +124,7 @@ export class FunctionLane {
   }
 
   /** A server that owes replies and is silent is taken for gone, for the library's connection too: what is asked next fails at once. */
-  #look(): void {
-    const oldest = this.#waiting[this.#next];
-    if (!oldest) return;
-    const silentMs = performance.now() - Math.max(oldest.sentAtMs, this.#heardAtMs);
-    if (silentMs <= this.#silenceMaxMs) return;
+  #giveUp(): void {
     this.#drop();
     this.#server.disconnect(true);
   }
@@ -140,7 +135,8 @@ export class FunctionLane {
     if (!socket) return;
     this.#socket = null;
     this.#isOpen = false;
-    clearInterval(this.#timer);
+    this.#silence?.end();
+    this.#silence = null;
     socket.destroy();
     const lost = this.#waiting.slice(this.#next);
     this.#waiting = [];

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { RedisConnection } from './redis-connection.ts';
 import { parseRedisUrl } from './redis-url.ts';
+import { SilenceWatch } from './silence-watch.ts';
 
 /** The one place that opens connections to Redis. What decides safety is passed, never left to a library's default. */
 export type ConnectionRole =
@@ -26,11 +27,6 @@ export interface OpenRedisOptions {
 
 /** Longer than any function runs; short enough that a request is refused rather than left hanging. */
 const COMMAND_TIMEOUT_MS = 5_000;
-/**
- * A server that owes answers and sends nothing for so long is taken for gone: the connection breaks, and what is asked after that fails at once
- * instead of waiting for its own timeout. A network that swallows packets does not say so.
- */
-const SILENCE_MAX_MS = 3_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
 const RETRY_ON_FAILOVER_MS = 200;
@@ -43,7 +39,33 @@ type Options = RedisOptions & { replyMapping: 'legacy' };
 export function openRedis(url: string, { role, name, onError }: OpenRedisOptions): RedisConnection {
   const connection = connect(url, role, name);
   connection.on('error', onError);
+  if (!waitsForAnswers(role)) breakWhenSilent(connection);
   return connection;
+}
+
+/**
+ * A server that owes answers and sends nothing is taken for gone: the connection breaks, and what is asked after that fails at once instead of
+ * waiting for its own timeout. A network that swallows packets does not say so. In place of ioredis' `socketTimeout`, which takes a pause of this process for one.
+ */
+function breakWhenSilent(connection: RedisConnection): void {
+  const watch = (server: Redis): void => {
+    server.on('connect', () => {
+      const { stream } = server;
+      const silence = new SilenceWatch({
+        owes: () => server.commandQueue.length > 0,
+        onSilent: () => stream.destroy(new Error('Redis owes answers and says nothing.')),
+      });
+      stream.on('data', () => silence.heard());
+      stream.once('close', () => silence.end());
+    });
+  };
+  if (!(connection instanceof Cluster)) return watch(connection);
+  connection.nodes().forEach(watch);
+  connection.on('+node', watch);
+}
+
+function waitsForAnswers(role: ConnectionRole): boolean {
+  return role === 'blocking' || role === 'queue_worker' || role === 'subscriber';
 }
 
 /** Ends a connection. One that has ended is left alone: for a closed socket ioredis would keep the process for the whole time that a socket may take to close. */
@@ -186,7 +208,7 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
 }
 
 function roleOptions(role: ConnectionRole): Options {
-  const waits = role === 'blocking' || role === 'queue_worker' || role === 'subscriber';
+  const waits = waitsForAnswers(role);
   return {
     replyMapping: 'legacy',
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -202,7 +224,7 @@ function roleOptions(role: ConnectionRole): Options {
     autoResubscribe: true,
     // After a failover the old primary refuses writes: leave it.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    ...(waits ? {} : { commandTimeout: COMMAND_TIMEOUT_MS, socketTimeout: SILENCE_MAX_MS }),
+    ...(waits ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
   };
 }
 

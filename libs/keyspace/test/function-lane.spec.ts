@@ -9,6 +9,7 @@ import {
   openRedis,
   redisReady,
 } from '../src/index.ts';
+import { pauseProcess, written } from './pause-process.ts';
 import { readFunctionSource } from '../src/function-source.ts';
 import { keys } from '../src/keys.ts';
 
@@ -20,6 +21,8 @@ const READ_KEYS = [
   keys.subscribedModels('s00', 1),
 ];
 const GIVEN_UP_WITHIN_MS = 4_500;
+/** Longer than a server may be silent. */
+const PAUSE_MS = 4_000;
 
 let services: Services;
 let redis: Redis;
@@ -112,6 +115,16 @@ test('a lane that its server cuts opens again', async () => {
   expect(await read()).toEqual(['FENCED']);
   await laneOpens();
   expect(await read()).toEqual(['FENCED']);
+});
+
+test('a pause of this process is no silence of the server: the lane stays, and what came meanwhile is read', async () => {
+  const { id } = (await laneClient()) ?? { id: '' };
+  const call = read();
+  await written();
+  pauseProcess(PAUSE_MS);
+  expect(await call).toEqual(['FENCED']);
+  expect(isRedisReachable(redis)).toBe(true);
+  expect((await laneClient())?.id).toBe(id);
 });
 
 test('a server that owes an answer and is silent is given up, and refuses from then on', async () => {

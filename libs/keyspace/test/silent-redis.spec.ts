@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { isUnanswered, openRedis, redisReady, type RedisConnection } from '../src/index.ts';
+import { pauseProcess, written } from './pause-process.ts';
 
 const GIVEN_UP_WITHIN_MS = 4_500;
+/** Longer than a server may be silent, shorter than a command may take. */
+const PAUSE_MS = 4_000;
 
 let services: Services;
 let redis: RedisConnection;
@@ -28,6 +31,16 @@ test('a Redis that says nothing while the line stays open is given up before a c
   await redisReady(redis, 15_000);
   expect(await redis.get('a')).toBeNull();
 }, 40_000);
+
+test('a pause of this process is no silence of the server: what came meanwhile is read', async () => {
+  let breaks = 0;
+  redis.on('close', () => (breaks += 1));
+  const call = redis.get('a');
+  await written();
+  pauseProcess(PAUSE_MS);
+  expect(await call).toBeNull();
+  expect(breaks).toBe(0);
+});
 
 test('no error that Redis answers with is taken for silence', async () => {
   await redis.set('text', 'a');
