@@ -1,5 +1,5 @@
-// Loaded into every app with `node --import`: writes, each second, how late the event loop's 99th percentile was in that second, and in all since SIGUSR2 (or the start),
-// in ms, into a file of the process' id.
+// Loaded into every app with `node --import`: writes, each second, how late the event loop was at most since the last line, and its 99th percentile in all
+// since SIGUSR2 (or the start), in ms, into a file of the process' id. One long turn is beyond any percentile of its second.
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -7,6 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 const folder = process.env.EVENT_LOOP_DELAYS;
 if (folder) {
   const RESOLUTION_MS = 5;
+  const SECOND_MS = 1_000;
   const open = () => {
     const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     histogram.enable();
@@ -14,13 +15,18 @@ if (folder) {
   };
   const [second, sinceSignal] = [open(), open()];
   // What is measured is the distance of two ticks; what is late is what is beyond it.
-  const late = (histogram) => Math.max(0, histogram.percentile(99) / 1e6 - RESOLUTION_MS);
+  const late = (ns) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
   process.on('SIGUSR2', () => sinceSignal.reset());
+  let before = performance.now();
   setInterval(() => {
+    // A reset forgets the tick that is under way: how late this line comes says what was lost of it.
+    const now = performance.now();
+    const most = Math.max(late(second.max), now - before - SECOND_MS);
+    before = now;
     appendFileSync(
       path.join(folder, String(process.pid)),
-      `${late(second)} ${late(sinceSignal)}\n`,
+      `${most} ${late(sinceSignal.percentile(99))}\n`,
     );
     second.reset();
-  }, 1_000).unref();
+  }, SECOND_MS).unref();
 }

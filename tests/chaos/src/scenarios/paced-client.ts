@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { quantile } from './scenario.ts';
 
+const ERROR_CODE = /"error":\{.*?"code":"(\w+)"/;
 const STAMP = /"system_fingerprint":"([\d.]+)","choices":\[\{/g;
 /** Answers rarely end at their limit; the last tokens before it are watched closely by the node, and that is another matter. */
 const SPARE_TOKENS = 100;
@@ -11,6 +12,8 @@ export interface PacedStream {
   status: number | null;
   /** Code of the connection's error. */
   failure: string | null;
+  /** Code of the error that the gateway ended the stream with, or refused it by. */
+  error: string | null;
   /** Chunks that carried a token, and whether the stream ended as the protocol ends it. */
   tokens: number;
   isWhole: boolean;
@@ -50,10 +53,17 @@ export function openPacedStream({
   model: string;
   tokens: number;
   delays: ChunkDelays;
-}): { begun: Promise<void>; ended: Promise<PacedStream> } {
+}): { begun: Promise<void>; ended: Promise<PacedStream>; isOpen: () => boolean } {
+  let isOpen = true;
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<PacedStream>();
-  const stream: PacedStream = { status: null, failure: null, tokens: 0, isWhole: false };
+  const stream: PacedStream = {
+    status: null,
+    failure: null,
+    error: null,
+    tokens: 0,
+    isWhole: false,
+  };
   const body = JSON.stringify({
     model,
     max_tokens: tokens + SPARE_TOKENS,
@@ -61,6 +71,7 @@ export function openPacedStream({
     messages: [{ role: 'user', content: String(tokens) }],
   });
   const finish = (): void => {
+    isOpen = false;
     begin();
     end(stream);
   };
@@ -92,6 +103,7 @@ export function openPacedStream({
           if (stream.tokens < tokens) delays.add(now - Number(stamp));
           stream.tokens += 1;
         }
+        stream.error ??= ERROR_CODE.exec(whole)?.[1] ?? null;
         if (whole.includes('data: [DONE]')) stream.isWhole = true;
         begin();
       });
@@ -100,5 +112,5 @@ export function openPacedStream({
   );
   sent.on('error', fail);
   sent.end(body);
-  return { begun, ended };
+  return { begun, ended, isOpen: () => isOpen };
 }

@@ -13,13 +13,15 @@ export interface Measured {
   streams: PacedStream[];
   tokens: number;
   openedInMs: number;
+  /** When the last one began. */
+  openAtOnce: number;
   via: ChunkDelays;
   direct: ChunkDelays;
   rssPerStream: number;
   rssAtPeak: number;
   /** Of one histogram, from the moment all were open. */
   loopP99Ms: number;
-  /** The highest p99 of a second, those too in which streams were opened. */
+  /** At most, also while streams were opened. */
   loopWorstMs: number;
   /** Of one core, while all were open. */
   processorShare: number;
@@ -33,6 +35,7 @@ export function figuresOf(
     streams,
     tokens,
     openedInMs,
+    openAtOnce,
     via,
     direct,
     rssPerStream,
@@ -47,7 +50,7 @@ export function figuresOf(
   return [
     [
       'streams at once',
-      `${count.toLocaleString('en')}, ${tokens} chunks each, opened in ${inSeconds(openedInMs)}`,
+      `${openAtOnce.toLocaleString('en')} of ${count.toLocaleString('en')}, ${tokens} chunks each, opened in ${inSeconds(openedInMs)}`,
     ],
     ['whole', streams.filter(({ isWhole }) => isWhole).length.toLocaleString('en')],
     [
@@ -69,7 +72,7 @@ export function figuresOf(
     ],
     [
       'event loop',
-      `p99 ${ms(loopP99Ms)} late, ${ms(loopWorstMs)} in the worst second, those too in which streams were opened`,
+      `p99 ${ms(loopP99Ms)} late, ${ms(loopWorstMs)} at most, also while streams were opened`,
     ],
   ];
 }
@@ -88,10 +91,7 @@ export function promisesOf(
   return [
     promised('dropped', 'every stream arrives whole', {
       compared: count,
-      problems: broken.map(
-        ({ status, failure, tokens: arrived }) =>
-          `status ${status}, ${failure ?? 'no error'}, ${arrived} tokens`,
-      ),
+      problems: endings(broken),
     }),
     promised(
       'booked',
@@ -112,6 +112,18 @@ export function promisesOf(
       judge(loopP99Ms <= LOOP_P99_MAX_MS, `${loopP99Ms.toFixed(1)} ms`),
     ),
   ];
+}
+
+/** How many streams ended in each way; the most frequent one first. */
+function endings(broken: readonly PacedStream[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { status, failure, error } of broken) {
+    const ending = `status ${status}, ${failure ?? error ?? 'no error'}`;
+    counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  }
+  return [...counts]
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([ending, count]) => `${count.toLocaleString('en')} streams: ${ending}`);
 }
 
 function memory(count: number, rssPerStream: number): Finding {

@@ -10,9 +10,10 @@ import {
   type Tollgate,
   letPass,
 } from '@tollgate/harness';
+import { z } from 'zod';
 import { ChunkDelays, openPacedStream } from './paced-client.ts';
 import { openFilesMax, readUse } from './process-use.ts';
-import { readNumber } from './read-state.ts';
+import { readNumber, withDatabase } from './read-state.ts';
 import { inSeconds, type Order, type Outcome } from './scenario.ts';
 import { figuresOf, promisesOf, type Measured } from './stream-figures.ts';
 import { createTarget } from '../create-target.ts';
@@ -67,8 +68,9 @@ export async function streams({
       `SELECT count(*) AS value FROM usage_events WHERE kind = 'usage' AND output_tokens = $1 AND basis = 'reported'`,
       [measured.tokens],
     );
+    const outcomes = await readOutcomes(tollgate.databaseUrl);
     return {
-      figures: figuresOf(count, measured),
+      figures: [...figuresOf(count, measured), ['booked as', outcomes]],
       findings: [...promisesOf(count, measured, booked), ...findings],
     };
   } finally {
@@ -76,6 +78,19 @@ export async function streams({
     await tollgate.stop();
     rmSync(loopFolder, { recursive: true, force: true });
   }
+}
+
+/** How many requests ended in each way, as the books have it; the most frequent one first. */
+async function readOutcomes(databaseUrl: string): Promise<string> {
+  const rows = await withDatabase(databaseUrl, async (database) => {
+    const { rows: found } = await database.query(
+      `SELECT outcome, count(*)::int AS requests FROM usage_events WHERE outcome IS NOT NULL GROUP BY 1 ORDER BY 2 DESC`,
+    );
+    return z.array(z.object({ outcome: z.string(), requests: z.number() })).parse(found);
+  });
+  return rows
+    .map(({ outcome, requests }) => `${requests.toLocaleString('en')} ${outcome}`)
+    .join(', ');
 }
 
 async function startPacedUpstream(everyMs: number): Promise<{ url: string; stop: () => void }> {
@@ -131,7 +146,9 @@ async function measure({
   }
   await Promise.all(opened.map(({ begun }) => begun));
   const openedInMs = Date.now() - startedAt;
-  log(`${count} streams are open after ${inSeconds(openedInMs)}`);
+  // On a slow machine the first have ended before the last begin.
+  const openAtOnce = opened.filter(({ isOpen }) => isOpen()).length;
+  log(`${openAtOnce} of ${count} streams are open after ${inSeconds(openedInMs)}`);
   const beside = Array.from({ length: DIRECT_STREAMS }, () =>
     openPacedStream({
       origin: upstream.url,
@@ -153,6 +170,7 @@ async function measure({
     streams,
     tokens,
     openedInMs,
+    openAtOnce,
     via,
     direct,
     rssAtPeak: atPeak.rssBytes,
@@ -160,21 +178,18 @@ async function measure({
     processorShare: (atPeak.processorMs - open.processorMs) / ((seconds * 1_000) / 2),
     waitingShare: (atPeak.waitedMs - open.waitedMs) / ((seconds * 1_000) / 2),
     loopP99Ms: delays.at(-1)?.sinceSignalMs ?? Infinity,
-    loopWorstMs: Math.max(...delays.map(({ secondMs }) => secondMs)),
+    loopWorstMs: Math.max(...delays.map(({ mostMs }) => mostMs)),
   };
 }
 
-/** One entry a second: the 99th percentile of that second, and of all since the signal. */
-function readLoopDelays(
-  folder: string,
-  pid: number,
-): { secondMs: number; sinceSignalMs: number }[] {
+/** One entry a second: the most since the last one, and the 99th percentile of all since the signal. */
+function readLoopDelays(folder: string, pid: number): { mostMs: number; sinceSignalMs: number }[] {
   const lines = readFileSync(path.join(folder, String(pid)), 'utf8')
     .trim()
     .split('\n');
   return lines
     .map((line) => line.split(' ').map(Number))
-    .map(([secondMs = 0, sinceSignalMs = 0]) => ({ secondMs, sinceSignalMs }));
+    .map(([mostMs = 0, sinceSignalMs = 0]) => ({ mostMs, sinceSignalMs }));
 }
 
 async function pacedTarget(
