@@ -19,7 +19,7 @@ if (folder) {
   process.on('SIGUSR2', () => sinceSignal.reset());
   let before = performance.now();
   setInterval(() => {
-    // A reset forgets the tick that is under way: how late this line comes says what was lost of it.
+    // A reset forgets the tick that has not ended: how late this line comes says what was lost of it.
     const now = performance.now();
     const most = Math.max(late(second.max), now - before - SECOND_MS);
     before = now;

@@ -21,7 +21,7 @@ export interface Measured {
   rssAtPeak: number;
   /** Of one histogram, from the moment all were open. */
   loopP99Ms: number;
-  /** At most, also while streams were opened. */
+  /** At most, since the node started. */
   loopWorstMs: number;
   /** Of one core, while all were open. */
   processorShare: number;
@@ -70,10 +70,7 @@ export function figuresOf(
       'processor of the node',
       `${Math.round(100 * processorShare)} % of a core, ${Math.round(100 * waitingShare)} % of the time waiting for one`,
     ],
-    [
-      'event loop',
-      `p99 ${ms(loopP99Ms)} late, ${ms(loopWorstMs)} at most, also while streams were opened`,
-    ],
+    ['event loop', `p99 ${ms(loopP99Ms)} late, ${ms(loopWorstMs)} at most since the start`],
   ];
 }
 
