@@ -151,9 +151,9 @@ describe('a job for one replica at a time', () => {
       )
       .map((file) => path.basename(file))
       .filter((name) => name !== 'advisory-hold.ts');
-    // A shard is filled by one replica (snapshots.spec.ts), an idempotency key is used by one request (wallet.spec.ts).
+    // A shard is filled by one replica (snapshots.spec.ts), an idempotency key is used by one request (wallet.spec.ts), shards are refilled by one command (refill.spec.ts).
     expect(singletons.toSorted()).toEqual(
-      [...Object.keys(JOBS), 'epochs.service.ts', 'idempotency.ts'].toSorted(),
+      [...Object.keys(JOBS), 'epochs.service.ts', 'idempotency.ts', 'refill.ts'].toSorted(),
     );
   });
 });
@@ -181,15 +181,15 @@ test('the jobs of the queue are shared by both replicas, and all done by one whe
     await obstacle.query('SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE', [
       parts.subscriptionId,
     ]);
-    await add(20);
-    // One worker takes four at a time: with none of them done, the rest is the other's.
-    await eventually(async () => expect(await queue.getActiveCount()).toBe(8));
+    await add(60);
+    // One worker takes twenty at a time: with none of them done, the next ones are the other's.
+    await eventually(async () => expect(await queue.getActiveCount()).toBe(40));
     await obstacle.rollbackTransaction();
     await obstacle.release();
-    await eventually(async () => expect(await booked()).toBe(20));
+    await eventually(async () => expect(await booked()).toBe(60));
     await replica.close();
     await add(10);
-    await eventually(async () => expect(await booked()).toBe(30));
+    await eventually(async () => expect(await booked()).toBe(70));
     // A job ends a moment after its transaction.
     await eventually(async () =>
       expect(await queue.getJobCounts('wait', 'active', 'failed', 'delayed')).toEqual({
