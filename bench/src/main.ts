@@ -4,6 +4,7 @@ const BENCHES: Readonly<Record<string, () => Promise<(args: readonly string[]) =
     'hot-path': async () => (await import('./hot-path.ts')).benchHotPath,
     'usage-logs': async () => (await import('./usage-logs.ts')).benchUsageLogs,
     console: async () => (await import('./console.ts')).benchConsole,
+    peers: async () => (await import('./peers.ts')).benchPeers,
     estimates: async () => (await import('./estimates/estimates.ts')).benchEstimates,
     tracing: async () => (await import('./tracing.ts')).benchTracing,
     statistics: async () => (await import('./statistics.ts')).benchStatistics,

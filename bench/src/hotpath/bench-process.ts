@@ -27,6 +27,7 @@ export async function load(
   order: Pick<LoadOrder, 'url' | 'keys'> & Partial<LoadOrder>,
 ): Promise<LoadReport> {
   const whole: LoadOrder = {
+    headers: {},
     model: 'bench-whole',
     isStream: false,
     promptBytes: 30,

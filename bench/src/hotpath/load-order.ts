@@ -3,6 +3,8 @@ export interface LoadOrder {
   url: string;
   /** Used in turn. */
   keys: readonly string[];
+  /** Beside those that every request has. */
+  headers: Readonly<Record<string, string>>;
   model: string;
   isStream: boolean;
   promptBytes: number;

@@ -14,9 +14,12 @@ const body = JSON.stringify({
   max_tokens: 200,
   messages: [{ role: 'user', content: 'tokens '.repeat(Math.ceil(order.promptBytes / 7)) }],
 });
+const further = Object.entries(order.headers)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
 const requests = order.keys.map(
   (key) =>
-    `POST ${pathname} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `POST ${pathname} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n${further}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
 );
 
 interface Answer {

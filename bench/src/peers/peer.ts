@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+
+/** Where a peer runs and what it sends to. */
+export interface Place {
+  /** Its own: what was installed, its configuration and what it writes. */
+  folder: string;
+  port: number;
+  /** Origin of the upstream. */
+  upstreamUrl: string;
+}
+
+/** Another gateway or proxy that installs from a package registry, with the least configuration that proxies a chat completion. */
+export interface Peer {
+  name: string;
+  version: string;
+  /** What it does beside proxying, for the reader of the table. */
+  does: string;
+  /** Into the folder; repeated calls do nothing. Throws with the tool that is missing. */
+  install: (folder: string) => void;
+  /** Writes its configuration; answers the command that stays in the foreground. */
+  command: (place: Place) => {
+    file: string;
+    args: readonly string[];
+    env?: Record<string, string>;
+  };
+  /** What its clients send beside the authorization. */
+  headers?: (place: Place) => Record<string, string>;
+}
+
+/** Key that the clients of every peer send. */
+export const PEER_KEY = 'sk-peer';
+
+/** Throws with what the command printed. */
+export function install(file: string, args: readonly string[], cwd: string): void {
+  const { status, error, stderr } = spawnSync(file, args, { cwd, encoding: 'utf8' });
+  if (error) throw new Error(`${file} is needed to install this peer: ${error.message}`);
+  if (status !== 0) throw new Error(`${file} ${args.join(' ')} failed: ${stderr.slice(-500)}`);
+}
