@@ -1,5 +1,5 @@
 import { lastEvents } from '@tollgate/keyspace';
-import { answerWithin } from '@tollgate/harness';
+import { answerWithin } from '@tollgate/tools';
 import { z } from 'zod';
 import { isSound, REST, type Finding } from './finding.ts';
 import { findUnarrived, type Books } from './live-checks.ts';
