@@ -1,12 +1,13 @@
 import {
   Inject,
   Injectable,
+  StreamableFile,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import type { Request } from 'express';
-import { finalize, from, switchMap, type Observable } from 'rxjs';
+import type { Request, Response } from 'express';
+import { finalize, from, switchMap, tap, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../http/refusal.ts';
 import { findCaller } from './caller.ts';
@@ -39,10 +40,11 @@ export class AccountTurns implements NestInterceptor {
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const caller = findCaller(context.switchToHttp().getRequest<Request>());
+    const http = context.switchToHttp();
+    const caller = findCaller(http.getRequest<Request>());
     if (!caller || caller.role === 'admin') return next.handle();
     return from(this.enter(caller.userId)).pipe(
-      switchMap((leave) => next.handle().pipe(finalize(leave))),
+      switchMap((leave) => answerWithin(leave, next, http.getResponse<Response>())),
     );
   }
 
@@ -60,6 +62,25 @@ export class AccountTurns implements NestInterceptor {
       if (line.running === 0) this.lines.delete(accountId);
     };
   }
+}
+
+/** The turn of a file ends with its last byte: its rows are read while it is sent. */
+function answerWithin(
+  leave: () => void,
+  next: CallHandler,
+  response: Response,
+): Observable<unknown> {
+  let isSending = false;
+  const noteFile = (answer: unknown): void => {
+    isSending = answer instanceof StreamableFile && !response.closed;
+    if (isSending) response.once('close', leave);
+  };
+  return next.handle().pipe(
+    tap(noteFile),
+    finalize(() => {
+      if (!isSending) leave();
+    }),
+  );
 }
 
 function turnIn({ waiting }: Line): Promise<void> {
