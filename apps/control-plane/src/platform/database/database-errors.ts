@@ -5,11 +5,18 @@ import {
 } from 'typeorm';
 import { z } from 'zod';
 
-const postgresError = z.object({ code: z.string(), constraint: z.string().optional() });
+const postgresError = z.object({
+  code: z.string(),
+  constraint: z.string().optional(),
+  routine: z.string().optional(),
+});
 
 /** SQLSTATE classes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNIQUE_VIOLATION = '23505';
 const RETRYABLE = new Set(['40001', '40P01']);
+const FEATURE_NOT_SUPPORTED = '0A000';
+/** invalid_sql_statement_name, duplicate_prepared_statement */
+const UNKNOWN_NAMES = new Set(['26000', '42P05']);
 const CONNECTION_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -48,6 +55,18 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 /** Serialization failure or deadlock: PostgreSQL rolled everything back and asks for another try. */
 export function isTransactionConflict(error: unknown): boolean {
   return RETRYABLE.has(parse(error)?.code ?? '');
+}
+
+/**
+ * Why a prepared statement did not begin: its plan answers other columns since a migration, or the session does not have it under its name, as
+ * behind a pooler. Null for all other errors. Inside a transaction PostgreSQL has aborted that.
+ */
+export function lostPlan(error: unknown): 'changed' | 'unknown' | null {
+  const known = parse(error);
+  // The code alone says only that something is not supported; the message may be in any language.
+  if (known?.code === FEATURE_NOT_SUPPORTED && known.routine === 'RevalidateCachedQuery')
+    return 'changed';
+  return UNKNOWN_NAMES.has(known?.code ?? '') ? 'unknown' : null;
 }
 
 /** The database (or Redis) cannot be reached, or has no connection left: not the caller's fault and not a bug. */

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from './data-source-options.ts';
-import { prepared } from './prepared.ts';
+import { prepared, preparedName } from './prepared.ts';
+import { Transactions } from './transactions.ts';
 
 const OFTEN = prepared('SELECT $1::int + 1 AS sum');
 const PREPARED = 'SELECT statement FROM pg_prepared_statements WHERE statement LIKE $1';
@@ -32,4 +33,42 @@ test('it fails as any other, and works again after that', async () => {
   await dataSource.transaction(async (tx) => {
     expect(await tx.query(OFTEN, [41])).toEqual([{ sum: 42 }]);
   });
+});
+
+describe('a connection that has lost its plan', () => {
+  const NOTES = prepared('SELECT n FROM notes ORDER BY n');
+  const losses: [string, string][] = [
+    ['as a migration changed its columns', 'ALTER TABLE notes ALTER n TYPE text'],
+    ['as its session was reset', 'DISCARD ALL'],
+  ];
+  beforeEach(async () => {
+    // A connection that has never lost one.
+    await dataSource.destroy();
+    await dataSource.initialize();
+    await dataSource.query('DROP TABLE IF EXISTS notes');
+    await dataSource.query('CREATE TABLE notes AS SELECT 7 AS n');
+    await dataSource.query(NOTES);
+  });
+
+  test.each(losses)('answers at once, %s', async (_why, loss) => {
+    await dataSource.query(loss);
+    const [row] = await dataSource.query(NOTES);
+    expect(Number(row.n)).toBe(7);
+  });
+
+  test.each(losses)('repeats its transaction, %s', async (_why, loss) => {
+    await dataSource.query(loss);
+    const run = () => new Transactions(dataSource).run((tx) => tx.query(NOTES));
+    for (const [row] of [await run(), await run()]) expect(Number(row.n)).toBe(7);
+  });
+});
+
+test('a name that another server connection has taken is not prepared under', async () => {
+  const taken = prepared('SELECT $1::int + 3 AS sum');
+  await dataSource.query(`PREPARE ${preparedName(taken)}_0 AS SELECT 0 AS sum`);
+  expect(await dataSource.query(taken, [4])).toEqual([{ sum: 7 }]);
+});
+
+test('a statement has the same name in every process', () => {
+  expect(preparedName(OFTEN)).toBe('tollgate_cc96ef76cc87b9e16034');
 });

@@ -1,11 +1,18 @@
+import { createHash } from 'node:crypto';
+
 const names = new Map<string, string>();
+/** Of a digest; PostgreSQL takes names of up to 63 characters. */
+const DIGEST_CHARS = 20;
 
 /**
  * Marks a statement that runs again and again: each connection prepares it once (`LastingClient`), so that PostgreSQL neither parses nor plans it
- * again. It names its columns: after a migration, a plan that answers `*` would fail on every connection that is still open.
+ * again. Its name is of its text: where clients share a session, one name never means two statements.
  */
 export function prepared(sql: string): string {
-  if (!names.has(sql)) names.set(sql, `tollgate_${names.size + 1}`);
+  if (!names.has(sql)) {
+    const digest = createHash('sha256').update(sql).digest('hex').slice(0, DIGEST_CHARS);
+    names.set(sql, `tollgate_${digest}`);
+  }
   return sql;
 }
 

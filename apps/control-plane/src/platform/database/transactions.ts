@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { isTransactionConflict } from './database-errors.ts';
+import { isTransactionConflict, lostPlan } from './database-errors.ts';
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
 type Hook = () => Promise<void>;
@@ -38,8 +38,8 @@ export class Transactions {
   }
 
   /**
-   * One transaction. `work` gets `tx` and passes it on as the first parameter; it may run again after a deadlock or serialization failure,
-   * so it touches nothing but `tx` and leaves other effects to `afterCommit`.
+   * One transaction. `work` gets `tx` and passes it on as the first parameter; it may run again after a deadlock, a serialization failure or a
+   * lost plan, so it touches nothing but `tx` and leaves other effects to `afterCommit`.
    */
   async run<T>(
     work: (tx: EntityManager) => Promise<T>,
@@ -49,7 +49,7 @@ export class Transactions {
       try {
         return await this.attempt(work, isolation);
       } catch (error) {
-        if (attempt >= ATTEMPTS_MAX || !isTransactionConflict(error)) throw error;
+        if (attempt >= ATTEMPTS_MAX || !isRepeatable(error)) throw error;
       }
     }
   }
@@ -74,6 +74,11 @@ export class Transactions {
       await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
     return result;
   }
+}
+
+/** PostgreSQL rolled everything back. A connection that lost a plan has another way by now (`LastingClient`). */
+function isRepeatable(error: unknown): boolean {
+  return isTransactionConflict(error) || lostPlan(error) !== null;
 }
 
 function registered(tx: EntityManager): Hooks {
