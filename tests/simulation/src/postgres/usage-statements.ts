@@ -262,6 +262,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['SELECT pg_try_advisory_xact_lock', tryLock],
   ['FROM proxy_nodes', () => NODES],
   ['SELECT 1 FROM restores WHERE closed_at IS NULL', () => []],
+  ['SELECT max(restored_at)::text AS since FROM restores', () => [{ since: null }]],
   ['FROM usage_dropped_days', (db, tx) => [{ before: before(db, tx) }]],
   [
     'UPDATE usage_dropped_days SET before',

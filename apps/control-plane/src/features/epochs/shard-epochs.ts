@@ -5,8 +5,11 @@ import { z } from 'zod';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { openRestoreSince } from '../restores/open-restore.ts';
 
 const CURRENT = prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)');
+/** `is_of_backup`: its epoch is what the backup knew, and may be long gone in Redis. */
+const restoredRow = z.object({ shard: z.string(), is_of_backup: z.boolean() });
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
 /**
@@ -46,6 +49,26 @@ export class ShardEpochs {
     const rows: unknown[] = await tx.query(CURRENT, [shards]);
     return new Map(
       rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]),
+    );
+  }
+
+  /**
+   * Of these accounts' shards, those whose data stays in Redis because a restore is open: neither an epoch that the books do not know nor a missing
+   * one empties them. The value: whether that is so for every epoch, as the shard was not filled since.
+   */
+  async keptByRestore(
+    tx: EntityManager,
+    accountIds: readonly number[],
+  ): Promise<Map<string, boolean>> {
+    const shards = [...new Set(accountIds.map((id) => this.shardOf(id)))];
+    const since = await openRestoreSince(tx);
+    if (since === null) return new Map();
+    const rows: unknown[] = await tx.query(
+      'SELECT shard, updated_at < $2::timestamptz AS is_of_backup FROM shard_epochs WHERE shard = ANY($1)',
+      [shards, since],
+    );
+    return new Map(
+      rows.map((row) => restoredRow.parse(row)).map((row) => [row.shard, row.is_of_backup]),
     );
   }
 

@@ -49,12 +49,42 @@ export class LateUsage {
   }
 
   /** Events of an epoch that is gone have no place in the outbox of today. */
-  placed(events: readonly ReadEvent[], current: ReadonlyMap<string, string>): ReadEvent[] {
-    return events.map((read) =>
+  async placed(
+    tx: EntityManager,
+    events: readonly ReadEvent[],
+    current: ReadonlyMap<string, string>,
+  ): Promise<ReadEvent[]> {
+    const found = await this.keptIn(tx, events, current);
+    return found.map((read) =>
       read.event.payload.kind !== 'withdraw' && this.isLate(read, current)
         ? { ...read, relayed: { ...read.relayed, shard: '', outboxId: '' } }
         : read,
     );
+  }
+
+  /** Where a restore keeps the data of Redis, its events are of today whatever epoch they name: Redis has debited them, and keeps that. */
+  private async keptIn(
+    tx: EntityManager,
+    events: readonly ReadEvent[],
+    current: ReadonlyMap<string, string>,
+  ): Promise<readonly ReadEvent[]> {
+    const late = events.filter(
+      (read) => read.relayed.outboxId !== '' && this.isLate(read, current),
+    );
+    if (late.length === 0) return events;
+    const accountIds = late.map(({ event }) => event.payload.account_id);
+    const kept = await this.epochs.keptByRestore(tx, accountIds);
+    if (kept.size === 0) return events;
+    return events.map((read) => {
+      const { event, relayed } = read;
+      const shard = this.epochs.shardOf(event.payload.account_id);
+      const epoch = current.get(shard);
+      const isOfBackup = kept.get(shard);
+      if (epoch === undefined || isOfBackup === undefined || relayed.outboxId === '') return read;
+      return isOfBackup || isOfNoEpoch(relayed)
+        ? { ...read, relayed: { ...relayed, epoch } }
+        : read;
+    });
   }
 
   private isLate({ event, relayed }: ReadEvent, current: ReadonlyMap<string, string>): boolean {
@@ -187,6 +217,11 @@ export class LateUsage {
       ({ rid }) => rid,
     );
   }
+}
+
+/** It left an outbox beside which no epoch stood, or the mark of a rebuild. Nothing is emitted under either, so its data was there before. */
+function isOfNoEpoch({ epoch }: ReadEvent['relayed']): boolean {
+  return epoch === 'none' || epoch.startsWith('rebuilding:');
 }
 
 function fitFirst(read: ReadEvent, rows: readonly BookedRow[]): ReadEvent[] {

@@ -70,7 +70,7 @@ export class UsageIngest {
       ? { kept: sound, aside: [] }
       : await this.judge.setAside(tx, sound);
     const { booked, duplicates } = await this.insert(tx, {
-      sound: this.late.placed(kept, epochs),
+      sound: await this.late.placed(tx, kept, epochs),
       fromJournal,
     });
     // Behind the others: what is booked, from this batch or before, is a duplicate, however it reads.

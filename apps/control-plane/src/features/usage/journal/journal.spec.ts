@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   hashCredential,
   JOURNAL_HEADERS,
@@ -20,6 +20,8 @@ import {
   type EventParts,
   subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
+import { keysOf } from '../../../testing/drift-under-test.ts';
+import { REDIS } from '../../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 
 const NODE = 'node-a:0';
@@ -164,4 +166,52 @@ test("an event relayed under an epoch that is gone is debited in today's Redis b
   await worker.process([await relayed(usageEvent(40, parts), parts, 'gone')]);
   await closeAt(parts, 960);
   expect(await ledger.violations()).toEqual({});
+});
+
+describe('while a restore is open, what Redis has debited stays debited there', () => {
+  const openRestore = (): Promise<unknown> =>
+    ledger.query('INSERT INTO restores (backup_id, taken_at) VALUES (gen_random_uuid(), now())');
+  afterEach(() => ledger.query('DELETE FROM restores'));
+  const settled = async (epoch: string): Promise<[EventParts, RelayedEvent]> => {
+    const parts = await subscribed(1_000);
+    const key = keysOf(plane, parts.account.id, parts.model.id);
+    await plane.app.get(REDIS).hincrby(key, 'bal', -40);
+    return [parts, await relayed(usageEvent(40, parts), parts, epoch)];
+  };
+  const filledAgain = ({ account }: EventParts): Promise<unknown> =>
+    ledger.query('UPDATE shard_epochs SET updated_at = clock_timestamp() WHERE shard = $1', [
+      shardOf(account.id, Number(plane.environment['SHARDS'])),
+    ]);
+
+  test.each(['none', 'rebuilding:7', 'later than the backup'])('of epoch %s', async (epoch) => {
+    const [parts, event] = await settled(epoch);
+    await openRestore();
+    await worker.process([event]);
+    expect(await balances(parts)).toEqual({ ledger: 960, redis: 960 });
+  });
+
+  test('also in a shard that was filled since', async () => {
+    const [parts, event] = await settled('none');
+    await openRestore();
+    await filledAgain(parts);
+    await worker.process([event]);
+    expect(await balances(parts)).toEqual({ ledger: 960, redis: 960 });
+  });
+
+  test('but not of an epoch that ended since: its data may be gone', async () => {
+    const [parts, event] = await settled('ended');
+    await openRestore();
+    await filledAgain(parts);
+    await worker.process([event]);
+    expect(await balances(parts)).toEqual({ ledger: 960, redis: 920 });
+  });
+
+  test('also what a journal brought before it', async () => {
+    const [parts, event] = await settled('none');
+    await openRestore();
+    await handOver([event]);
+    expect(await balances(parts)).toEqual({ ledger: 960, redis: 920 });
+    await worker.process([event]);
+    expect(await balances(parts)).toEqual({ ledger: 960, redis: 960 });
+  });
 });
