@@ -5,7 +5,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   auth: ['access_tokens', 'sessions'],
   books: ['books_audit', 'books_proofs'],
   ceilings: ['request_ceilings'],
-  epochs: ['shard_epochs'],
+  epochs: ['shard_counts', 'shard_epochs'],
   events: ['stream_events', 'stream_horizon', 'stream_nodes'],
   idempotency: ['idempotency_keys'],
   keys: ['api_keys'],

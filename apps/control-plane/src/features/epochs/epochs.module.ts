@@ -50,6 +50,6 @@ import { ShardOpening } from './shard-opening.ts';
       },
     },
   ],
-  exports: [EpochsService, ShardEpochs, ShardFiller],
+  exports: [EpochsService, ShardCount, ShardEpochs, ShardFiller],
 })
 export class EpochsModule {}

@@ -23,13 +23,16 @@ afterAll(() => plane?.stop());
 
 async function startsWith(SHARDS: number): Promise<void> {
   const { dataSource } = plane;
-  await new ShardCount(dataSource, { SHARDS }).onModuleInit();
-  await new UsedShards(dataSource, new ShardEpochs(dataSource, { SHARDS }), {
-    SHARDS,
-  }).onModuleInit();
+  const count = new ShardCount(dataSource, { SHARDS });
+  await count.onModuleInit();
+  const epochs = new ShardEpochs(dataSource, { SHARDS });
+  await new UsedShards(dataSource, epochs, count, { SHARDS }).onModuleInit();
 }
 const said = (shards: number, known: number) =>
-  `SHARDS: is ${shards}, but this installation has ${known} shards; the number is fixed for its life`;
+  `SHARDS: is ${shards}, but this installation has ${known} shards; the number is fixed for its life. Set SHARDS=${known} and start again.`;
+/** As an earlier release left the installation. */
+const forget = () => plane.dataSource.query('DELETE FROM shard_counts');
+const stored = () => plane.dataSource.query('SELECT shards FROM shard_counts');
 
 describe('a control plane', () => {
   test('with a lower SHARDS than the installation ends with status 1 and says why', async () => {
@@ -41,8 +44,27 @@ describe('a control plane', () => {
     expect(await plane.dataSource.query('SELECT shard FROM shard_epochs')).toHaveLength(4);
   }, 30_000);
 
-  test('with a higher one does not start once usage came from shards of other accounts', async () => {
+  test('with a higher one does not start either, before any usage', async () => {
+    expect(await stored()).toEqual([{ shards: 4 }]);
+    await expect(startsWith(8)).rejects.toThrow(said(8, 4));
+    expect(await stored()).toEqual([{ shards: 4 }]);
+  });
+
+  test('of two that start first at once, with different ones, one does not start', async () => {
+    await forget();
+    await plane.dataSource.query('CREATE TABLE epochs_kept AS SELECT * FROM shard_epochs');
+    await plane.dataSource.query('DELETE FROM shard_epochs');
+    const outcomes = await Promise.allSettled([startsWith(2), startsWith(4), startsWith(8)]);
+    await plane.dataSource.query('INSERT INTO shard_epochs SELECT * FROM epochs_kept');
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('with a higher one, after an earlier release, does not start once usage came from shards of other accounts', async () => {
+    await forget();
     await startsWith(8);
+    expect(await stored()).toEqual([{ shards: 8 }]);
+    await forget();
     // Of five accounts in a row, one at least is elsewhere among eight shards.
     for (let count = 0; count < 5; count += 1) {
       const parts = await subscribedAccount(plane, 1_000);
@@ -50,10 +72,12 @@ describe('a control plane', () => {
       await plane.app.get(UsageIngest).ingest([{ ...usageEvent(7, parts), shard }]);
     }
     await expect(startsWith(8)).rejects.toThrow(said(8, 4));
+    expect(await stored()).toEqual([]);
   });
 
   test('with its own starts, also after a first start that was interrupted', async () => {
     await startsWith(4);
+    expect(await stored()).toEqual([{ shards: 4 }]);
     await plane.dataSource.query("DELETE FROM shard_epochs WHERE shard <> 's00'");
     await startsWith(4);
   });

@@ -45,6 +45,7 @@ import { UsersNewest1795347000000 } from './migrations/1795347000000-users-newes
 import { UpstreamFileIds1795348000000 } from './migrations/1795348000000-upstream-file-ids.ts';
 import { HoldMacs1795348500000 } from './migrations/1795348500000-hold-macs.ts';
 import { UsersSearch1795349000000 } from './migrations/1795349000000-users-search.ts';
+import { ShardCounts1795350000000 } from './migrations/1795350000000-shard-counts.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -98,6 +99,7 @@ const MIGRATIONS = [
   UpstreamFileIds1795348000000,
   HoldMacs1795348500000,
   UsersSearch1795349000000,
+  ShardCounts1795350000000,
 ] as const;
 
 /** Entities are added by the features that own them (TypeOrmModule.forFeature). */
