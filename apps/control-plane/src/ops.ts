@@ -68,7 +68,7 @@ function usage(): string {
     ([name, { synopsis, says }]) =>
       `  ${[name, synopsis].filter(Boolean).join(' ')}\n      ${says}\n`,
   );
-  return `tollgate-ops COMMAND [--dry-run]. Runs beside the control plane, against DATABASE_URL; audit, epochs and loss also against REDIS_URL.
+  return `tollgate-ops COMMAND [--dry-run]. Runs beside the control plane, against DATABASE_URL; audit, book-dead-letter, epochs and loss also against REDIS_URL.
 
 ${lines.join('')}
 Each may be interrupted and repeated. --dry-run says what a command would do and changes nothing. Results go to standard output, progress to

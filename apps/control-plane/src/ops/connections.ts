@@ -9,6 +9,8 @@ import { dataSourceOptions } from '../platform/database/data-source-options.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const { DATABASE_URL, REDIS_URL } = configSchema.shape;
+/** Booking a dead letter holds a lock of its own and one of the comparison, and works beside them. */
+const CONNECTIONS = 4;
 /** Shown by pg_stat_activity. */
 const NAME = 'tollgate-ops';
 
@@ -17,7 +19,10 @@ export async function withDatabase<T>(
   work: (dataSource: DataSource) => Promise<T>,
   { migrations }: { migrations?: readonly string[] } = {},
 ): Promise<T> {
-  const options = dataSourceOptions({ DATABASE_URL: databaseUrl(), DATABASE_POOL_MAX: 2 });
+  const options = dataSourceOptions({
+    DATABASE_URL: databaseUrl(),
+    DATABASE_POOL_MAX: CONNECTIONS,
+  });
   const dataSource = await new DataSource({
     ...options,
     applicationName: NAME,

@@ -1,3 +1,4 @@
+import type { RedisConnection } from '@tollgate/keyspace';
 import { resetPassword } from '../features/auth/reset-password.ts';
 import { runDeadLetterCommand } from '../features/usage/dead-letters/dead-letter-commands.ts';
 import { rebuildTotals } from '../features/usage/rebuild-totals.ts';
@@ -12,7 +13,7 @@ import {
   type Call,
   type Command,
 } from './command.ts';
-import { withDatabase } from './connections.ts';
+import { withDatabase, withRedis } from './connections.ts';
 
 export const resetPasswordCommand: Command = {
   synopsis: 'USERNAME',
@@ -59,7 +60,7 @@ export const DEAD_LETTER_COMMANDS: Readonly<Record<string, Command>> = {
   }),
   'book-dead-letter': deadLetters('book-dead-letter', {
     synopsis: 'ID [FIELDS]',
-    says: 'books one, with the fields of its payload that a JSON object replaces; --although-day-was-dropped books it although the retention has dropped its day and no record shows whether it was already charged',
+    says: 'books one, with the fields of its payload that a JSON object replaces; --although-day-was-dropped books it although the retention has dropped its day and no record shows whether it was already charged. Needs REDIS_URL, REDIS_QUEUE_URL and SHARDS as the control plane has them: the balance is compared first',
   }),
   'dismiss-dead-letter': deadLetters('dismiss-dead-letter', {
     synopsis: 'ID NOTE',
@@ -74,7 +75,9 @@ function deadLetters(name: string, described: Omit<Command, 'run'>): Command {
       return Promise.resolve(EXIT.done);
     }
     return withDatabase(async (dataSource) => {
-      const answers = await runDeadLetterCommand(dataSource, [name, ...args], { isConfirmed });
+      const runOn = (redis: RedisConnection | null) =>
+        runDeadLetterCommand(dataSource, redis, [name, ...args], { isConfirmed });
+      const answers = await (name === 'book-dead-letter' ? withRedis(runOn) : runOn(null));
       if (!answers) throw new UsageError(`${name} takes ${described.synopsis ?? 'no arguments'}.`);
       for (const answer of answers) say(JSON.stringify(answer));
       return EXIT.done;

@@ -26,7 +26,9 @@ export class QueueBacklog implements OnApplicationShutdown {
   /** The oldest job of the last look. */
   private readonly oldest = new Map<QueueName, string>();
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Pick<Config, 'REDIS_URL' | 'REDIS_QUEUE_URL'>,
+  ) {}
 
   onApplicationShutdown(): void {
     for (const name of [...this.opened.keys()]) this.close(name);

@@ -14,8 +14,6 @@ import {
   subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
-import { DataSource } from 'typeorm';
-import { runDeadLetterCommand } from './dead-letter-commands.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 
 let plane: ControlPlane;
@@ -35,6 +33,11 @@ const balanceOf = async ({ subscriptionId }: EventParts): Promise<number> => {
     subscriptionId,
   ]);
   return Number(row.balance);
+};
+/** All credits of the ledger are in Redis. */
+const isCredited = async ({ account, model }: EventParts): Promise<void> => {
+  const { credit_seq } = await ledger.subscription(account, model);
+  expect(await ledger.live(account, model)).toMatchObject({ creditSeq: Number(credit_seq) });
 };
 const admin = <Method extends string, Path extends string>(
   method: Method,
@@ -141,14 +144,9 @@ describe('a dead letter', () => {
       status: 200,
       body: { resolution: 'booked' },
     });
-    const live = () => ledger.live(parts.account, parts.model);
-    const credited = async () => {
-      const { credit_seq } = await ledger.subscription(parts.account, parts.model);
-      expect(await live()).toMatchObject({ creditSeq: Number(credit_seq) });
-    };
-    await eventually(credited);
+    await eventually(() => isCredited(parts));
     expect(await balanceOf(parts)).toBe(930);
-    expect(await live()).toMatchObject({ balance: 930 });
+    expect(await ledger.live(parts.account, parts.model)).toMatchObject({ balance: 930 });
   });
 
   test('that twelve book at once is booked by one; the others find it resolved', async () => {
@@ -242,28 +240,6 @@ test('of two finals of one request in one batch the earlier one is booked', asyn
   const parts = await subscribed();
   const first = usageEvent(70, parts);
   await ingest.ingest([first, usageEvent(3, { ...parts, rid: first.rid })]);
-  expect(await balanceOf(parts)).toBe(930);
-});
-
-test('is listed, booked and dismissed without a running control plane', async () => {
-  const parts = await subscribed();
-  const [{ letter: first }, { letter: second }] = [
-    await deadLetter(parts),
-    await deadLetter(parts),
-  ];
-  const dataSource = plane.app.get(DataSource);
-  const run = (...args: string[]) => runDeadLetterCommand(dataSource, args, { isConfirmed: false });
-  expect(await run('dead-letters')).toEqual(
-    expect.arrayContaining([expect.objectContaining({ id: first.id })]),
-  );
-  expect(await run('book-dead-letter', String(first.id), '{"charge":70}')).toMatchObject([
-    { resolution: 'booked', resolved_by: null },
-  ]);
-  expect(await run('dismiss-dead-letter', String(second.id), 'of a test')).toMatchObject([
-    { resolution: 'dismissed' },
-  ]);
-  await expect(run('book-dead-letter', String(first.id))).rejects.toThrow(/already resolved/);
-  expect(await run('book-dead-letter')).toBeUndefined();
   expect(await balanceOf(parts)).toBe(930);
 });
 

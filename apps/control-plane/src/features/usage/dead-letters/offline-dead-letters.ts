@@ -5,6 +5,7 @@ import { ActivityService } from '../../activity/activity.service.ts';
 import { ALERT_ENTITIES, offlineAlerts } from '../../alerts/offline-alerts.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
+import type { Reconciler } from '../../reconciliation/reconciler.service.ts';
 import { TokenLedger } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
@@ -23,11 +24,12 @@ export const DEAD_LETTER_ENTITIES = [...ALERT_ENTITIES, DeadLetterRow];
 
 /**
  * The service without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL until a control
- * plane carries it there.
+ * plane carries it there. `balances`: as the running service has it; null for commands that book nothing.
  */
 export function offlineDeadLetters(
   dataSource: DataSource,
   config: Pick<Config, 'SHARDS' | 'ALERT_WEBHOOK_URL'>,
+  balances: Pick<Reconciler, 'compare'> | null,
 ): DeadLettersService {
   const transactions = new Transactions(dataSource);
   const tokens = new TokenLedger();
@@ -54,7 +56,6 @@ export function offlineDeadLetters(
     usage,
     alerts,
     new ActivityService(dataSource),
-    // Redis may be away: what it took of a letter itself, it gets back by the next reconciliation.
-    { compare: () => Promise.resolve(true) },
+    balances ?? { compare: () => Promise.resolve(false) },
   );
 }
