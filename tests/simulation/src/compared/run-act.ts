@@ -4,6 +4,7 @@ import { chargeOf } from '@tollgate/metering';
 import {
   chargedOf,
   driftsAt,
+  firstLettersOf,
 } from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
 import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
@@ -227,10 +228,9 @@ async function look(
     [shardNames(SHARDS)[shard]],
   ]);
 
-  await chargedOf(
-    dataSource,
-    Array.from({ length: 9 }, (_, request) => ridOf(sequence, request)),
-  );
+  const rids = Array.from({ length: 9 }, (_, request) => ridOf(sequence, request));
+  await chargedOf(dataSource, rids);
+  await firstLettersOf(dataSource, rids);
   await driftsAt(
     dataSource,
     FIRST_SUBSCRIPTIONS.map(({ id, accountId }, index) => ({

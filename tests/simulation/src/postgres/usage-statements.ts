@@ -111,12 +111,12 @@ const bookedByRid: Statement = (db, tx, [, rids]) =>
   );
 
 const chargedOf: Statement = (db, tx, [, rids]) =>
-  (rids as string[]).flatMap((rid) =>
-    (db.rows.usage.get(tx, `${rid.toLowerCase()}:0`) ??
-    db.rows.letters.get(tx, `${rid.toLowerCase()}:0`))
-      ? [{ rid }]
-      : [],
-  );
+  (rids as string[])
+    .filter((rid) => db.rows.usage.get(tx, `${rid.toLowerCase()}:0`))
+    .map((rid) => ({ rid }));
+
+const firstLetters: Statement = (db, tx, [rids]) =>
+  (rids as string[]).flatMap((rid) => db.rows.letters.get(tx, `${rid}:0`) ?? []);
 
 /** The latest withdrawals of a subscription; `[id, day of the last one]`. */
 const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
@@ -230,6 +230,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['UPDATE usage_events u SET shard', adopt],
   ['SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u', bookedByRid],
   ['SELECT w.rid FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)', chargedOf],
+  ['SELECT rid, delta, payload FROM usage_dead_letters WHERE rid', firstLetters],
   [
     "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
     bookedWithdrawals,

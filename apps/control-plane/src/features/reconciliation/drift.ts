@@ -69,11 +69,14 @@ export async function aheadOf(
 
 const CHARGED = `
   SELECT w.rid FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)
-  WHERE EXISTS (SELECT 1 FROM usage_events u WHERE u.day = w.day AND u.rid = w.rid AND u.seq = 0)
-    OR EXISTS (SELECT 1 FROM usage_dead_letters l WHERE l.rid = w.rid::text AND l.seq = '0')`;
+  WHERE EXISTS (SELECT 1 FROM usage_events u WHERE u.day = w.day AND u.rid = w.rid AND u.seq = 0)`;
+const FIRST_LETTERS =
+  "SELECT rid, delta, payload FROM usage_dead_letters WHERE rid = ANY($1::text[]) AND seq = '0'";
+const letterRow = z.object({ rid: z.string(), delta: z.string(), payload: z.string() });
+type FirstLetter = z.output<typeof letterRow>;
 const ridRow = z.object({ rid: z.string() });
 
-/** Of these requests those whose first charge is booked, or waits as a dead letter for a person: sent again, it would be the same letter. */
+/** Of these requests those whose first charge is booked. */
 export async function chargedOf(
   dataSource: DataSource,
   rids: readonly string[],
@@ -81,6 +84,16 @@ export async function chargedOf(
   if (rids.length === 0) return new Set();
   const rows: unknown[] = await dataSource.query(CHARGED, [rids.map(dayOf), rids]);
   return new Set(rows.map((row) => ridRow.parse(row).rid));
+}
+
+/** Dead letters that have the numbers of these requests' first charges. Whoever can write to the queue can leave one: its number says nothing. */
+export async function firstLettersOf(
+  dataSource: DataSource,
+  rids: readonly string[],
+): Promise<FirstLetter[]> {
+  if (rids.length === 0) return [];
+  const rows: unknown[] = await dataSource.query(FIRST_LETTERS, [rids]);
+  return rows.map((row) => letterRow.parse(row));
 }
 
 /** The day of its partition: a UUIDv7 begins with Unix ms. */

@@ -129,6 +129,24 @@ describe('the charge of a reaped request, whose node is gone', () => {
     expect(await plane.app.get(ReapedRequests).lastEvent(shard)).toBe(last);
   });
 
+  test.each(['open', 'dismissed'])(
+    'is booked although a forged event has left a dead letter of its number, %s',
+    async (state) => {
+      const rid = await reapedRequest(plane, { account, model }, 700);
+      await loseEvent();
+      const forged = { ...{ shard: '', epoch: '', outboxId: '', rid }, seq: '0', delta: '700' };
+      const worker = plane.app.get(UsageWorker, { strict: false });
+      await worker.process([{ ...forged, payload: '{"kind":"reap"}' }]);
+      if (state === 'dismissed')
+        await ledger.query(
+          "UPDATE usage_dead_letters SET resolved_at = now(), resolution = 'dismissed', note = 'forged' WHERE rid = $1",
+          [rid],
+        );
+      await round();
+      expect(await chargesOf(rid)).toEqual([{ seq: 0, delta: 700 }]);
+    },
+  );
+
   test('is neither sent again nor reported while it is on its way', async () => {
     const lastEvent = () => plane.app.get(ReapedRequests).lastEvent(shard);
     const rid = await reapedRequest(plane, { account, model }, 700);

@@ -3,7 +3,7 @@ import { ReapedRequests, shardNames } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { chargedOf } from './drift.ts';
+import { chargedOf, firstLettersOf } from './drift.ts';
 import { UsageArrival } from './usage-arrival.ts';
 
 /**
@@ -58,11 +58,23 @@ export class LostReaps {
   /** Those that PostgreSQL does not know; the others are done. */
   private async unbooked(shard: string, rids: readonly string[]): Promise<string[]> {
     const charged = await chargedOf(this.dataSource, rids);
-    await this.settled(
-      shard,
-      rids.filter((rid) => charged.has(rid)),
-    );
-    return rids.filter((rid) => !charged.has(rid));
+    const open = rids.filter((rid) => !charged.has(rid));
+    const setAside = await this.setAside(shard, open);
+    const isKnown = (rid: string): boolean => charged.has(rid) || setAside.has(rid);
+    await this.settled(shard, rids.filter(isKnown));
+    return rids.filter((rid) => !isKnown(rid));
+  }
+
+  /** Those whose charge is a dead letter, open or resolved: sent again, it would be the same one. A letter of another content under its number is not its own. */
+  private async setAside(shard: string, rids: readonly string[]): Promise<ReadonlySet<string>> {
+    const letters = await firstLettersOf(this.dataSource, rids);
+    if (letters.length === 0) return new Set();
+    const sent = new Map((await this.reaped.unbooked(shard)).map((event) => [event.rid, event]));
+    const own = letters.filter(({ rid, delta, payload }) => {
+      const event = sent.get(rid);
+      return event?.delta === delta && event.payload === payload;
+    });
+    return new Set(own.map(({ rid }) => rid));
   }
 
   private async settled(shard: string, rids: readonly string[]): Promise<void> {
