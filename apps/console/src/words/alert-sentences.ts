@@ -26,6 +26,7 @@ const zh: AlertSentences = {
   'drift.reap':
     '请求 {rid} 的 {tokens} 个 token 在 Redis 与账本之间丢失；其节点已不在，因此重新发送',
   'drift.credits': 'Redis 计入 {counted} 笔入账，而 PostgreSQL 只给出 {given} 笔；已恢复',
+  'drift.lost_credits': 'Redis 曾有 {last} 笔入账，现只有 {counted} 笔；其余的重新发送',
   'drift.unreadable': 'Redis 中的余额无法读取；已按账本重写',
   'drift.held': 'Redis 中预留了 {before} 个 token，而运行中的请求只预留 {held} 个；已重新计算',
   'redis_tampered.usage':

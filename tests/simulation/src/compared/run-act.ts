@@ -5,6 +5,7 @@ import {
   chargedOf,
   driftsAt,
   firstLettersOf,
+  lastAppliedOf,
 } from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
 import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
@@ -231,23 +232,22 @@ async function look(
   const rids = Array.from({ length: 9 }, (_, request) => ridOf(sequence, request));
   await chargedOf(dataSource, rids);
   await firstLettersOf(dataSource, rids);
-  await driftsAt(
-    dataSource,
-    FIRST_SUBSCRIPTIONS.map(({ id, accountId }, index) => ({
-      id,
-      accountId,
-      modelId: MODEL_ID,
-      shard: shardOf(accountId, SHARDS),
-      outboxId: `${sequence.nowMs - 1_000}-${marks[index]?.outbox ?? 0}`,
-      creditSeq: marks[index]?.creditSeq ?? 0,
-      balance: marks[index]?.balance ?? 0,
-      held: 0,
-      running: 0,
-      status: 'active',
-      revision: 1,
-      generation: 1,
-    })),
-  );
+  const found = FIRST_SUBSCRIPTIONS.map(({ id, accountId }, index) => ({
+    id,
+    accountId,
+    modelId: MODEL_ID,
+    shard: shardOf(accountId, SHARDS),
+    outboxId: `${sequence.nowMs - 1_000}-${marks[index]?.outbox ?? 0}`,
+    creditSeq: marks[index]?.creditSeq ?? 0,
+    balance: marks[index]?.balance ?? 0,
+    held: 0,
+    running: 0,
+    status: 'active',
+    revision: 1,
+    generation: 1,
+  }));
+  await driftsAt(dataSource, found);
+  await lastAppliedOf(dataSource, found);
 }
 
 function dayOf(ms: number): string {

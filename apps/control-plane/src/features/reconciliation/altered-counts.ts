@@ -2,7 +2,6 @@ import { Injectable, Logger } from '@nestjs/common';
 import {
   LiveCounts,
   LiveRecords,
-  UnreadableBalance,
   type BalanceMark,
   type SubscriptionRef,
 } from '@tollgate/keyspace';
@@ -13,6 +12,8 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 import { aheadOf, idsOf, strangeOf } from './drift.ts';
+import { LostCredits } from './lost-credits.ts';
+import { unreadable } from './unreadable.ts';
 
 export type Subscription = SubscriptionRef & { id: number };
 
@@ -20,6 +21,11 @@ export interface Marks {
   readable: BalanceMark[];
   /** Whose record has a field, or a type, that Tollgate's functions never write, or names another subscription. */
   unreadable: Subscription[];
+}
+
+interface Corrected {
+  marks: BalanceMark[];
+  altered: ReadonlySet<number>;
 }
 
 /**
@@ -38,6 +44,7 @@ export class AlteredCounts {
     private readonly writer: LiveRecordWriter,
     private readonly tokens: TokenLedger,
     private readonly alerts: AlertsService,
+    private readonly credits: LostCredits,
   ) {}
 
   /** Those that Redis has. */
@@ -54,10 +61,19 @@ export class AlteredCounts {
     };
   }
 
-  /** Marks of these, taken after what is altered has been corrected; `altered` names those by id. */
-  async corrected(
-    subscriptions: readonly Subscription[],
-  ): Promise<{ marks: BalanceMark[]; altered: ReadonlySet<number> }> {
+  /** Marks of these, taken after what is altered has been corrected and lost credits are sent again; `altered` names those by id. */
+  async corrected(subscriptions: readonly Subscription[]): Promise<Corrected> {
+    const { marks, altered } = await this.rewritten(subscriptions);
+    const sent = await this.credits.sendAgain(marks);
+    if (sent.size === 0) return { marks, altered };
+    const again = await this.marks(subscriptions.filter(({ id }) => sent.has(id)));
+    return {
+      marks: [...marks.filter(({ id }) => !sent.has(id)), ...again.readable],
+      altered: new Set([...altered, ...sent]),
+    };
+  }
+
+  private async rewritten(subscriptions: readonly Subscription[]): Promise<Corrected> {
     const { readable, unreadable: unread } = await this.marks(subscriptions);
     const strange = await strangeOf(this.dataSource, readable);
     const lost = [...unread, ...subscriptions.filter(({ id }) => strange.has(id))];
@@ -126,10 +142,4 @@ export class AlteredCounts {
     this.logger.error(message);
     await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message, detail });
   }
-}
-
-/** For a read of a balance: what is not `UnreadableBalance` is thrown on. */
-export function unreadable(error: unknown): 'unreadable' {
-  if (error instanceof UnreadableBalance) return 'unreadable';
-  throw error;
 }

@@ -4,8 +4,8 @@ import { DataSource } from 'typeorm';
 import { Watch } from '../../platform/background/watch.ts';
 import { leftOverPages } from '../subscriptions/subscription-pages.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
-import { unreadable } from './altered-counts.ts';
 import { driftsAt } from './drift.ts';
+import { unreadable } from './unreadable.ts';
 
 /** Two looks must find the same, so tokens are paid out one to two of these after the last request ended. */
 const LOOK_MS = 60_000;

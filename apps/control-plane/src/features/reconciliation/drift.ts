@@ -67,6 +67,23 @@ export async function aheadOf(
   return marks.filter(({ id }) => ids.has(id));
 }
 
+const LAST_APPLIED =
+  'SELECT c.subscription_id AS id, max(c.seq) AS seq FROM token_credits c JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = c.subscription_id AND c.seq > m.cseq WHERE c.applied_at IS NOT NULL GROUP BY c.subscription_id';
+const lastAppliedRow = z.object({ id: z.number(), seq: z.coerce.number() });
+
+/** Of these marks, by id, the last credit that is noted as applied, where the mark lacks it. */
+export async function lastAppliedOf(
+  dataSource: DataSource,
+  marks: readonly BalanceMark[],
+): Promise<Map<number, number>> {
+  if (marks.length === 0) return new Map();
+  const rows: unknown[] = await dataSource.query(LAST_APPLIED, [
+    marks.map(({ id }) => id),
+    marks.map(({ creditSeq }) => creditSeq),
+  ]);
+  return new Map(rows.map((row) => lastAppliedRow.parse(row)).map(({ id, seq }) => [id, seq]));
+}
+
 const CHARGED = `
   SELECT w.rid FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)
   WHERE EXISTS (SELECT 1 FROM usage_events u WHERE u.day = w.day AND u.rid = w.rid AND u.seq = 0)`;
@@ -86,7 +103,7 @@ export async function chargedOf(
   return new Set(rows.map((row) => ridRow.parse(row).rid));
 }
 
-/** Dead letters that have the numbers of these requests' first charges. Whoever can write to the queue can leave one: its number says nothing. */
+/** Dead letters that have the numbers of these requests' first charges. A writer of the queue can leave one: its number says nothing. */
 export async function firstLettersOf(
   dataSource: DataSource,
   rids: readonly string[],

@@ -23,6 +23,7 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 import { AlteredCounts } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
+import { LostCredits } from './lost-credits.ts';
 import { LostReaps } from './lost-reaps.ts';
 import { Reconciler } from './reconciler.service.ts';
 import { UsageArrival } from './usage-arrival.ts';
@@ -43,14 +44,7 @@ export function offlineReconciler(
   const epochs = new EpochCache(new Epochs(redis, library));
   const parts = { redis, library, epochs, shards: config.SHARDS };
   const records = new LiveRecords(parts);
-  const writer = new LiveRecordWriter(
-    new LiveRows(dataSource),
-    records,
-    new MeteringStore(parts),
-    dataSource,
-    new BookedWithdrawals(dataSource, new LostWithdrawals(parts)),
-    new FleetStore(parts),
-  );
+  const writer = openWriter(dataSource, { ...parts, records });
   const transactions = new Transactions(dataSource);
   const tokens = new TokenLedger();
   const alerts = offlineAlerts(dataSource, config);
@@ -70,6 +64,7 @@ export function offlineReconciler(
       writer,
       tokens,
       alerts,
+      new LostCredits(dataSource, transactions, records, live, alerts),
     ),
     new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
     new WrongTypes(dataSource, new KeyTypes(parts), writer, alerts),
@@ -78,4 +73,20 @@ export function offlineReconciler(
     compare: (subscription) => reconciler.compare(subscription),
     end: () => backlog.onApplicationShutdown(),
   };
+}
+
+type Keyspace = ConstructorParameters<typeof LiveRecords>[0];
+
+function openWriter(
+  dataSource: DataSource,
+  { records, ...parts }: Keyspace & { records: LiveRecords },
+): LiveRecordWriter {
+  return new LiveRecordWriter(
+    new LiveRows(dataSource),
+    records,
+    new MeteringStore(parts),
+    dataSource,
+    new BookedWithdrawals(dataSource, new LostWithdrawals(parts)),
+    new FleetStore(parts),
+  );
 }

@@ -12,10 +12,11 @@ import { BackgroundService } from '../../platform/background/background-service.
 import { Host } from '../../platform/host/host.ts';
 import { openPages, positionsOf } from '../subscriptions/subscription-pages.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
-import { AlteredCounts, unreadable, type Subscription } from './altered-counts.ts';
+import { AlteredCounts, type Subscription } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
 import { driftsAt, isStrange } from './drift.ts';
 import { LostReaps } from './lost-reaps.ts';
+import { unreadable } from './unreadable.ts';
 import { UsageArrival } from './usage-arrival.ts';
 import { WrongTypes } from './wrong-types.ts';
 

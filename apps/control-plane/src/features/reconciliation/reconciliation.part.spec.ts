@@ -70,6 +70,56 @@ describe('balances in Redis', () => {
     expect(await ledger.violations()).toEqual({});
   });
 
+  test('get back a purchase that Redis has lost, once, with an alert that ends when it is there', async () => {
+    const { account, model, id } = await subscribed(1_000);
+    for (const tokens of [500, 30])
+      await plane.call('POST', '/models/renew', {
+        token: account.token,
+        body: { model_id: model.id, tokens },
+      });
+    const full = { balance: 1_530, creditSeq: 3 };
+    await eventually(async () => expect(await ledger.live(account, model)).toMatchObject(full));
+    const drifts = () =>
+      ledger.query(
+        "SELECT message, resolved_at IS NULL AS open FROM alerts WHERE rule = 'drift' AND subject = $1",
+        [`subscription:${id}`],
+      );
+    await plane.app
+      .get(REDIS)
+      .hset(keysOf(plane, account.id, model.id), { bal: '1000', cseq: '1' });
+    expect(await round()).toBe(1);
+    await eventually(async () => expect(await ledger.live(account, model)).toMatchObject(full));
+    const message = `Subscription ${id}: Redis has lost credits: it had 3 and has 1; the others are sent again`;
+    expect(await drifts()).toEqual([{ message, open: true }]);
+    expect(await round()).toBe(0);
+    expect(await drifts()).toEqual([{ message, open: false }]);
+    expect(await ledger.live(account, model)).toMatchObject(full);
+    expect(await ledger.subscription(account, model)).toMatchObject({ credit_seq: '3' });
+  });
+
+  test('wait for a purchase that is on its way to Redis, without an alert', async () => {
+    const { account, model, id } = await subscribed(1_000);
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({ creditSeq: 1 }),
+    );
+    await ledger.query(
+      "INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, 2, 500, 'renew')",
+      [id],
+    );
+    await ledger.query(
+      'UPDATE subscriptions SET credit_seq = 2, balance = balance + 500 WHERE id = $1',
+      [id],
+    );
+    expect(await round()).toBe(0);
+    const subject = `subscription:${id}`;
+    expect(await ledger.query('SELECT id FROM alerts WHERE subject = $1', [subject])).toEqual([]);
+    await ledger.query(
+      'UPDATE subscriptions SET credit_seq = 1, balance = balance - 500 WHERE id = $1',
+      [id],
+    );
+    await ledger.query('DELETE FROM token_credits WHERE subscription_id = $1 AND seq = 2', [id]);
+  });
+
   test.each([
     ['nothing was used since', null],
     ['the clock of Redis is an hour behind since', 3_600_000],

@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 
 /** Notes which credits of a subscription Redis has. */
 export async function noteAppliedCredits(
@@ -9,5 +9,17 @@ export async function noteAppliedCredits(
   await dataSource.query(
     'UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL',
     [subscriptionId, seqs],
+  );
+}
+
+/** Redis has lost those after this one. */
+export async function forgetAppliedCredits(
+  tx: EntityManager,
+  subscriptionId: number,
+  afterSeq: number,
+): Promise<void> {
+  await tx.query(
+    'UPDATE token_credits SET applied_at = NULL WHERE subscription_id = $1 AND seq > $2',
+    [subscriptionId, afterSeq],
   );
 }
