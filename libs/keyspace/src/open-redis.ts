@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { RedisConnection } from './redis-connection.ts';
 import { parseRedisUrl } from './redis-url.ts';
-import { SilenceWatch } from './silence-watch.ts';
+import { SILENCE_MS, SilenceWatch } from './silence-watch.ts';
 
 /** The one place that opens connections to Redis. What decides safety is passed, never left to a library's default. */
 export type ConnectionRole =
@@ -30,6 +30,8 @@ const COMMAND_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
 const RETRY_ON_FAILOVER_MS = 200;
+/** Longer than any blocking call blocks: BullMQ's ten seconds are the longest. */
+const BLOCKING_SILENCE_MS = 15_000;
 /** A socket that does not close is destroyed after this, so that a process can end. */
 const DISCONNECT_TIMEOUT_MS = 500;
 
@@ -39,7 +41,7 @@ type Options = RedisOptions & { replyMapping: 'legacy' };
 export function openRedis(url: string, { role, name, onError }: OpenRedisOptions): RedisConnection {
   const connection = connect(url, role, name);
   connection.on('error', onError);
-  if (!waitsForAnswers(role)) breakWhenSilent(connection);
+  breakWhenSilent(connection, waitsForAnswers(role) ? BLOCKING_SILENCE_MS : SILENCE_MS);
   return connection;
 }
 
@@ -47,11 +49,12 @@ export function openRedis(url: string, { role, name, onError }: OpenRedisOptions
  * A server that owes answers and sends nothing is taken for gone: the connection breaks, and what is asked after that fails at once instead of
  * waiting for its own timeout. A network that swallows packets does not say so. In place of ioredis' `socketTimeout`, which takes a pause of this process for one.
  */
-function breakWhenSilent(connection: RedisConnection): void {
+function breakWhenSilent(connection: RedisConnection, silenceMs: number): void {
   const watch = (server: Redis): void => {
     server.on('connect', () => {
       const { stream } = server;
       const silence = new SilenceWatch({
+        silenceMs,
         owes: () => server.commandQueue.length > 0,
         onSilent: () => stream.destroy(new Error('Redis owes answers and says nothing.')),
       });
@@ -229,23 +232,27 @@ function roleOptions(role: ConnectionRole): Options {
 }
 
 function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions: Options } {
-  const { enableOfflineQueue = true, enableAutoPipelining = false } = redisOptions;
+  const { enableOfflineQueue: waits = true, enableAutoPipelining = false } = redisOptions;
   return {
     redisOptions,
-    enableOfflineQueue,
+    enableOfflineQueue: waits,
     enableAutoPipelining,
-    enableReadyCheck: true,
+    // A check that fails leaves the promise of `connect` open (ioredis 6.0.0), and BullMQ's worker waits for it: it would take no job again. It fails when the
+    // server that it asks is away, or sees no majority. A call that is made meanwhile is repeated until it is served.
+    enableReadyCheck: !waits,
     clusterRetryStrategy: reconnectDelayMs,
-    // A primary that returns is connected to at once, not with the next command: the listener for its return has writes to replay.
-    clusterNodeRetryStrategy: reconnectDelayMs,
+    // A primary that returns is connected to at once, not with the next command: the listener for its return has writes to replay. Not where commands wait: a
+    // server that loses its slots between two attempts to connect would take those that wait for it along, without an answer (ioredis 6.0.0). Without
+    // attempts they are sent to whoever owns the slot.
+    clusterNodeRetryStrategy: waits ? null : reconnectDelayMs,
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.
     slotsRefreshInterval: 5_000,
-    slotsRefreshTimeout: enableOfflineQueue ? 2_000 : 1_000,
+    slotsRefreshTimeout: waits ? 2_000 : 1_000,
     retryDelayOnFailover: RETRY_ON_FAILOVER_MS,
     // Each repetition waits until the slots were read again, which silent servers delay. Who is to refuse while Redis is away repeats a call once:
     // enough for a slot that moved.
-    maxRedirections: enableOfflineQueue ? 16 : 1,
+    maxRedirections: waits ? Infinity : 1,
   };
 }
 

@@ -1,6 +1,12 @@
 const LOOK_MS = 500;
-/** Three seconds. */
-const SILENT_LOOKS_MAX = 6;
+/** What a server may owe an answer that it gives at once. */
+export const SILENCE_MS = 3_000;
+
+interface SilenceWatchOptions {
+  owes: () => boolean;
+  onSilent: () => void;
+  silenceMs?: number;
+}
 
 /**
  * Notices a server that owes answers and sends nothing. Counted in looks and not in time: between two looks the event loop reads what has arrived, so a
@@ -10,10 +16,12 @@ export class SilenceWatch {
   readonly #owes: () => boolean;
   readonly #onSilent: () => void;
   readonly #timer: NodeJS.Timeout;
+  readonly #looksMax: number;
   #looks = 0;
 
-  /** `onSilent` is called once, 3 to 3.5 s after the last answer or the first call that has none, and the watch has then ended. */
-  constructor({ owes, onSilent }: { owes: () => boolean; onSilent: () => void }) {
+  /** `onSilent` is called once, `silenceMs` to half a second more after the last answer or the first call that has none, and the watch has then ended. */
+  constructor({ owes, onSilent, silenceMs = SILENCE_MS }: SilenceWatchOptions) {
+    this.#looksMax = silenceMs / LOOK_MS;
     this.#owes = owes;
     this.#onSilent = onSilent;
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
@@ -29,7 +37,7 @@ export class SilenceWatch {
 
   #look(): void {
     this.#looks = this.#owes() ? this.#looks + 1 : 0;
-    if (this.#looks <= SILENT_LOOKS_MAX) return;
+    if (this.#looks <= this.#looksMax) return;
     this.end();
     this.#onSilent();
   }

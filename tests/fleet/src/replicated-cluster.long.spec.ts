@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate, until } from '@tollgate/harness';
+import { letPass, startTollgate, type Tollgate, until } from '@tollgate/harness';
 import { openRedis, redisReady, shardOf } from '@tollgate/keyspace';
 import { syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
@@ -9,6 +9,8 @@ import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 const PRIMARIES = ['redis-1', 'redis-2', 'redis-3'];
 /** Redis decides after 5 s that a primary is gone; the rest is election and the busy machine. */
 const PROMOTION_MS = 60_000;
+/** Every client of Redis has read the slots again by then, and dropped the primary that is gone. */
+const AWAY_MS = 7_000;
 
 let tollgate: Tollgate;
 let scene: Scene;
@@ -79,6 +81,7 @@ test.each(PRIMARIES)(
     const before = load.count('completed');
     await until('service', () => load.count('completed') > before + 40, PROMOTION_MS);
     expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
+    await letPass(AWAY_MS, 'a primary that stays away is dropped by the clients');
     await tollgate.restart(primary);
     await until(
       `${primary} to be a replica`,

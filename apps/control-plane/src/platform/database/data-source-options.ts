@@ -48,6 +48,8 @@ import { UsersSearch1795349000000 } from './migrations/1795349000000-users-searc
 import { ShardCounts1795350000000 } from './migrations/1795350000000-shard-counts.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** As for the server; ten probes of a second each follow. */
+const KEEP_ALIVE_AFTER_MS = 15_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
@@ -117,6 +119,9 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     extra: {
       Client: LastingClient,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // A server whose machine vanished answers no statement and closes no connection: without probes its client would wait for ever.
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       // Times leave and enter as UTC whatever the server's own zone is. Compiling a statement costs more than any of these takes. A client whose

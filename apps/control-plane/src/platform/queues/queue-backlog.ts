@@ -35,16 +35,8 @@ export class QueueBacklog implements OnApplicationShutdown {
   }
 
   /** Ids of the jobs that wait, run, rest or have failed, read in one step: a job that moves between two lists is seen in one of them. */
-  async undone(name: QueueName): Promise<ReadonlySet<string>> {
-    const { queue } = this.open(name);
-    try {
-      await queue.waitUntilReady();
-      return new Set(await queue.getRanges(UNDONE, 0, -1));
-    } catch (error) {
-      // BullMQ never forgets that a connection was not ready at first: the next look opens another.
-      this.close(name);
-      throw error;
-    }
+  undone(name: QueueName): Promise<ReadonlySet<string>> {
+    return this.ask(name, async (queue) => new Set(await queue.getRanges(UNDONE, 0, -1)));
   }
 
   /** False as long as one of these jobs is not done. */
@@ -54,16 +46,19 @@ export class QueueBacklog implements OnApplicationShutdown {
     return [...jobs].every((job) => !undone.has(job));
   }
 
+  /** How many jobs could be taken now. */
+  waiting(name: QueueName): Promise<number> {
+    return this.ask(name, (queue) => queue.getWaitingCount());
+  }
+
   /**
    * Jobs by state, and when the oldest that is not done was added (Unix ms), one that is tried or repeated included. Failed ones are dead letters. Jobs that
    * rest are in the order in which they are due: in a long backlog of them the oldest is the one known from the last look, until it is done.
    */
-  async standing(
+  standing(
     name: QueueName,
   ): Promise<{ counts: Readonly<Record<string, number>>; oldestAtMs: number | null }> {
-    const { queue } = this.open(name);
-    try {
-      await queue.waitUntilReady();
+    return this.ask(name, async (queue) => {
       const counts = await queue.getJobCounts(...UNDONE);
       const ids = await queue.getRanges(TRIED, 0, HEADS_MAX - 1, true);
       const known = this.oldest.get(name);
@@ -74,7 +69,16 @@ export class QueueBacklog implements OnApplicationShutdown {
       else this.oldest.set(name, first);
       const oldest = first === undefined ? undefined : await queue.getJob(first);
       return { counts, oldestAtMs: oldest?.timestamp ?? null };
+    });
+  }
+
+  private async ask<T>(name: QueueName, question: (queue: Queue) => Promise<T>): Promise<T> {
+    const { queue } = this.open(name);
+    try {
+      await queue.waitUntilReady();
+      return await question(queue);
     } catch (error) {
+      // BullMQ never forgets that a connection was not ready at first: the next look opens another.
       this.close(name);
       throw error;
     }

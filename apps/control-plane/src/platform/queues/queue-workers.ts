@@ -8,10 +8,13 @@ import {
 } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, closeRedis, openRedis } from '@tollgate/keyspace';
-import { Worker, type Processor, type WorkerOptions } from 'bullmq';
+import { Worker, type Job, type WorkerOptions } from 'bullmq';
 import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
+import { Metrics } from '../metrics/metrics.ts';
 import { outageLog } from '../redis/outage-log.ts';
+import { QueueBacklog } from './queue-backlog.ts';
 import { freeStalledCheck } from './stalled-check.ts';
+import { StandstillWatch } from './standstill-watch.ts';
 
 /** Every queue that is filled; each must have a processor, or the process does not start. */
 const QUEUES = [USAGE_QUEUE] as const;
@@ -19,24 +22,42 @@ export type QueueName = (typeof QUEUES)[number];
 
 /** Jobs take milliseconds; longer means that Redis does not answer. */
 const CLOSE_TIMEOUT_MS = 5_000;
+/** BullMQ's default of 15 s would be added to each outage of a Cluster. */
+const RETRY_MS = 1_000;
 
 interface Registration {
-  processor: Processor;
+  processor: (job: Job) => Promise<void>;
   options: Omit<WorkerOptions, 'connection' | 'prefix' | 'autorun' | 'stalledInterval'> & {
     stalledInterval: number;
+    concurrency: number;
   };
 }
+
+type Close = () => Promise<void>;
 
 /** The only place that opens BullMQ workers. Features register a processor in their constructor or onModuleInit; workers start once everything is wired. */
 @Injectable()
 export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly registrations = new Map<QueueName, Registration>();
   private readonly logger = new Logger('queues');
-  private closers: (() => Promise<void>)[] = [];
+  private readonly closers = new Map<QueueName, Close>();
+  private readonly replaced = this.metrics.counter({
+    name: 'tollgate_queue_workers_replaced_total',
+    help: 'Workers of a queue that took no jobs while some waited, and were replaced.',
+    labelNames: ['queue'],
+  });
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly backlog: QueueBacklog,
+    private readonly metrics: Metrics,
+  ) {}
 
-  register(queue: QueueName, processor: Processor, options: Registration['options']): void {
+  register(
+    queue: QueueName,
+    processor: Registration['processor'],
+    options: Registration['options'],
+  ): void {
     if (this.registrations.has(queue)) throw new Error(`queue ${queue} has two processors`);
     this.registrations.set(queue, { processor, options });
   }
@@ -44,25 +65,35 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   onApplicationBootstrap(): void {
     const orphan = QUEUES.find((queue) => !this.registrations.has(queue));
     if (orphan) throw new Error(`queue ${orphan} has no processor`);
-    this.closers = [...this.registrations].map(([queue, registration]) =>
-      this.start(queue, registration),
-    );
+    for (const [queue, registration] of this.registrations)
+      this.closers.set(queue, this.start(queue, registration));
   }
 
   /** Before the database closes: waits for running jobs; what was not finished is taken up by another worker. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.closers.map((close) => close()));
+    await Promise.all([...this.closers.values()].map((close) => close()));
   }
 
   /** A worker blocks on its connection, so each has its own. */
-  private start(queue: QueueName, { processor, options }: Registration): () => Promise<void> {
+  private start(queue: QueueName, registration: Registration): Close {
+    const { processor, options } = registration;
     const onError = outageLog(this.logger, `the connection of queue ${queue}`);
     const connection = openRedis(queueUrlOf(this.config), {
       role: 'queue_worker',
       name: `tollgate-worker-${queue}`,
       onError,
     });
-    const worker = new Worker(queue, processor, { ...options, connection, prefix: BULL_PREFIX });
+    const watch = new StandstillWatch({
+      concurrency: options.concurrency,
+      waiting: () => this.backlog.waiting(queue),
+      onStandstill: (waiting) => this.replace(queue, registration, waiting),
+    });
+    const worker = new Worker(queue, watch.watched(processor), {
+      runRetryDelay: RETRY_MS,
+      ...options,
+      connection,
+      prefix: BULL_PREFIX,
+    });
     // Without a listener a lost connection would end the process; BullMQ reconnects by itself.
     worker.on('error', onError);
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
@@ -73,11 +104,24 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
         );
     }, options.stalledInterval).unref();
     return async () => {
+      watch.end();
       clearInterval(stalledCheck);
       // While Redis is away a worker cannot say goodbye; its jobs are idempotent and are taken up by another.
       await Promise.race([worker.close(), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
       worker.disconnect().catch(onError);
       closeRedis(connection);
     };
+  }
+
+  /** No cause of a standstill is known: the log and the counter tell that there is one. */
+  private replace(queue: QueueName, registration: Registration, waiting: number): void {
+    this.logger.error(
+      { queue, waiting },
+      'a worker took no jobs while some waited; it is replaced',
+    );
+    this.replaced.inc({ queue });
+    const close = this.closers.get(queue);
+    this.closers.set(queue, this.start(queue, registration));
+    close?.().catch((error: unknown) => this.logger.warn(error, 'a worker could not be closed'));
   }
 }
