@@ -243,7 +243,7 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     clusterRetryStrategy: reconnectDelayMs,
     // A primary that returns is connected to at once, not with the next command: the listener for its return has writes to replay. Not where commands wait: a
     // server that loses its slots between two attempts to connect would take those that wait for it along, without an answer (ioredis 6.0.0). Without
-    // attempts they are sent to whoever owns the slot.
+    // attempts they are sent to the owner of the slot.
     clusterNodeRetryStrategy: waits ? null : reconnectDelayMs,
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
-import { Cluster } from 'ioredis';
+import type { Cluster } from 'ioredis';
 import { keys } from '../src/keys.ts';
 import {
   closeRedis,

@@ -119,7 +119,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     extra: {
       Client: LastingClient,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // A server whose machine vanished answers no statement and closes no connection: without probes its client would wait for ever.
+      // A server whose machine vanished answers no statement and closes no connection: without probes its client would wait without end.
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,

@@ -3,7 +3,7 @@ import { BULL_PREFIX, closeRedis, openRedis, type RedisConnection } from '@tollg
 import { Queue, type JobType } from 'bullmq';
 import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
-import type { QueueName } from './queue-workers.ts';
+import type { QueueName } from './queue-name.ts';
 
 /** Wherever a job can be that is not done. */
 const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed'];

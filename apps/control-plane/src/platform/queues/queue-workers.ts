@@ -6,19 +6,15 @@ import {
   type OnApplicationBootstrap,
   type BeforeApplicationShutdown,
 } from '@nestjs/common';
-import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, closeRedis, openRedis } from '@tollgate/keyspace';
 import { Worker, type Job, type WorkerOptions } from 'bullmq';
 import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { outageLog } from '../redis/outage-log.ts';
 import { QueueBacklog } from './queue-backlog.ts';
+import { QUEUES, type QueueName } from './queue-name.ts';
 import { freeStalledCheck } from './stalled-check.ts';
 import { StandstillWatch } from './standstill-watch.ts';
-
-/** Every queue that is filled; each must have a processor, or the process does not start. */
-const QUEUES = [USAGE_QUEUE] as const;
-export type QueueName = (typeof QUEUES)[number];
 
 /** Jobs take milliseconds; longer means that Redis does not answer. */
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -65,8 +61,10 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   onApplicationBootstrap(): void {
     const orphan = QUEUES.find((queue) => !this.registrations.has(queue));
     if (orphan) throw new Error(`queue ${orphan} has no processor`);
-    for (const [queue, registration] of this.registrations)
+    for (const [queue, registration] of this.registrations) {
+      this.replaced.inc({ queue }, 0);
       this.closers.set(queue, this.start(queue, registration));
+    }
   }
 
   /** Before the database closes: waits for running jobs; what was not finished is taken up by another worker. */

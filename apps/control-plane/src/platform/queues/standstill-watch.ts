@@ -1,5 +1,5 @@
 const LOOK_MS = 5_000;
-/** Half a minute: a worker that has nothing to do asks every ten seconds at the least. */
+/** Half a minute: a worker that has nothing to do asks at least every ten seconds. */
 const LOOKS_MAX = 6;
 
 interface StandstillWatchOptions {
