@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
+import { eventually } from '@tollgate/harness';
 import { compileSnapshot } from '@tollgate/snapshot';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { plane, ledger, user } from './models-under-test.ts';
+
+/** Requests that wait for a model's row. */
+const WAITING_FOR_MODELS =
+  "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\"models\"%'";
 
 describe('pricing', () => {
   test('adds immutable versions; the newest one that has begun is in force', async () => {
@@ -136,6 +141,48 @@ describe('pricing', () => {
         replaces: null,
       }),
     ).toMatchObject({ status: 201 });
+  });
+
+  describe('that waits while another is set', () => {
+    /** Answers the status of a price that was asked for before, and judged after, another one was set; and the prices in force then. */
+    async function setBehind(replaces?: 'first') {
+      const { body: model } = await ledger.asAdmin('POST', '/models', {
+        name: `awaited-price-${replaces}`,
+        price: { price_per_million: 1 },
+      });
+      const inForce = async () =>
+        (await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}&in_force=true`)).body
+          .data;
+      const [first] = await inForce();
+      const asked = await plane.dataSource.transaction(async (tx) => {
+        await tx.query('SELECT FROM models WHERE id = $1 FOR UPDATE', [model.id]);
+        const waiting = ledger.asAdmin('POST', '/models/pricing', {
+          ...{ model_id: model.id, price_per_million: 3 },
+          ...(replaces && { replaces: first.id }),
+        });
+        await eventually(async () =>
+          expect(await tx.query(WAITING_FOR_MODELS)).toEqual([{ count: '1' }]),
+        );
+        await tx.query(
+          'INSERT INTO price_versions (model_id, price_per_million, effective_at) VALUES ($1, 2000000, clock_timestamp())',
+          [model.id],
+        );
+        return { answer: waiting };
+      });
+      const { status } = await asked.answer;
+      const prices = (await inForce()).map(
+        (row: { price_per_million: string }) => row.price_per_million,
+      );
+      return { status, prices };
+    }
+
+    test('is refused when it names the version before that', async () => {
+      expect(await setBehind('first')).toEqual({ status: 412, prices: ['2'] });
+    });
+
+    test('is in force afterwards when it names none', async () => {
+      expect(await setBehind()).toEqual({ status: 201, prices: ['3'] });
+    });
   });
 
   test('of an unknown model is 404', async () => {

@@ -23,8 +23,12 @@ import { PriceVersionRow, type PriceWeightValues } from './price-version.entity.
 
 /** Clocks of callers differ a little; further back, a price would change charges that were already reported to callers. */
 const PAST_TOLERANCE_MS = 60_000;
-/** The newest version not after now, per model. */
-const IN_FORCE = `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= now() ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
+/** `now()` is when the transaction began: before the versions that it waited for. */
+const AFTER_LOCKS = 'clock_timestamp()';
+/** The newest version not after the moment, per model. */
+const inForceAt = (moment: 'now()' | typeof AFTER_LOCKS): string =>
+  `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= ${moment} ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
+const IN_FORCE = inForceAt('now()');
 /** Charges something, or says that it does not: a zero that was left standing is no price. */
 const IS_DELIBERATE =
   '(price.is_free OR (price.price_per_million > 0 AND price.weight_input + price.weight_output > 0))';
@@ -33,6 +37,11 @@ export const FOR_SALE_UNPRICED = `
   SELECT model.id, model.name FROM models model
   WHERE model.deleted_at IS NULL AND model.is_on_shelf
     AND NOT EXISTS (SELECT FROM price_versions price WHERE price.model_id = model.id AND ${IN_FORCE} AND ${IS_DELIBERATE})`;
+
+/** `effectiveAt`: a function answers SQL; without it, from the beginning of the transaction. */
+type NewVersion = Omit<Partial<PriceVersionRow>, 'effectiveAt'> & {
+  effectiveAt?: Date | (() => string);
+};
 
 @Injectable()
 export class PricingService {
@@ -85,7 +94,7 @@ export class PricingService {
     modelId: number,
     replaces: number | null,
   ): Promise<void> {
-    const inForce = await priceInForce(tx, modelId).getOne();
+    const inForce = await pricesOf(tx, modelId).andWhere(inForceAt(AFTER_LOCKS)).getOne();
     if ((inForce?.id ?? null) !== replaces) throw new Refusal('precondition_failed');
   }
 
@@ -109,7 +118,7 @@ export class PricingService {
 
   /** What a million charged tokens cost at this moment of the database's clock. */
   async pricePerMillion(tx: EntityManager, modelId: number): Promise<Micros> {
-    const row = await priceInForce(tx, modelId).getOneOrFail();
+    const row = await pricesOf(tx, modelId).andWhere(IN_FORCE).getOneOrFail();
     return micros(row.pricePerMillion);
   }
 
@@ -131,7 +140,7 @@ export class PricingService {
   private async add(
     tx: EntityManager,
     caller: Caller,
-    columns: Partial<PriceVersionRow> & { modelId: number },
+    columns: NewVersion & { modelId: number },
   ): Promise<PriceResponse> {
     const repository = tx.getRepository(PriceVersionRow);
     const inserted = await repository.insert({ ...columns, createdBy: caller.userId });
@@ -154,12 +163,11 @@ export class PricingService {
   }
 }
 
-function priceInForce(tx: EntityManager, modelId: number): SelectQueryBuilder<PriceVersionRow> {
+function pricesOf(tx: EntityManager, modelId: number): SelectQueryBuilder<PriceVersionRow> {
   return tx
     .getRepository(PriceVersionRow)
     .createQueryBuilder('price')
-    .where('price.modelId = :modelId', { modelId })
-    .andWhere(IN_FORCE);
+    .where('price.modelId = :modelId', { modelId });
 }
 
 function toTag(row: PriceVersionRow, currency: string): PriceTag {
@@ -186,12 +194,12 @@ function weightsOf(body: Pick<FirstPrice, WeightField>): PriceWeightValues {
   ) as PriceWeightValues;
 }
 
-/** A moment at or before now becomes the database's own now: its clock decides what is in force. */
-function effectiveAt(text: string | undefined): Partial<PriceVersionRow> {
+/** A moment at or before now becomes the database's own now: its clock decides what is in force. Call it once the model is locked. */
+function effectiveAt(text: string | undefined): Pick<NewVersion, 'effectiveAt'> {
   const now = Date.now();
   const asked = text === undefined ? now : Date.parse(text);
   if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', NOT_PAST);
-  return asked > now ? { effectiveAt: new Date(asked) } : {};
+  return { effectiveAt: asked > now ? new Date(asked) : () => AFTER_LOCKS };
 }
 
 function columnsOf(body: FirstPrice): Partial<PriceVersionRow> {
