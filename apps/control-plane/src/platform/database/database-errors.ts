@@ -32,6 +32,11 @@ const CONNECTION_CODES = new Set([
   '08006',
   '53300',
 ]);
+/**
+ * Classes that are about the server, its load and other transactions, whatever the data is: connections, transaction state (read-only), rollbacks,
+ * resources, locks, operator intervention (timeouts among it), system errors.
+ */
+const SERVER_CLASSES = /^(?:08|25|40|53|55|57|58)/;
 /** What ioredis says when Redis does not answer: its own failures carry no code. */
 const REDIS_AWAY =
   /^(Connection is closed\.|Stream isn't writeable|Command timed out|Reached the max retries per request limit|Failed to refresh slots cache)/;
@@ -67,6 +72,11 @@ export function lostPlan(error: unknown): 'changed' | 'unknown' | null {
   if (known?.code === FEATURE_NOT_SUPPORTED && known.routine === 'RevalidateCachedQuery')
     return 'changed';
   return UNKNOWN_NAMES.has(known?.code ?? '') ? 'unknown' : null;
+}
+
+/** Nothing that the statement was about caused it: the same work may succeed later, and less of it would not succeed now. */
+export function isServerTrouble(error: unknown): boolean {
+  return SERVER_CLASSES.test(parse(error)?.code ?? '') || isConnectionFailure(error);
 }
 
 /** The database (or Redis) cannot be reached, or has no connection left: not the caller's fault and not a bug. */

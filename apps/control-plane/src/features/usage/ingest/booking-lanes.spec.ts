@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { QueryFailedError } from 'typeorm';
 import { BookingLanes, type Delivery } from './booking-lanes.ts';
 
 const EVENT = { shard: '', epoch: '', outboxId: '', rid: '', seq: '0', delta: '0', payload: '' };
@@ -81,4 +82,48 @@ test('a job fails for its own events alone', async () => {
   await end('b', new Error('its own'));
   await failing;
   expect(begun).toEqual(['a,b', 'a', 'b']);
+});
+
+test.each([
+  ['a connection that was lost', { code: '57P01' }],
+  ['a connection that could not be made', { code: 'ECONNREFUSED' }],
+  ['a statement that took too long', { code: '57014' }],
+  ['a lock that was not given in time', { code: '55P03' }],
+  ['a disk that is full', { code: '53100' }],
+  ['transactions that stayed in conflict', { code: '40P01' }],
+  ['a server in recovery', { code: '25006' }],
+])('jobs are not tried alone after %s: the queue repeats them later', async (_why, cause) => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  const both = Promise.allSettled([subject.add(job('a')), subject.add(job('b'))]);
+  await setImmediate();
+  await end('a,b', new QueryFailedError('', [], Object.assign(new Error('refused'), cause)));
+  expect(begun).toEqual(['a,b']);
+  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const next = subject.add(job('c'));
+  await setImmediate();
+  await end('c');
+  await expect(next).resolves.toBeUndefined();
+});
+
+test.each([
+  ['the pool', new Error('timeout exceeded when trying to connect')],
+  ['Redis', new Error('Connection is closed.')],
+])('nor after no answer of %s', async (_what, error) => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  const both = Promise.allSettled([subject.add(job('a')), subject.add(job('b'))]);
+  await setImmediate();
+  await end('a,b', error);
+  expect(begun).toEqual(['a,b']);
+  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+test('nor any longer once the server fails while they are tried alone', async () => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  const all = Promise.allSettled(['a', 'b', 'c'].map((name) => subject.add(job(name))));
+  await setImmediate();
+  await end('a,b,c', new Error('of one of them'));
+  await end('a');
+  await end('b', new Error('timeout exceeded when trying to connect'));
+  expect(begun).toEqual(['a,b,c', 'a', 'b']);
+  expect((await all).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
 });

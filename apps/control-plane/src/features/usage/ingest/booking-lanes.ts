@@ -1,4 +1,5 @@
 import type { RelayedEvent } from '@tollgate/contracts';
+import { isServerTrouble } from '../../../platform/database/database-errors.ts';
 import type { BookedJob } from './booking-traces.ts';
 
 /** Events that came together, and the job that brought them; null for those that came another way. */
@@ -23,7 +24,8 @@ interface Options {
 
 /**
  * Books jobs that wait at the same time in one transaction: statements, locks and commit cost the same for one job and for five. A job that waits alone is
- * booked at once. Where a group fails, each of its jobs is tried by itself, so that none fails for another's events.
+ * booked at once. Where a group fails, each of its jobs is tried by itself, so that none fails for another's events; not where the server fails, which
+ * would get several times the work: the queue repeats the jobs later then.
  */
 export class BookingLanes {
   private readonly waiting: Waiting[] = [];
@@ -61,14 +63,31 @@ export class BookingLanes {
       for (const { resolve } of group) resolve();
     } catch (error) {
       if (group.length === 1) group[0]?.reject(error);
-      else for (const one of group) await this.runAlone(one);
+      else await this.runApart(group, error);
     } finally {
       this.busy -= 1;
       this.schedule();
     }
   }
 
-  private runAlone({ delivery, resolve, reject }: Waiting): Promise<void> {
-    return this.options.book([delivery]).then(resolve, reject);
+  /** Until the server fails: the others get its failure. */
+  private async runApart(group: readonly Waiting[], failure: unknown): Promise<void> {
+    let last = failure;
+    for (const one of group) {
+      if (isServerTrouble(last)) one.reject(last);
+      else last = await this.runAlone(one);
+    }
+  }
+
+  /** Answers why it failed; null when it is booked. */
+  private async runAlone({ delivery, resolve, reject }: Waiting): Promise<unknown> {
+    try {
+      await this.options.book([delivery]);
+      resolve();
+      return null;
+    } catch (error) {
+      reject(error);
+      return error;
+    }
   }
 }
