@@ -89,21 +89,31 @@ export class FunctionLibrary {
     return this.#send(call);
   }
 
-  /** One call per primary asks until the library is there, the others wait for it: a node that starts first, or an outage under load, must not flood Redis. */
+  /**
+   * One call per primary asks until the library is there, the others wait for it: a node that starts first, or an outage under load, must not flood
+   * Redis. Each has its own time: the one that asks and gives up is followed by the next.
+   */
   async #sendOnceLoaded(call: Call): Promise<unknown> {
+    const deadline = performance.now() + LOADED_WITHIN_MS;
     const [home] = this.#homesOf(call.keys[0]);
-    const asked = home && this.#asking.get(home);
-    if (asked) {
-      await asked.catch(() => undefined);
-      return this.#send(call);
+    if (!home) return this.#askUntilLoaded(call, deadline);
+    for (let asked = this.#asking.get(home); asked; asked = this.#asking.get(home)) {
+      const hasGivenUp = await asked.then(() => false, isFunctionMissing);
+      if (hasGivenUp) continue;
+      try {
+        return await this.#send(call);
+      } catch (error) {
+        // The one that asked may have failed for a reason of its own.
+        if (!isFunctionMissing(error) || performance.now() >= deadline) throw error;
+      }
     }
-    const asking = this.#askUntilLoaded(call);
-    if (home) this.#asking.set(home, asking);
-    return asking.finally(() => home && this.#asking.delete(home));
+    const asking = this.#askUntilLoaded(call, deadline).finally(() => this.#asking.delete(home));
+    this.#asking.set(home, asking);
+    return asking;
   }
 
-  async #askUntilLoaded(call: Call): Promise<unknown> {
-    for (const deadline = performance.now() + LOADED_WITHIN_MS; ; await delay(LOADED_POLL_MS)) {
+  async #askUntilLoaded(call: Call, deadline: number): Promise<unknown> {
+    for (; ; await delay(LOADED_POLL_MS)) {
       try {
         return await this.#send(call);
       } catch (error) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startServices, until, type Services } from '@tollgate/harness';
 import {
@@ -173,6 +174,19 @@ test('many calls that miss a function ask Redis as often as one while they wait'
   expect(await Promise.all(calls)).toEqual(calls.map(() => ['RELEASED']));
   expect((await failedCalls()) - before).toBeLessThan(CALLS + 4 * ASKED_AGAIN);
 });
+
+test('a call that misses a function waits its own time, also when those before it have given up', async () => {
+  const [primary] = primariesOf(as('operator'));
+  await primary?.call('FUNCTION', 'FLUSH');
+  const library = new FunctionLibrary(as('node'));
+  const relay = [RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']] as const;
+  const early = library.call('relay', ...relay).catch((error: unknown) => String(error));
+  await delay(1_500);
+  const late = [1, 2].map(() => library.call('relay', ...relay).catch(String));
+  expect(await early).toContain('Function not found');
+  await new FunctionLibrary(as('controlPlane')).keepLoaded();
+  expect(await Promise.all(late)).toEqual([['RELEASED'], ['RELEASED']]);
+}, 10_000);
 
 test('the control plane takes functions back from a library that another user put in their place', async () => {
   const { text, library } = readFunctionSource();
