@@ -1,6 +1,7 @@
 import { NO_USAGE, tokenFieldsOf, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
+import { outcomeOfStop } from '../../../apps/proxy-node/src/pipeline/stop-reason.ts';
 import type { HoldHandle } from '../../../apps/proxy-node/src/usage/usage-recorder.ts';
 import type { Ask, NodeWorld } from './node-parts.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -28,7 +29,7 @@ export class RunningRequest {
   }
 
   run(handle: HoldHandle): void {
-    handle.onStop((reason) => this.#end(handle, reason));
+    handle.onStop((reason) => this.#end(handle, outcomeOfStop(reason)));
     this.#truth.delivered = chargeOf(this.#usage(), this.#hold.price);
     if (this.#parts.ask.isStream) handle.count(() => this.#usage());
     this.#next(handle);

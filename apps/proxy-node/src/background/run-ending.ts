@@ -13,7 +13,7 @@ import type { HoldHandle } from '../usage/usage-recorder.ts';
 /** What the gateway ends a run for. */
 export type EndedBy = Extract<
   Outcome,
-  'access_revoked' | 'balance_exhausted' | 'upstream_interrupted'
+  'access_revoked' | 'balance_exhausted' | 'node_stopped' | 'upstream_interrupted'
 >;
 
 /** The request is gone; of its prompt the count is left. */

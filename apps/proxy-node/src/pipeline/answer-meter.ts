@@ -7,6 +7,7 @@ import type { DrainLimits } from './drain.ts';
 import type { Splice } from './splice.ts';
 import type { Answer, Flight } from './forward.ts';
 import type { ReasoningRate } from './reasoning-rates.ts';
+import type { StopReason } from './stop-reason.ts';
 import type { Counted, Tally } from './tally.ts';
 
 /** What became of an answer, what it used, and the end of it that the client has not seen yet. */
@@ -58,8 +59,8 @@ export interface AnswerMeter {
   read(answer: Answer): Promise<Metered>;
   /** The client left and the attempt ended with this error: what the request is charged. */
   left(error: unknown): Promise<Metered>;
-  /** Access was withdrawn, or the balance is used up: no further upstream is to be asked. */
-  readonly isStopped: boolean;
+  /** Access was withdrawn or not confirmed, or the balance is used up: no further upstream is to be asked. */
+  readonly stopReason: StopReason | null;
   /** What the attempt in progress may have cost the installation, by our own count. */
   costSoFar(): AttemptCost;
   /** The request failed permanently after its stream had begun: reports the error in the stream. */

@@ -7,6 +7,7 @@ import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import { Drain } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
+import type { StopReason } from './stop-reason.ts';
 import { NOT_COUNTED_YET, type Counted, type Tally } from './tally.ts';
 
 /**
@@ -19,14 +20,14 @@ export class JsonMeter implements AnswerMeter {
   readonly #drain = new Drain();
   #flight: Flight | null = null;
   #askedAtMs = 0;
-  #isRevoked = false;
+  #stopReason: StopReason | null = null;
   #rejectBody: ((failure: UpstreamFailure) => void) | null = null;
 
   constructor(context: MeterContext) {
     this.#context = context;
     this.#tally = context.createTally(null);
     context.reply.onGone(() => this.#clientLeft());
-    context.hold.onStop(() => this.#revoke());
+    context.hold.onStop((reason) => this.#stop(reason));
   }
 
   begin(): StreamSink {
@@ -92,8 +93,8 @@ export class JsonMeter implements AnswerMeter {
     });
   }
 
-  get isStopped(): boolean {
-    return this.#isRevoked;
+  get stopReason(): StopReason | null {
+    return this.#stopReason;
   }
 
   costSoFar(): AttemptCost {
@@ -120,16 +121,16 @@ export class JsonMeter implements AnswerMeter {
   #clientLeft(): void {
     const { hold, drain } = this.#context;
     if (!this.#flight || this.#drain.isOn) return;
-    if (this.#isRevoked || !this.#flight.isSent()) return this.#giveUp('the client disconnected');
+    if (this.#stopReason || !this.#flight.isSent()) return this.#giveUp('the client disconnected');
     this.#drain.begin(drain.jsonMs, () => this.#giveUp('the client disconnected'));
     // From here on the answer is read only for its usage: a node that is killed meanwhile leaves the prompt in its journal.
     hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
   }
 
   /** A client that is still there gets its answer; a disconnected client must not keep the upstream at work for a disabled key. */
-  #revoke(): void {
-    this.#isRevoked = true;
-    if (this.#drain.isOn) this.#giveUp('access was withdrawn');
+  #stop(reason: StopReason): void {
+    this.#stopReason = reason;
+    if (this.#drain.isOn) this.#giveUp('access was withdrawn, or is not confirmed');
   }
 
   #giveUp(reason: string): void {

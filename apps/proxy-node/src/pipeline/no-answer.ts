@@ -1,9 +1,10 @@
 import type { Outcome } from '@tollgate/contracts';
-import { upstreamError } from '@tollgate/protocols';
+import { upstreamError, type UpstreamError } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import { Refusal, REFUSALS, retryHeaders } from '../refusals.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
+import { outcomeOfStop, type StopReason } from './stop-reason.ts';
 import { NOTHING_COUNTED } from './tally.ts';
 
 /** Another node, or the next process of this one, takes the request at once. */
@@ -42,9 +43,33 @@ export const REVOKED = upstreamError('server', {
   message: 'Access was withdrawn while the answer was being streamed.',
 });
 
-/** Key, account or subscription were withdrawn before an upstream had answered. */
+/** Not the upstream's doing and not the caller's: another node, or this one once it has Redis and a core again, takes the request. */
+const UNCONFIRMED = upstreamError('overloaded', {
+  message:
+    'The gateway could not renew its hold on the balance in time and ended the answer; access is not withdrawn. Send the request again.',
+});
+
+/** What the client reads of it; null where there is no error to report. */
+export function stopError(reason: StopReason | null): UpstreamError | null {
+  switch (reason) {
+    case 'node_stopped':
+      return stopping().error;
+    case 'access_revoked':
+      return REVOKED;
+    case 'unconfirmed':
+      return UNCONFIRMED;
+    case 'balance_exhausted':
+    case null:
+      return null;
+  }
+}
+
+/** Key, account or subscription were withdrawn, or the hold was not confirmed, before an upstream had answered. */
 export class AccessEnded extends UpstreamFailure {
-  constructor() {
-    super(REVOKED, { evidence: 'given_up' });
+  readonly outcome: Outcome;
+
+  constructor(reason: StopReason) {
+    super(stopError(reason) ?? REVOKED, { evidence: 'given_up' });
+    this.outcome = reason === 'unconfirmed' ? outcomeOfStop(reason) : 'access_revoked';
   }
 }

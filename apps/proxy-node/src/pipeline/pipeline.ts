@@ -180,7 +180,7 @@ export class Pipeline {
         admitted,
         attempts,
         passing,
-        isOver: () => reply.isGone || this.#isCut || passing.isStopped,
+        isOver: () => reply.isGone || this.#isCut || passing.stopReason !== null,
         onAnswer: (by) => {
           request.observed?.enter('answer');
           reply.addHeaders(upstreamHeaders(asked.model, by));
@@ -189,7 +189,7 @@ export class Pipeline {
     } catch (error) {
       if (reply.isGone) return await passing.left(error);
       turn.undelivered = passing;
-      throw passing.isStopped ? new AccessEnded() : error;
+      throw passing.stopReason ? new AccessEnded(passing.stopReason) : error;
     } finally {
       this.#running.delete(passing);
       passing.close();
@@ -217,7 +217,7 @@ export class Pipeline {
 
   #outcomeOf(error: unknown): Outcome {
     if (this.#isCut) return 'node_stopped';
-    return error instanceof AccessEnded ? 'access_revoked' : 'upstream_failed';
+    return error instanceof AccessEnded ? error.outcome : 'upstream_failed';
   }
 
   #begin(turn: Turn, seen: BackgroundSeen): void {

@@ -3,8 +3,9 @@ import { upstreamError, type StreamReader, type UpstreamError } from '@tollgate/
 import type { ClientReply } from '../http/client-reply.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { MeterContext, Metered } from './answer-meter.ts';
-import { REVOKED, stopping } from './no-answer.ts';
-import type { Closing, StopReason } from './stream-state.ts';
+import { REVOKED, stopError } from './no-answer.ts';
+import { outcomeOfStop, type StopReason } from './stop-reason.ts';
+import type { Closing } from './stream-state.ts';
 import type { Counted } from './tally.ts';
 
 const NO_BYTES = new Uint8Array();
@@ -19,12 +20,6 @@ export function errorOf(
   reader: Pick<StreamReader, 'error'> | null,
 ): UpstreamError {
   return failure?.error ?? reader?.error ?? upstreamError('server');
-}
-
-/** What the client reads of it; null where there is no error to report. */
-function stopError(reason: StopReason | null): UpstreamError | null {
-  if (reason === 'node_stopped') return stopping().error;
-  return reason === 'access_revoked' ? REVOKED : null;
 }
 
 /** How a stream has ended that its upstream did not finish. */
@@ -120,10 +115,15 @@ export function endOfCut(
   const words = reader?.fail(stopError(stopReason) ?? error);
   const last = words?.byteLength ? words : (delivered?.unsaid ?? NO_BYTES);
   return {
-    outcome: reply.isGone ? 'client_closed' : (stopReason ?? 'upstream_interrupted'),
+    outcome: outcomeOfCut(reply, stopReason),
     counted,
     firstTokenMs,
     status: reply.status,
     sendEnd: () => reply.endWith(last),
   };
+}
+
+function outcomeOfCut(reply: Pick<ClientReply, 'isGone'>, stopReason: StopReason | null): Outcome {
+  if (reply.isGone) return 'client_closed';
+  return stopReason ? outcomeOfStop(stopReason) : 'upstream_interrupted';
 }

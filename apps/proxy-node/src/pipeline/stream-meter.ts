@@ -116,8 +116,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     });
   }
 
-  get isStopped(): boolean {
-    return this.#state.stopReason !== null;
+  get stopReason(): AnswerMeter['stopReason'] {
+    return this.#state.stopReason;
   }
 
   costSoFar(): AttemptCost {

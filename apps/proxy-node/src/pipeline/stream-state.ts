@@ -1,10 +1,8 @@
 import type { Outcome } from '@tollgate/contracts';
 import type { StreamReader } from '@tollgate/protocols';
+import type { StopReason } from './stop-reason.ts';
 import type { StreamCount } from './stream-count.ts';
 import type { StreamOutlet } from './stream-outlet.ts';
-
-/** What ends a stream from the gateway's side. */
-export type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 
 /**
  * Where a stream stands. One object for the whole stream, which `streamStep` alone changes, in place:

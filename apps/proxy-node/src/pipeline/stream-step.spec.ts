@@ -159,6 +159,15 @@ describe('the hold', () => {
       { kind: 'end', outcome: 'balance_exhausted', closing: 'finished_early' },
     ]);
   });
+
+  test('that was not renewed in time ends the stream by the node, not by the caller', () => {
+    const stream = new Stream();
+    stream.on(READ, SPEAKING);
+    expect(stream.on({ kind: 'stop', reason: 'unconfirmed' })).toEqual([
+      { kind: 'commit' },
+      { kind: 'end', outcome: 'node_stopped', closing: 'stopped' },
+    ]);
+  });
 });
 
 describe('a client that leaves', () => {

@@ -1,9 +1,9 @@
 import type { Outcome } from '@tollgate/contracts';
 import { failedOutcome } from './stream-ending.ts';
+import { outcomeOfStop, type StopReason } from './stop-reason.ts';
 import type {
   Closing,
   CutBy,
-  StopReason,
   StreamAction,
   StreamEvent,
   StreamFacts,
@@ -209,7 +209,7 @@ function stop(state: Fields, reason: StopReason): Actions {
   if (reason === 'balance_exhausted')
     return [{ kind: 'commit' }, end(state, reason, 'finished_early')];
   const isSevered = state.hasBegun && reason === 'node_stopped';
-  return [{ kind: 'commit' }, end(state, reason, isSevered ? 'severed' : 'stopped')];
+  return [{ kind: 'commit' }, end(state, outcomeOfStop(reason), isSevered ? 'severed' : 'stopped')];
 }
 
 function end(state: Fields, outcome: Outcome, closing: Closing): StreamAction {

@@ -1,5 +1,10 @@
 import type { CheckpointReply } from '@tollgate/keyspace';
-import { startCheckpoints, type HoldAction, type HoldEvent } from '../usage/checkpoint-step.ts';
+import {
+  startCheckpoints,
+  type HoldAction,
+  type HoldEvent,
+  type StopReason,
+} from '../usage/checkpoint-step.ts';
 
 export const TERMS = {
   isStream: true,
@@ -29,7 +34,7 @@ export const granted = (
 
 export const checkpoint = (extendTokens = 0): HoldAction => ({ kind: 'checkpoint', extendTokens });
 
-export const stop = (reason: 'access_revoked' | 'balance_exhausted'): HoldAction => ({
+export const stop = (reason: StopReason): HoldAction => ({
   kind: 'stop',
   reason,
 });

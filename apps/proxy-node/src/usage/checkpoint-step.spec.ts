@@ -41,7 +41,7 @@ describe('an answer that is made in the background', () => {
   test('is ended by its key, account or subscription alone: neither by the end of its lease nor by the reaper', () => {
     expect(actionsOf([100, DETACHED], [2_500, TURN], [2_510, gone])).toEqual([]);
     expect(actionsOf([100, DETACHED], [2_500, TURN], [60_000, TURN])).toEqual([]);
-    expect(actionsOf([2_500, TURN], [60_000, TURN])).toEqual([stop('access_revoked')]);
+    expect(actionsOf([2_500, TURN], [60_000, TURN])).toEqual([stop('unconfirmed')]);
     const revoked = replied({ kind: 'stop', heldTokens: 1_000 });
     expect(actionsOf([100, DETACHED], [2_500, TURN], [2_510, revoked])).toEqual([
       stop('access_revoked'),
@@ -76,7 +76,7 @@ describe('a lease', () => {
   test('that was not renewed for three quarters of its length ends the stream, once', () => {
     const asked: [number, HoldEvent] = [2_500, TURN];
     expect(actionsOf(asked, [44_999, TURN])).toEqual([]);
-    expect(actionsOf(asked, [45_000, TURN])).toEqual([stop('access_revoked')]);
+    expect(actionsOf(asked, [45_000, TURN])).toEqual([stop('unconfirmed')]);
     expect(actionsOf(asked, [45_000, TURN], [45_100, TURN])).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('a lease', () => {
       stop('access_revoked'),
     ]);
     expect(actionsOf([2_500, TURN], [2_510, replied({ kind: 'gone', state: 'reaped' })])).toEqual([
-      stop('access_revoked'),
+      stop('unconfirmed'),
     ]);
     expect(actionsOf([2_500, TURN], [2_510, replied({ kind: 'gone', state: 'done' })])).toEqual([]);
   });
@@ -190,7 +190,7 @@ describe('a hold that Redis has lost', () => {
       kind: 'restored',
       reply: { kind: 'gone', state },
     });
-    expect(actionsOf([100, LOST], [110, gone('reaped')])).toEqual([stop('access_revoked')]);
+    expect(actionsOf([100, LOST], [110, gone('reaped')])).toEqual([stop('unconfirmed')]);
     expect(actionsOf([100, LOST], [110, gone('none')])).toEqual([]);
     expect(actionsOf([100, LOST], [105, WAITS], [110, gone('none')])).toEqual([
       stop('access_revoked'),

@@ -8,7 +8,8 @@ const EXTEND_RETRY_MS = 500;
 /** A hold that Redis has lost is asked for again this often, until its shard is filled. */
 const RESTORE_RETRY_MS = 500;
 
-export type StopReason = 'balance_exhausted' | 'access_revoked';
+/** `unconfirmed`: the lease was not renewed in time, by a node without Redis or without a core; nothing is known of the access. */
+export type StopReason = 'balance_exhausted' | 'access_revoked' | 'unconfirmed';
 
 /** What does not change while a hold is kept. */
 export interface HoldTerms extends Pick<OpenHold, 'isStream' | 'sliceTokens' | 'boundTokens'> {
@@ -147,7 +148,7 @@ function turn(
 ): Step {
   const counted = charge > before.charged ? { ...before, charged: charge } : before;
   const isFenced = isLeaseOver(counted, now) && !counted.isDetached;
-  const [state, ended] = isFenced ? stop(counted, 'access_revoked') : idle(counted);
+  const [state, ended] = isFenced ? stop(counted, 'unconfirmed') : idle(counted);
   if (state.isAsking || state.isReaped) return [state, ended];
   if (isEpochLost) {
     if (now - state.askedAtMs < RESTORE_RETRY_MS) return [state, ended];
@@ -214,7 +215,7 @@ function checkpointed(
       return stop({ ...state, renewedAtMs: askedAtMs }, 'access_revoked');
     case 'gone':
       // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
-      if (reply.state === 'reaped') return reaped(state);
+      if (reply.state === 'reaped') return ended(state, 'unconfirmed');
       return reply.state === 'none' ? restore(state) : idle(state);
     case 'fenced': {
       const [restoring, actions] = restore(state);
@@ -245,8 +246,8 @@ function restored(state: HoldState, reply: RestoreReply | null, now: number): St
     return [next, [{ kind: 'epoch_restored' }, ...actions]];
   }
   if (reply?.kind === 'fenced') return [state, [{ kind: 'epoch_lost' }]];
-  if (reply?.kind === 'gone' && (reply.state === 'reaped' || state.waitsSinceMs !== null))
-    return reaped(state);
+  if (reply?.kind === 'gone' && reply.state === 'reaped') return ended(state, 'unconfirmed');
+  if (reply?.kind === 'gone' && state.waitsSinceMs !== null) return ended(state, 'access_revoked');
   return idle(state);
 }
 
@@ -273,8 +274,8 @@ function extended(
 }
 
 /** What is made in the background costs what it costs, held for or not. */
-function reaped(state: HoldState): Step {
-  return state.isDetached ? [{ ...state, isReaped: true }, []] : stop(state, 'access_revoked');
+function ended(state: HoldState, reason: StopReason): Step {
+  return state.isDetached ? [{ ...state, isReaped: true }, []] : stop(state, reason);
 }
 
 /** Once; the first reason stands. */

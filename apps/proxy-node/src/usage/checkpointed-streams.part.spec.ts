@@ -137,7 +137,7 @@ describe('RequestRecorder', () => {
     await services.redis.kill('SIGSTOP');
     try {
       clock.lateMs = 45_000;
-      expect(await stopped).toBe('access_revoked');
+      expect(await stopped).toBe('unconfirmed');
     } finally {
       await services.redis.kill('SIGCONT');
     }

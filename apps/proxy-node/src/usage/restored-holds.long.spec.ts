@@ -150,7 +150,7 @@ describe('a running request whose hold Redis has lost', () => {
     lateMs = 50_000;
     await loseShard();
     await fillShard(TOKENS);
-    expect(await stopped).toBe('access_revoked');
+    expect(await stopped).toBe('unconfirmed');
     await letPass(1_500, 'no rebuild may bring the hold back');
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
     await handle.settle(finalOf(hold, usageOf(0, 20)));

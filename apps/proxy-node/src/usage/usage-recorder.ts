@@ -1,5 +1,6 @@
 import type { FundsHint, TokenUsage, UsageFinal } from '@tollgate/contracts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
+import type { StopReason } from './checkpoint-step.ts';
 import type { FailOpen } from './fail-open.ts';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
@@ -47,7 +48,7 @@ export interface HoldHandle {
    */
   grow(listener: () => void): void;
   /** Called once, when a checkpoint says that the stream must end. At once, when that was decided before. */
-  onStop(listener: (reason: 'balance_exhausted' | 'access_revoked') => void): void;
+  onStop(listener: (reason: StopReason) => void): void;
   /**
    * Resolves once the final is in the journal: at the end of this turn of the event loop, as all finals of a turn are one write. It is settled in the
    * background, with retries. The first call wins; later ones do nothing.

@@ -64,7 +64,8 @@ export const usage = {
     upstream_interrupted: 'The upstream stopped in the middle; what was delivered is charged.',
     balance_exhausted: 'The balance of the subscription ran out; buy more tokens to continue.',
     access_revoked: 'The key, the account or the subscription was disabled while the answer ran.',
-    node_stopped: 'The node was shut down while the answer ran; what was delivered is charged.',
+    node_stopped:
+      'The node was shut down while the answer ran, or had no connection to Redis or no processor for 45 s; what was delivered is charged.',
     node_lost:
       'The node has not returned; its last checkpoint is charged, a correction may follow.',
   },

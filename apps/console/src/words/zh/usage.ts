@@ -66,7 +66,8 @@ export const usage: typeof en.usage = {
     upstream_interrupted: '上游中途停止；已送达的部分照常计费。',
     balance_exhausted: '订阅余额已用尽；购买更多 tokens 后可继续。',
     access_revoked: '回答过程中密钥、账户或订阅被停用。',
-    node_stopped: '回答过程中节点被关闭；已送达的部分照常计费。',
+    node_stopped:
+      '回答过程中节点被关闭，或 45 秒内无法连接 Redis 或得不到处理器；已送达的部分照常计费。',
     node_lost: '节点尚未恢复；已按最后的检查点计费，之后可能会更正。',
   },
 };
