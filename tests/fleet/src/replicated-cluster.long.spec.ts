@@ -93,6 +93,8 @@ test.each(PRIMARIES)(
       `${primary}${isOwn ? " (the customer's own)" : ''}: promoted after ${(promotedMs / 1_000).toFixed(1)} s; ${load.count('completed')} completed, ${load.count('refused')} refused`,
     );
     await closeBooks(tollgate, records, { wereKilled: true });
+    for (const plane of ['control-plane', 'control-plane-2'])
+      expect(tollgate.logs(plane)).not.toContain('a worker took no jobs');
     // Requests of the customer need its own primary and no other one.
     expect(load.count('refused') > 0).toBe(isOwn);
     if (isOwn) expect(await ownPrimary()).toBe(replica);
