@@ -117,6 +117,31 @@ test('a cluster that is away altogether is not reachable, and is again when it r
   await until('a Cluster that answers', () => isRedisReachable(cluster));
 }, 30_000);
 
+test('calls that wait are answered and channels are heard again when a cluster returns that was away altogether', async () => {
+  const open = (role: 'blocking' | 'subscriber') => {
+    const { redisUrl: url } = services;
+    return openRedis(url, { role, name: 'cluster-spec', onError: () => undefined });
+  };
+  const [blocking, subscriber] = [open('blocking'), open('subscriber')];
+  let heard = 0;
+  subscriber.on('message', () => (heard += 1));
+  await subscriber.subscribe('channel');
+  const publish = () => cluster.publish('channel', 'x').catch(() => 0);
+  try {
+    await until('a message', async () => (await publish()) > 0 && heard > 0);
+    await services.redis.kill('SIGKILL');
+    const call = blocking.get(HERE);
+    await until('a Cluster given up', () => !isRedisReachable(cluster));
+    heard = 0;
+    await services.redis.start();
+    expect(await call).toBeNull();
+    await until('a message', async () => (await publish()) > 0 && heard > 0);
+  } finally {
+    blocking.disconnect();
+    subscriber.disconnect();
+  }
+}, 60_000);
+
 test('functions that were lost come back on the primary of the keys, also while another does not answer', async () => {
   const library = new FunctionLibrary(cluster, readFunctionSource(), new FunctionLanes(cluster));
   const read = (shard: string): Promise<unknown> =>
