@@ -3,6 +3,9 @@ import { readConfig, workerCount, type Config } from './config.ts';
 import { createLog } from './operations/log.ts';
 import { keepWorkers, primaryOfThis } from './workers/primary.ts';
 import { startNode } from './wire.ts';
+import { keepObjectsYoung } from './young-objects.ts';
+
+keepObjectsYoung();
 
 const config = configOrExit();
 const log = createLog(config);

@@ -21,11 +21,12 @@ import { ATTEMPTS_SHOWN_MAX, settle } from './settle.ts';
 import { keysOf } from './stored-routes.ts';
 import { tallyOf } from './tally.ts';
 import type { Caller, Turn } from './turn.ts';
+import { LiveSet } from '../live-map.ts';
 
 /** One request, start to finish. The only file that knows the order. */
 export class Pipeline {
   readonly #parts: PipelineParts;
-  readonly #running = new Set<AnswerMeter>();
+  readonly #running = new LiveSet<AnswerMeter>();
   #isCut = false;
 
   constructor(parts: PipelineParts) {

@@ -1,4 +1,5 @@
 import { monotonicMs } from '../monotonic-ms.ts';
+import { LiveSet } from '../live-map.ts';
 
 export interface Ticking {
   /** Called about every TICK_MS; must be cheap and must not throw. */
@@ -12,7 +13,7 @@ const TICK_MS = 250;
  * timers on every chunk. Ten thousand streams cost under a millisecond a tick.
  */
 export class Ticker {
-  readonly #members = new Set<Ticking>();
+  readonly #members = new LiveSet<Ticking>();
   #timer: NodeJS.Timeout | null = null;
 
   add(member: Ticking): void {

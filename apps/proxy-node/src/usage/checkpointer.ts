@@ -16,6 +16,7 @@ import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { Timers } from '../timers.ts';
 import { countAgain, countIfMore, note, watchedHold, type Watched } from './watched-hold.ts';
+import { LiveMap } from '../live-map.ts';
 
 const COUNT_INTERVAL_MS = 100;
 /** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
@@ -54,7 +55,10 @@ export type KeptHold = Pick<
 /** Keeps the holds of running requests alive and large enough, and says when one must end: `checkpointStep` decides, this class counts, asks Redis and reports. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
-  readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
+  readonly #turns: readonly LiveMap<string, Watched>[] = Array.from(
+    { length: TURNS },
+    () => new LiveMap<string, Watched>(),
+  );
   readonly #lostEpochs = new LostEpochs();
   /** While there are holds: an idle node is not woken, nor one that is nearly idle for turns without a hold. */
   #cancelTurn: (() => void) | null = null;

@@ -2,6 +2,7 @@ import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import { admittedLine, countsLine, type JournalledCounts } from '../journal/journal-line.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalPlace } from '../journal/live-places.ts';
+import { LiveMap } from '../live-map.ts';
 
 interface OpenRequest {
   hold: OpenHold;
@@ -18,7 +19,7 @@ type RequestJournal = Pick<
 export class OpenRequests {
   readonly #journal: RequestJournal;
   readonly #now: () => number;
-  readonly #open = new Map<string, OpenRequest>();
+  readonly #open = new LiveMap<string, OpenRequest>();
 
   constructor(journal: RequestJournal, now: () => number) {
     this.#journal = journal;

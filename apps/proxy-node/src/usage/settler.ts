@@ -13,6 +13,7 @@ import { KeptFinals } from './kept-finals.ts';
 import type { FencedBy, MeteringPort } from './metering-port.ts';
 import { Beat, SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import { UnsentFinals } from './unsent-finals.ts';
+import { LiveMap, LiveSet } from '../live-map.ts';
 
 /** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
 const CONCURRENCY_MAX = 128;
@@ -56,10 +57,10 @@ export interface SettlerOptions {
 /** Moves finals into Redis until it says so, and keeps them until PostgreSQL has acknowledged them: `finalStep` decides, this class calls Redis, queues and reports. */
 export class Settler {
   readonly #options: SettlerOptions;
-  readonly #entries = new Map<string, Entry>();
-  readonly #ready = new Set<Entry>();
-  readonly #later = new Set<Entry>();
-  readonly #owed = new Set<Entry>();
+  readonly #entries = new LiveMap<string, Entry>();
+  readonly #ready = new LiveSet<Entry>();
+  readonly #later = new LiveSet<Entry>();
+  readonly #owed = new LiveSet<Entry>();
   readonly #kept = new KeptFinals<Entry>(KEEP_ACKNOWLEDGED_MS);
   readonly #unsent = new UnsentFinals();
   #settling = 0;
