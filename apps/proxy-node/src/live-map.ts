@@ -4,7 +4,7 @@ const DELETIONS_MAX = 64;
 /**
  * A map for entries that soon go again. A `Map` of V8 that fills its table moves to another, and the old table keeps its entries and a reference to the
  * next (ordered-hash-table.h, `SetNextTable`). As soon as one table is in the old generation, all entries that pass through the map later survive each
- * minor collection through that chain, with everything they refer to, although they are deleted. A map that is built anew has no such chain.
+ * minor collection through that chain, with everything they refer to, although they are deleted. A map that is copied into a new one has no such chain.
  *
  * An iteration sees the entries that were there when it began, but for those deleted before its next rebuild: delete what is visited, nothing else.
  */
