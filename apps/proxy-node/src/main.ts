@@ -1,9 +1,9 @@
 import cluster from 'node:cluster';
+import { keepObjectsYoung } from '@tollgate/contracts';
 import { readConfig, workerCount, type Config } from './config.ts';
 import { createLog } from './operations/log.ts';
 import { keepWorkers, primaryOfThis } from './workers/primary.ts';
 import { startNode } from './wire.ts';
-import { keepObjectsYoung } from './young-objects.ts';
 
 keepObjectsYoung();
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { keepObjectsYoung } from '../young-objects.ts';
+import { keepObjectsYoung } from '@tollgate/contracts';
 import { oldBytesOf } from './old-bytes.ts';
 
 /**

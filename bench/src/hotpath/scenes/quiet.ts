@@ -140,19 +140,22 @@ export const burst: Scene = async ({ subjects, floor, rounds }) => {
   }
 };
 
-const RATE = 500;
+const RATES = [500, 1_000];
 const WINDOW_SECONDS = 4;
 const WINDOWS = 9;
 
 /** Latency at a steady rate beside the bare proxy. Reported, never judged: it depends on what else the machine does. */
 export const latency: Scene = async ({ subjects, floor }) => {
-  const order = { perSecond: RATE, connections: 32, seconds: WINDOW_SECONDS };
-  for (let window = 0; window < WINDOWS; window += 1) {
-    const bare = await load({ ...order, url: floor.bare.url, keys: ['none'] });
-    for (const { installation, figures } of subjects) {
-      const own = await installation.load(order);
-      figures.add('500 a second: added latency, p50', 'ms', own.p50Ms - bare.p50Ms);
-      figures.add('500 a second: added latency, p99', 'ms', own.p99Ms - bare.p99Ms);
+  for (const perSecond of RATES) {
+    const order = { perSecond, connections: 32, seconds: WINDOW_SECONDS };
+    const name = `${perSecond} a second: added latency`;
+    for (let window = 0; window < WINDOWS; window += 1) {
+      const bare = await load({ ...order, url: floor.bare.url, keys: ['none'] });
+      for (const { installation, figures } of subjects) {
+        const own = await installation.load(order);
+        figures.add(`${name}, p50`, 'ms', own.p50Ms - bare.p50Ms);
+        figures.add(`${name}, p99`, 'ms', own.p99Ms - bare.p99Ms);
+      }
     }
   }
 };

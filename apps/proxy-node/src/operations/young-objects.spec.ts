@@ -11,6 +11,6 @@ describe('objects of requests', () => {
 
 /** Of an object of 1.7 KB, in a process of its own. */
 function oldBytes(kind: 'young' | 'default'): number {
-  const script = path.join(import.meta.dirname, 'testing', 'requests-that-pass.ts');
+  const script = path.join(import.meta.dirname, '..', 'testing', 'requests-that-pass.ts');
   return Number(execFileSync(process.execPath, ['--no-warnings', script, kind]));
 }
