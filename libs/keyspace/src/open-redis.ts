@@ -29,6 +29,7 @@ export interface OpenRedisOptions {
 const COMMAND_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
+const RETRY_ON_MOVED_MS = 200;
 const RETRY_ON_FAILOVER_MS = 200;
 /** Longer than any blocking call blocks: BullMQ's ten seconds are the longest. */
 const BLOCKING_SILENCE_MS = 15_000;
@@ -253,6 +254,8 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     // Each repetition waits until the slots were read again, which silent servers delay. Who is to refuse while Redis is away repeats a call once:
     // enough for a slot that moved.
     maxRedirections: waits ? Infinity : 1,
+    // Two servers that name each other are not asked without a pause.
+    retryDelayOnMoved: waits ? RETRY_ON_MOVED_MS : 0,
   };
 }
 

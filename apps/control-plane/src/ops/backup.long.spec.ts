@@ -176,6 +176,14 @@ test('audit, epochs, prune, rotate and migrate answer what they found by their e
     ),
   });
   expect((await runOps(environment, 'epochs')).out).toMatch(/^s00 \S+ the same in Redis\n/);
+  await plane.dataSource.query(
+    'INSERT INTO restores (backup_id, taken_at) VALUES (gen_random_uuid(), now())',
+  );
+  expect(await runOps(environment, 'epochs', 'refill')).toMatchObject({
+    status: 2,
+    err: expect.stringContaining('A restore is open. Run tollgate-ops loss'),
+  });
+  await plane.dataSource.query('DELETE FROM restores');
   expect(await runOps(environment, 'rotate', 'encryption-key', '--dry-run')).toMatchObject({
     status: 0,
     out: 'It would seal 0 of 0 upstream keys again.\n',

@@ -3,6 +3,7 @@ import { EXIT, say, UsageError, type Command } from './command.ts';
 import { withDatabase, withRedis } from './connections.ts';
 import { readShards } from './live-books.ts';
 import { refillShards } from './refill.ts';
+import { hasOpenRestore } from '../features/restores/open-restore.ts';
 
 export const epochsCommand: Command = {
   synopsis: '[refill [SHARD...]]',
@@ -16,6 +17,9 @@ export const epochsCommand: Command = {
         const shards = names.length === 0 ? all : names;
         const unknown = names.filter((name) => !all.includes(name));
         if (unknown.length > 0) throw new UsageError(`There is no shard ${unknown.join(', ')}.`);
+        // Usage in Redis that the restored books do not have would be taken for debited.
+        if (verb === 'refill' && (await hasOpenRestore(dataSource)))
+          throw new Error('A restore is open. Run tollgate-ops loss, which refills the shards.');
         if (verb === 'refill' && !isDryRun)
           await refillShards(dataSource, redis, { shards, all, keepsReaps: true });
         const rows: { shard: string; epoch: string }[] = await dataSource.query(

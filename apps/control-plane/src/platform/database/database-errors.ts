@@ -34,9 +34,10 @@ const CONNECTION_CODES = new Set([
 ]);
 /**
  * Classes that are about the server, its load and other transactions, whatever the data is: connections, transaction state (read-only), rollbacks,
- * resources, locks, operator intervention (timeouts among it), system errors.
+ * resources, operator intervention, system errors. Not a statement or a lock that took too long (57014, 55P03): one row that another transaction holds
+ * is enough for that.
  */
-const SERVER_CLASSES = /^(?:08|25|40|53|55|57|58)/;
+const SERVER_CLASSES = /^(?:08|25|40|53|55(?!P03)|57(?!014)|58)/;
 /** What ioredis says when Redis does not answer: its own failures carry no code. */
 const REDIS_AWAY =
   /^(Connection is closed\.|Stream isn't writeable|Command timed out|Reached the max retries per request limit|Failed to refresh slots cache)/;

@@ -71,6 +71,23 @@ test('no more transactions run at the same time than there are lanes', async () 
   expect(begun).toEqual(['a', 'b', 'c']);
 });
 
+test.each([
+  ['a statement that took too long', '57014'],
+  ['a lock that was not given in time', '55P03'],
+])('jobs are tried alone after %s: one row may be held for long', async (_why, code) => {
+  const { subject, begun, end } = lanesUnderTest(1, 10);
+  const [a, b] = [subject.add(job('a')), subject.add(job('b'))];
+  const waiting = expect(b).rejects.toThrow('refused');
+  await setImmediate();
+  const error = new QueryFailedError('', [], Object.assign(new Error('refused'), { code }));
+  await end('a,b', error);
+  await end('a');
+  await expect(a).resolves.toBeUndefined();
+  await end('b', error);
+  await waiting;
+  expect(begun).toEqual(['a,b', 'a', 'b']);
+});
+
 test('a job fails for its own events alone', async () => {
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const [a, b] = [subject.add(job('a')), subject.add(job('b'))];
@@ -87,8 +104,6 @@ test('a job fails for its own events alone', async () => {
 test.each([
   ['a connection that was lost', { code: '57P01' }],
   ['a connection that could not be made', { code: 'ECONNREFUSED' }],
-  ['a statement that took too long', { code: '57014' }],
-  ['a lock that was not given in time', { code: '55P03' }],
   ['a disk that is full', { code: '53100' }],
   ['transactions that stayed in conflict', { code: '40P01' }],
   ['a server in recovery', { code: '25006' }],
