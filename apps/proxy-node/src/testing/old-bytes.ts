@@ -2,21 +2,28 @@ import { GCProfiler } from 'node:v8';
 
 type Collections = ReturnType<GCProfiler['stop']>['statistics'];
 
-/** Bytes that come into the old generation while `work` runs: moved there by minor collections, or allocated there at once. */
-export async function oldBytesOf(work: () => void | Promise<void>): Promise<number> {
+interface OldBytes {
+  /** Moved there by minor collections. */
+  promoted: number;
+  /** Allocated there, as far as a collection follows. */
+  direct: number;
+}
+
+/** Bytes that come into the old generation while `work` runs. */
+export function oldBytesOf(work: () => void): OldBytes {
   const profiler = new GCProfiler();
   profiler.start();
-  await work();
+  work();
   return grownBytes(profiler.stop().statistics);
 }
 
-function grownBytes(collections: Collections): number {
-  let bytes = 0;
+function grownBytes(collections: Collections): OldBytes {
+  const bytes = { promoted: 0, direct: 0 };
   let left: number | null = null;
   for (const { gcType, beforeGC, afterGC } of collections) {
     const [before, after] = [oldSpaceOf(beforeGC), oldSpaceOf(afterGC)];
-    if (left !== null) bytes += Math.max(0, before - left);
-    if (gcType === 'Scavenge') bytes += Math.max(0, after - before);
+    if (left !== null) bytes.direct += Math.max(0, before - left);
+    if (gcType === 'Scavenge') bytes.promoted += Math.max(0, after - before);
     left = after;
   }
   return bytes;

@@ -160,8 +160,9 @@ describe('pricing', () => {
           ...{ model_id: model.id, price_per_million: 3 },
           ...(replaces && { replaces: first.id }),
         });
+        // Outside the transaction, which would see the activity of its first look again.
         await eventually(async () =>
-          expect(await tx.query(WAITING_FOR_MODELS)).toEqual([{ count: '1' }]),
+          expect(await plane.dataSource.query(WAITING_FOR_MODELS)).toEqual([{ count: '1' }]),
         );
         await tx.query(
           'INSERT INTO price_versions (model_id, price_per_million, effective_at) VALUES ($1, 2000000, clock_timestamp())',
