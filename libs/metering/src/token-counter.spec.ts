@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { countPieces } from './count-pieces.ts';
 import { countTokens, countTokensGently, TokenCounter } from './token-counter.ts';
 
 const exact = (text: string): number => encode(text, { disallowedSpecial: new Set() }).length;
@@ -32,10 +33,12 @@ const word = fc.constantFrom(
   '<|endoftext|>',
   ' def f(x):',
 );
+/** The package misses tokens that begin with a byte order mark: its decoder drops the mark. */
+const withoutMark = (text: string): string => text.replaceAll('\uFEFF', '');
 const pieces = fc.oneof(
   fc.array(word, { maxLength: 60 }),
-  fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { maxLength: 30 }),
-  fc.array(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 30 }),
+  fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }).map(withoutMark), { maxLength: 30 }),
+  fc.array(fc.string({ unit: 'binary', maxLength: 6 }).map(withoutMark), { maxLength: 30 }),
 );
 
 describe('TokenCounter', () => {
@@ -120,7 +123,6 @@ describe('countTokens', () => {
     const random = (below: number): number => (state = (state * 16_807) % 2_147_483_647) % below;
     const letters = (length: number): string =>
       Array.from({ length }, () => String.fromCharCode(97 + random(26))).join('');
-    // Never twice the same text: the tokenizer remembers what it merged.
     const words = (): string => Array.from({ length: 2_731 }, () => letters(5)).join(' ');
     const run = (): string => `${letters(3)}${letters(1).repeat(16_384)}`;
     const costOf = (text: () => string): number =>
@@ -133,6 +135,16 @@ describe('countTokens', () => {
         }),
       );
     expect(costOf(run)).toBeLessThan(costOf(words));
+  });
+
+  test('counts a byte order mark and what follows it by the tokens that begin with one', () => {
+    expect(countTokens('\uFEFFusing')).toBe(1);
+  });
+
+  test('counts a word that is no token and longer than any before', () => {
+    const name = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
+    const marks = `${'é'.normalize('NFD').repeat(32)}${'\n'.repeat(2_000)}`;
+    for (const text of [name.slice(0, 64), marks]) expect(countPieces(text)).toBe(exact(text));
   });
 
   test('takes spelled-out special tokens as text', () => {
