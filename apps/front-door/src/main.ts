@@ -1,9 +1,9 @@
-import { keepObjectsYoung } from '@tollgate/contracts';
+import { tuneForServing } from '@tollgate/contracts';
 import { loadConfig } from './config.ts';
 import { createFrontDoor } from './front-door.ts';
 
 async function main(): Promise<void> {
-  keepObjectsYoung();
+  tuneForServing();
   const config = loadConfig(process.env);
   const { server, pool, close } = createFrontDoor(config, (line) =>
     process.stdout.write(`${new Date().toISOString()} ${line}\n`),

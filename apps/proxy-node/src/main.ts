@@ -1,11 +1,11 @@
 import cluster from 'node:cluster';
-import { keepObjectsYoung } from '@tollgate/contracts';
+import { tuneForServing } from '@tollgate/contracts';
 import { readConfig, workerCount, type Config } from './config.ts';
 import { createLog } from './operations/log.ts';
 import { keepWorkers, primaryOfThis } from './workers/primary.ts';
 import { startNode } from './wire.ts';
 
-keepObjectsYoung();
+tuneForServing();
 
 const config = configOrExit();
 const log = createLog(config);

@@ -28,4 +28,4 @@ export * from './upstream-protocols.ts';
 export { isPlainFinal } from './plain-final.ts';
 export * from './usage-event.ts';
 export * from './version.ts';
-export * from './young-objects.ts';
+export * from './v8-flags.ts';

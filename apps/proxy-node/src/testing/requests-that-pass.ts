@@ -1,9 +1,9 @@
-import { keepObjectsYoung } from '@tollgate/contracts';
+import { tuneForServing } from '@tollgate/contracts';
 import { oldBytesOf } from './old-bytes.ts';
 
 /**
  * Prints how many bytes of each object are allocated in the old generation at once, where most objects survive minor collections because many live at a time.
- * Argument: `young` as the node does it, or `default`.
+ * Argument: `tuned` as the node does it, or `default`.
  */
 const SLICE = 100_000;
 const SLICES = 60;
@@ -14,7 +14,7 @@ interface Passing {
   filling: { index: number };
 }
 
-if (process.argv[2] === 'young') keepObjectsYoung();
+if (process.argv[2] === 'tuned') tuneForServing();
 
 const alive: (Passing | null)[] = Array.from({ length: AT_ONCE }, () => null);
 
