@@ -26,7 +26,7 @@ const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).
   --compare REF     another commit side by side, from a build of its own; the last columns are ratios within each round
   --beside NAME=VALUE   this build with another environment of its node, e.g. NODE_OPTIONS=--v8-pool-size=1; may be repeated
   --at-once         what is compared works at the same time on the first core, under equal load each (json, stream, requests, bodies, quiet, idle)
-  --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round
+  --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round of two runs
   --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
   --profile KIND    json, stream, quiet, or booking (of the control plane): CPU by stage, and the hottest functions`;
 
@@ -60,20 +60,22 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
       : values.check
         ? CHECKED
         : (Object.keys(SCENES) as SceneName[]).filter((name) => !LARGE.has(name));
-  const sets = await run({
-    scenes,
-    rounds: Number(values.rounds ?? (values.check ? 3 : 5)),
-    sizes: {
-      streams: Number(values.streams),
-      keys: Number(values.keys),
-      models: Number(values.models),
-      records: Number(values.records),
-    },
-    builds: buildsOf(values.compare, values.beside),
-    isAtOnce: values['at-once'],
-  });
+  const measure = (): ReturnType<typeof run> =>
+    run({
+      scenes,
+      rounds: Number(values.rounds ?? (values.check ? 3 : 5)),
+      sizes: {
+        streams: Number(values.streams),
+        keys: Number(values.keys),
+        models: Number(values.models),
+        records: Number(values.records),
+      },
+      builds: buildsOf(values.compare, values.beside),
+      isAtOnce: values['at-once'],
+    });
+  const sets = await measure();
   report(sets, values.write);
-  if (values.check) judge(sets.get('this build') ?? []);
+  if (values.check) await judge(sets, measure);
 }
 
 /** This build; the one that it is compared with; and this one again for each other environment of its node. */
@@ -124,23 +126,40 @@ interface Stored {
 }
 
 /**
- * Fails on a CPU ratio that is clearly worse than the stored one in every round: what other programs do in one round can double it. Latency depends on
- * the machine and is not judged.
+ * Fails on a CPU ratio that is clearly worse than the stored one in every round of two runs: what other programs do in a round can double it, and
+ * some of what they do lasts as long as a run. Latency depends on the machine and is not judged.
  */
-function judge(figures: readonly Figure[]): void {
+async function judge(sets: Measured, measure: () => Promise<Measured>): Promise<void> {
+  const first = worseIn(sets);
+  if (first.size > 0) say(`\nWorse than the baseline, so all is measured again:\n${textOf(first)}`);
+  const second = first.size > 0 ? worseIn(await measure()) : first;
+  const worse = new Map([...second].filter(([name]) => first.has(name)));
+  if (worse.size === 0) return say('\nNo CPU ratio is more than 15 % worse than the baseline.');
+  say(`\nMore than 15 % worse than the baseline:\n${textOf(worse)}`, 1);
+}
+
+type Measured = ReadonlyMap<string, readonly Figure[]>;
+
+function textOf(worse: ReadonlyMap<string, string>): string {
+  return [...worse.values()].join('\n');
+}
+
+/** What is to be said of each figure that is worse, by its name. */
+function worseIn(sets: Measured): Map<string, string> {
   const stored = (JSON.parse(readFileSync(BASELINE, 'utf8')) as Stored).sets['this build'] ?? [];
-  const judged = figures.filter(({ isCpuRatio }) => isCpuRatio);
-  const worse = judged.flatMap(({ name, samples }) => {
+  const judged = sets.get('this build')?.filter(({ isCpuRatio }) => isCpuRatio) ?? [];
+  const worse = new Map<string, string>();
+  for (const { name, samples } of judged) {
     const before = stored.find((figure) => figure.name === name);
-    if (!before) return [];
+    if (!before) throw new Error(`the baseline has no ${name}: \`--write baseline\` writes one`);
     const [was, least] = [medianOf(before.samples), Math.min(...samples)];
-    return least > was * WORSE_MAX
-      ? [`${name}: at least ${least.toFixed(2)} x bare in every round, was ${was.toFixed(2)}`]
-      : [];
-  });
-  if (worse.length === 0)
-    return say(`\n${judged.length} CPU ratios are no more than 15 % worse than the baseline.`);
-  say(`\nMore than 15 % worse than the baseline:\n${worse.join('\n')}`, 1);
+    if (least > was * WORSE_MAX)
+      worse.set(
+        name,
+        `${name}: at least ${least.toFixed(2)} x bare in every round, was ${was.toFixed(2)}`,
+      );
+  }
+  return worse;
 }
 
 async function profile(kind: string): Promise<void> {
