@@ -265,6 +265,10 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     },
   ],
   [
+    'SELECT EXISTS (SELECT FROM live_state_outbox)',
+    (db, tx) => [{ is_waiting: db.rows.outbox.all(tx).length > 0 }],
+  ],
+  [
     'SELECT id FROM live_state_outbox WHERE created_at <',
     (db, tx) =>
       db.rows.outbox

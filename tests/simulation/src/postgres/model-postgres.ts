@@ -34,6 +34,8 @@ export class ModelPostgres implements Server {
   readonly #found = new Map<string, Statement>();
   #lastTransaction = 0;
   isUp = true;
+  /** Transactions that wrote and have ended. */
+  changes = 0;
   /** What the model could not do: a statement it lacks, one that it did wrong, or a commit that a watcher broke. */
   fault: unknown = null;
   /** After each commit. */
@@ -53,7 +55,10 @@ export class ModelPostgres implements Server {
   begin(): ModelTransaction {
     const tx = new ModelTransaction((this.#lastTransaction += 1), this.nowMs);
     this.#open.add(tx);
-    tx.onEnd(() => this.#open.delete(tx));
+    tx.onEnd((isCommitted) => {
+      this.#open.delete(tx);
+      if (isCommitted && tx.hasWritten) this.changes += 1;
+    });
     return tx;
   }
 

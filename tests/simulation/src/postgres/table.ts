@@ -68,12 +68,14 @@ export class Table<Row extends object> {
 
   put(tx: ModelTransaction, key: string | number, row: Row): void {
     this.lock(tx, key);
+    tx.hasWritten = true;
     const version = this.#versions.get(String(key));
     if (version) version.pending = row;
   }
 
   remove(tx: ModelTransaction, key: string | number): void {
     this.lock(tx, key);
+    tx.hasWritten = true;
     const version = this.#versions.get(String(key));
     if (version) version.pending = undefined;
   }

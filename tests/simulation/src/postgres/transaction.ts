@@ -6,6 +6,7 @@ export class ModelTransaction {
   readonly ended: Promise<void>;
   waitsFor: ModelTransaction | null = null;
   isEnded = false;
+  hasWritten = false;
   readonly #resolve: () => void;
   #atEnd: ((isCommitted: boolean) => void)[] = [];
 

@@ -275,6 +275,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     },
   ],
   ['DELETE FROM usage_events WHERE day <', dropDays],
+  ['pg_current_snapshot()', (db) => [{ moment: String(db.changes) }]],
   [
     'SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)',
     (db, tx, [shards]) =>

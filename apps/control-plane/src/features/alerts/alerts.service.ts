@@ -4,6 +4,7 @@ import { DataSource, IsNull, Repository, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { nameRecords, type RecordName, type RecordRef } from '../search/record-names.ts';
 import {
@@ -82,9 +83,9 @@ export class AlertsService {
       .map(({ subject, unseen_ms: unseenMs }) => ({ subject, unseenMs }));
   }
 
-  /** Asked every few seconds by each replica. */
+  /** Asked every few seconds by each replica: see `repeatedLook`. */
   async hasOpen(rule: AlertRule): Promise<boolean> {
-    const rows: unknown[] = await this.dataSource.query(HAS_OPEN, [rule]);
+    const rows = await repeatedLook(this.dataSource, HAS_OPEN, [rule]);
     return rows.length > 0;
   }
 

@@ -76,21 +76,22 @@ export class EpochsService extends BackgroundService {
       return;
     }
     // Redis first, as in `isStale`.
-    const looked = new Map<string, string>();
-    for (let turn = 0; turn < Math.min(SHARDS_PER_LOOK, this.shards.length); turn += 1) {
-      const shard = this.shards[this.nextIndex % this.shards.length];
-      this.nextIndex += 1;
-      if (shard === undefined) continue;
-      const epoch = await this.epochs.readOpen(shard);
-      if (epoch === null) return this.ensureAll();
-      looked.set(shard, epoch);
-    }
-    const current = await this.shardEpochs.currentOf([...looked.keys()]);
-    const isStale = [...looked].some(
-      ([shard, epoch]) => current.has(shard) && current.get(shard) !== epoch,
+    const shards = this.nextShards();
+    const found = await Promise.all(shards.map((shard) => this.epochs.readOpen(shard)));
+    if (found.includes(null)) return this.ensureAll();
+    const current = await this.shardEpochs.lookedAt(shards);
+    const isStale = shards.some(
+      (shard, index) => current.has(shard) && current.get(shard) !== found[index],
     );
     // `ensure` knows of restores.
     if (isStale) await this.ensureAll();
+  }
+
+  private nextShards(): string[] {
+    const from = this.nextIndex;
+    this.nextIndex = (from + SHARDS_PER_LOOK) % this.shards.length;
+    const count = Math.min(SHARDS_PER_LOOK, this.shards.length);
+    return [...this.shards, ...this.shards].slice(from, from + count);
   }
 
   private async ensure(shard: string): Promise<void> {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { openRestoreSince } from '../restores/open-restore.ts';
 
 const CURRENT = prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)');
@@ -82,6 +83,17 @@ export class ShardEpochs {
     const rows: unknown[] = await this.dataSource.query(CURRENT, [shards]);
     return new Map(
       rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]),
+    );
+  }
+
+  /** As `currentOf`, for a look each second: see `repeatedLook`. */
+  async lookedAt(shards: readonly string[]): Promise<Map<string, string>> {
+    const rows = await repeatedLook(this.dataSource, CURRENT, [this.shards]);
+    const current = rows.map((row) => epochRow.parse(row));
+    return new Map(
+      current
+        .filter(({ shard }) => shards.includes(shard))
+        .map(({ shard, epoch }) => [shard, epoch]),
     );
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Standing } from '../../platform/access/standing.ts';
+import type { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import type { PositionedEvent } from './event-details.ts';
@@ -34,6 +35,8 @@ interface Stream {
 export class EventStreams extends BackgroundService {
   private readonly streams = new Set<Stream>();
   private isClosing = false;
+  /** Run while there are streams. */
+  private readonly loops: BackgroundLoop[] = [this.loop];
   private readonly commenting = setInterval(() => this.comment(), COMMENT_EVERY_MS).unref();
 
   constructor(
@@ -63,6 +66,14 @@ export class EventStreams extends BackgroundService {
     await super.beforeApplicationShutdown();
   }
 
+  /** There is nothing to verify without streams. */
+  override onApplicationBootstrap(): void {}
+
+  /** Runs `loop` while there are streams. */
+  accompany(loop: BackgroundLoop): void {
+    this.loops.push(loop);
+  }
+
   hasAdministrators(): boolean {
     return [...this.streams].some(({ caller }) => caller.role === 'admin');
   }
@@ -87,7 +98,7 @@ export class EventStreams extends BackgroundService {
     response.on('close', () => this.close(stream));
     writeHead(response);
     if (request.method === 'HEAD') return void response.end();
-    this.streams.add(stream);
+    this.add(stream);
     const at = new Date().toISOString();
     write(response, { event: start.isReset ? 'reset' : 'ready', data: { at } }, start.position);
     // The server listens until its modules have closed. A reader that comes in between continues at another replica.
@@ -125,9 +136,15 @@ export class EventStreams extends BackgroundService {
     if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
   }
 
+  private add(stream: Stream): void {
+    this.streams.add(stream);
+    if (this.streams.size === 1 && !this.isClosing) for (const loop of this.loops) loop.start();
+  }
+
   private close(stream: Stream): void {
     this.streams.delete(stream);
     this.feed.stopFollowing(stream.onEvents);
+    if (this.streams.size === 0) for (const loop of this.loops) void loop.stop();
   }
 
   protected async runOnce(): Promise<void> {

@@ -28,9 +28,13 @@ export class NodeEvents extends BackgroundService {
     });
   }
 
+  override onApplicationBootstrap(): void {
+    this.streams.accompany(this.loop);
+  }
+
   protected async runOnce(): Promise<void> {
     if (!this.streams.hasAdministrators()) return;
-    const { nodes } = await this.registry.look();
+    const { nodes } = await this.registry.lookAgain();
     for (const node of nodes.values()) await this.note(node);
   }
 

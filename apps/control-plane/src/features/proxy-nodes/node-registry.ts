@@ -66,7 +66,15 @@ export class NodeRegistry extends BackgroundService {
 
   /** Looks at Redis now. Answers the reports that were believed and the names they came under. */
   async look(): Promise<KnownFleet> {
-    const known = await this.repository.fleet();
+    return this.observe(await this.repository.fleet());
+  }
+
+  /** The same for looks that are repeated: what it answers may be some milliseconds older than the call, and `isSilent` older than that. */
+  async lookAgain(): Promise<KnownFleet> {
+    return this.observe(await this.repository.fleetAgain());
+  }
+
+  private async observe(known: KnownFleet): Promise<KnownFleet> {
     const reports = await this.reports();
     this.watch.observe(
       reports.filter(
@@ -78,7 +86,7 @@ export class NodeRegistry extends BackgroundService {
 
   /** Whether every registered node, by its last report, has this ability; true without any. */
   async canAll(ability: NodeAbility): Promise<boolean> {
-    const { nodes } = await this.repository.fleet();
+    const { nodes } = await this.repository.fleetAgain();
     return [...nodes.values()].every(({ abilities }) => abilities.includes(ability));
   }
 
@@ -123,9 +131,11 @@ export class NodeRegistry extends BackgroundService {
     known: KnownFleet,
     reports: readonly NodeReport[],
   ): Promise<[string, DesiredNodeState][]> {
-    const present = await this.fleet.listDesired();
     const nodes = [...known.nodes.values()];
-    const formats = await this.formats.writable(nodes);
+    const [present, formats] = await Promise.all([
+      this.fleet.listDesired(),
+      this.formats.writable(nodes),
+    ]);
     const wanted = new Map<string, DesiredNodeState>(
       nodes.map((node) => {
         const found = otherShardsOf(this.watch.workersOf(node.name), this.config.SHARDS);
@@ -156,10 +166,18 @@ export class NodeRegistry extends BackgroundService {
     );
     await this.repository.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
-    for (const node of known.nodes.values())
+    for (const node of (await this.withSilence(known)).nodes.values())
       await this.alerts.follow(node, this.watch.workersOf(node.name));
     await this.removeForged(reports, known);
     await this.sweep(reports, known);
+  }
+
+  /** Whether a node is silent is asked again only where no worker of it reports. */
+  private async withSilence(known: KnownFleet): Promise<KnownFleet> {
+    const isEachHeard = [...known.nodes.keys()].every((name) =>
+      this.watch.workersOf(name).some(({ isLive }) => isLive),
+    );
+    return isEachHeard ? known : this.repository.fleet();
   }
 
   private async noteAbilities(believed: readonly NodeReport[], known: KnownFleet): Promise<void> {
@@ -174,7 +192,7 @@ export class NodeRegistry extends BackgroundService {
   }
 
   private async admitNewcomers(reports: readonly NodeReport[]): Promise<KnownFleet> {
-    const known = await this.repository.fleet();
+    const known = await this.repository.fleetAgain();
     const newcomers = reports.filter(
       (report) =>
         isFresh(report) &&

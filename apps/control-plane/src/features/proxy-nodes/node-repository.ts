@@ -2,14 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { prepared } from '../../platform/database/prepared.ts';
+import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { setSince } from './node-abilities.ts';
 import { OWN_CREDENTIALS } from './node-credentials.ts';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
 
 /** A node that came by itself and has been silent this long is gone permanently; it may return by its next heartbeat. */
 const SELF_REGISTERED_SILENCE = '24 hours';
-/** last_seen_at is for people: writing it every second would only make rows die. */
-const LAST_SEEN_STEP_MS = 2_000;
+/** last_seen_at is for people, and must stay well below the silence after which a node is missed. Each write ends the peace in which repeated looks ask nothing. */
+const LAST_SEEN_STEP_MS = 5_000;
 
 const nodeRow = z.object({
   id: z.number(),
@@ -46,20 +47,13 @@ export class NodeRepository {
 
   async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {
     const [row]: unknown[] = await tx.query(FLEET);
-    const fleet = fleetRow.parse(row);
-    const nodes = fleet.nodes.map((row) => ({
-      id: row.id,
-      name: row.name,
-      credentialHashes: row.credential_hashes,
-      enabled: row.enabled,
-      stopped: row.stopped,
-      isSilent: row.is_silent,
-      abilities: row.abilities,
-    }));
-    return {
-      nodes: new Map(nodes.map((node) => [node.name, node])),
-      removedNames: new Set(fleet.removed),
-    };
+    return toKnownFleet(row);
+  }
+
+  /** For looks that are repeated: see `repeatedLook`. A node may have become silent since. */
+  async fleetAgain(): Promise<KnownFleet> {
+    const [row] = await repeatedLook(this.dataSource, FLEET);
+    return toKnownFleet(row);
   }
 
   /** Locks these nodes until `tx` ends. */
@@ -96,14 +90,15 @@ export class NodeRepository {
 
   async noteSeen(ids: readonly number[]): Promise<void> {
     const nowMs = performance.now();
-    const due = ids.filter(
+    const isDue = ids.some(
       (id) => nowMs - (this.notedAtMs.get(id) ?? -Infinity) >= LAST_SEEN_STEP_MS,
     );
-    if (due.length === 0) return;
-    for (const id of due) this.notedAtMs.set(id, nowMs);
+    if (!isDue) return;
+    // All of them at once: one write for a fleet.
+    for (const id of ids) this.notedAtMs.set(id, nowMs);
     await this.dataSource.query(
-      `UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP_MS} milliseconds')`,
-      [due],
+      `UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP_MS / 2} milliseconds')`,
+      [ids],
     );
   }
 
@@ -114,4 +109,21 @@ export class NodeRepository {
     );
     return rows.map((row) => idRow.parse(row));
   }
+}
+
+function toKnownFleet(row: unknown): KnownFleet {
+  const fleet = fleetRow.parse(row);
+  const nodes = fleet.nodes.map((node) => ({
+    id: node.id,
+    name: node.name,
+    credentialHashes: node.credential_hashes,
+    enabled: node.enabled,
+    stopped: node.stopped,
+    isSilent: node.is_silent,
+    abilities: node.abilities,
+  }));
+  return {
+    nodes: new Map(nodes.map((node) => [node.name, node])),
+    removedNames: new Set(fleet.removed),
+  };
 }

@@ -41,19 +41,24 @@ export class TrustWatch extends Watch {
 
   async look(): Promise<void> {
     const standings = await this.standings();
+    const doubted = pick(standings, ({ doubts }) => doubts >= DOUBTS_MIN);
+    const overrunning = pick(standings, ({ holdFactor }) => holdFactor > 1);
+    if (doubted.size + overrunning.size === 0 && !(await this.hasOpen())) return;
     await this.transactions.run(async (tx) => {
       if (!(await tryLock(tx, ADVISORY_LOCKS.trustWatch))) return;
-      const doubted = pick(standings, ({ doubts }) => doubts >= DOUBTS_MIN);
       await this.keep(tx, 'usage_doubted', doubted, (name, { doubts, lastDoubt }) => ({
         message: `Usage that upstream ${name} reports is doubtful (${doubts} times in the last hours, the last: ${lastDoubt}); where it cannot be right, requests are charged by the gateway's own count`,
         detail: { doubts, last_doubt: lastDoubt },
       }));
-      const overrunning = pick(standings, ({ holdFactor }) => holdFactor > 1);
       await this.keep(tx, 'upstream_overruns', overrunning, (name, { holdFactor }) => ({
         message: `Upstream ${name} generates more than its output limit allows; the excess is not charged, and holds for it are multiplied by ${holdFactor} for an hour`,
         detail: { hold_factor: holdFactor },
       }));
     });
+  }
+
+  private async hasOpen(): Promise<boolean> {
+    return (await this.alerts.hasOpen('usage_doubted')) || this.alerts.hasOpen('upstream_overruns');
   }
 
   /** Raises the rule for these upstreams and closes it for all others. */
@@ -82,7 +87,7 @@ export class TrustWatch extends Watch {
   }
 
   private async standings(): Promise<ReadonlyMap<number, Standing>> {
-    const { nodes } = await this.registry.look();
+    const { nodes } = await this.registry.lookAgain();
     const standings = new Map<number, Standing>();
     for (const { report } of [...nodes.keys()].flatMap((name) =>
       this.registry.watch.workersOf(name).filter(({ isLive }) => isLive),

@@ -62,7 +62,7 @@ export class UpstreamWatch extends Watch {
     failing: { upstreamId: number; by: string; isOpen: boolean }[];
     isWhole: boolean;
   }> {
-    const { nodes } = await this.registry.look();
+    const { nodes } = await this.registry.lookAgain();
     const reports = [...nodes.keys()]
       .flatMap((name) => this.registry.watch.workersOf(name))
       .filter(({ isLive }) => isLive)

@@ -118,7 +118,7 @@ export class SnapshotPublisher extends BackgroundService {
   }
 
   protected async runOnce(): Promise<void> {
-    const { settings, latest } = await this.repository.settingsAndLatest(this.dataSource.manager);
+    const { settings, latest } = await this.repository.settingsAndLatest(this.dataSource);
     const isUnpublished =
       settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;
     if (latest === null || isUnpublished || !(await this.isDelivered(latest, settings)))
@@ -136,7 +136,8 @@ export class SnapshotPublisher extends BackgroundService {
     if (performance.now() - this.documentCheckedAtMs < DOCUMENT_CHECK_MS) return true;
     this.documentCheckedAtMs = performance.now();
     if (await this.isDocumentWhole(latest)) {
-      await this.alerts.resolve(this.dataSource.manager, FORGERY);
+      if (await this.alerts.hasOpen(FORGERY.rule))
+        await this.alerts.resolve(this.dataSource.manager, FORGERY);
       return true;
     }
     await this.tell(`The snapshot of version ${latest.version} in Redis was altered`, {

@@ -6,10 +6,11 @@ import {
   snapshotDocumentSchema,
   type SnapshotDocument,
 } from '@tollgate/snapshot';
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { readRoutingRows } from './read-routing-rows.ts';
 
@@ -68,7 +69,7 @@ export interface FleetStanding {
   version: number;
 }
 
-/** The snapshots as PostgreSQL keeps them. All methods run inside the caller's transaction. */
+/** The snapshots as PostgreSQL keeps them. All methods but the look run inside the caller's transaction. */
 @Injectable()
 export class SnapshotRepository {
   /** Notes, as the last step of `tx`, that something of the routing document changed. */
@@ -92,11 +93,11 @@ export class SnapshotRepository {
     return row === undefined ? null : headRow.parse(row);
   }
 
-  /** Both in one statement: asked each second by each replica. */
+  /** Both in one statement, for a look each second by each replica: see `repeatedLook`. */
   async settingsAndLatest(
-    tx: EntityManager,
+    dataSource: DataSource,
   ): Promise<{ settings: FleetSettings; latest: SnapshotHead | null }> {
-    const [row]: unknown[] = await tx.query(SETTINGS_AND_LATEST);
+    const [row] = await repeatedLook(dataSource, SETTINGS_AND_LATEST);
     const read = standingRow.parse(row);
     const { version, checksum } = read;
     return {

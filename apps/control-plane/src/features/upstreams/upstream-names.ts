@@ -8,6 +8,7 @@ export async function upstreamNames(
   tx: EntityManager,
   ids: readonly number[],
 ): Promise<{ id: number; name: string }[]> {
+  if (ids.length === 0) return [];
   const rows: unknown[] = await tx.query(
     'SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id',
     [ids],

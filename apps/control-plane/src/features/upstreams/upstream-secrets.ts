@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { CONFIG, derivedKey, type Config } from '../../config.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
+import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
@@ -58,7 +59,8 @@ export class UpstreamSecrets extends BackgroundService {
 
   protected async runOnce(): Promise<void> {
     const form = await this.readableForm();
-    if ((await readSealed(this.dataSource, this.box, form)).outdated.length === 0) return;
+    const source = { query: (sql: string) => repeatedLook(this.dataSource, sql) };
+    if ((await readSealed(source, this.box, form)).outdated.length === 0) return;
     await this.transactions.run(async (tx) => {
       if ((await sealAgain(tx, this.box, form)) > 0) this.snapshots.changed(tx);
     });

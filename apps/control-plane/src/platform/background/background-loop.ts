@@ -9,14 +9,16 @@ export interface BackgroundWork {
   onWorking?: () => void | Promise<void>;
 }
 
-/** Pauses that are long beside it end on a beat, so that the work of an idle process is done in few turns, whose code is warm. */
-const BEAT_MS = 250;
+/** Pauses of a second and more end on one, so that the work of an idle process is done in few turns, whose code is warm, and looks of one moment share a statement. */
+const BEAT_MS = 1_000;
+/** A timer may fire that much before its moment. */
+const EARLY_MS = 50;
 
-/** The pause from now until the beat next to its end. */
+/** The pause from now until the last beat before its end: a run that takes long does not make it longer. */
 function onBeat(pauseMs: number): number {
-  if (pauseMs < 2 * BEAT_MS) return pauseMs;
+  if (pauseMs < BEAT_MS) return pauseMs;
   const now = performance.now();
-  return Math.round((now + pauseMs) / BEAT_MS) * BEAT_MS - now;
+  return Math.floor((now + pauseMs + EARLY_MS) / BEAT_MS) * BEAT_MS - now;
 }
 
 /** Repeats a piece of work until it is stopped, one run at a time, with a pause in between. */

@@ -71,7 +71,7 @@ const JOBS: Record<string, SingletonJob> = {
   'upstream-watch.ts': {
     lock: ADVISORY_LOCKS.upstreamWatch,
     run: (app) => app.get(UpstreamWatch, { strict: false }).look(),
-    table: 'upstreams',
+    table: 'alert_deliveries',
     prepare: async () => {
       await plane.app.get(AlertsService, { strict: false }).raise(plane.dataSource.manager, {
         rule: 'upstream_failing',
@@ -84,7 +84,7 @@ const JOBS: Record<string, SingletonJob> = {
   'trust-watch.ts': {
     lock: ADVISORY_LOCKS.trustWatch,
     run: (app) => app.get(TrustWatch, { strict: false }).look(),
-    table: 'upstreams',
+    table: 'alert_deliveries',
     prepare: async () => {
       await plane.app.get(AlertsService, { strict: false }).raise(plane.dataSource.manager, {
         rule: 'upstream_overruns',

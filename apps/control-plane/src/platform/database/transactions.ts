@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isTransactionConflict, lostPlan } from './database-errors.ts';
+import { repeatedLook } from './repeated-looks.ts';
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
 type Hook = () => Promise<void>;
@@ -31,6 +32,11 @@ export function beforeCommit(tx: EntityManager, hook: Hook): void {
 @Injectable()
 export class Transactions {
   constructor(private readonly dataSource: DataSource) {}
+
+  /** See `repeatedLook`. */
+  look(sql: string): Promise<unknown[]> {
+    return repeatedLook(this.dataSource, sql);
+  }
 
   /** One statement that needs no transaction. */
   query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
