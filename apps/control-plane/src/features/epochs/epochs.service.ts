@@ -75,15 +75,16 @@ export class EpochsService extends BackgroundService {
       this.isSuspicious = false;
       return;
     }
-    // Redis first, as in `isStale`.
     const shards = this.nextShards();
-    const found = await Promise.all(shards.map((shard) => this.epochs.readOpen(shard)));
+    // Which is read first does not matter: `ensure` reads both again in their order, and knows of restores.
+    const [current, ...found] = await Promise.all([
+      this.shardEpochs.lookedAt(shards),
+      ...shards.map((shard) => this.epochs.readOpen(shard)),
+    ]);
     if (found.includes(null)) return this.ensureAll();
-    const current = await this.shardEpochs.lookedAt(shards);
     const isStale = shards.some(
       (shard, index) => current.has(shard) && current.get(shard) !== found[index],
     );
-    // `ensure` knows of restores.
     if (isStale) await this.ensureAll();
   }
 

@@ -152,9 +152,12 @@ export class NodeRegistry extends BackgroundService {
   }
 
   protected async runOnce(): Promise<void> {
-    await this.formats.announce();
-    const reports = await this.reports();
-    const known = await this.admitNewcomers(reports);
+    const [seen, reports] = await Promise.all([
+      this.repository.fleetAgain(),
+      this.reports(),
+      this.formats.announce(),
+    ]);
+    const known = await this.admitNewcomers(reports, seen);
     const believed = await this.believed(reports, known);
     this.watch.observe(believed);
     await this.noteAbilities(believed, known);
@@ -191,8 +194,10 @@ export class NodeRegistry extends BackgroundService {
     }
   }
 
-  private async admitNewcomers(reports: readonly NodeReport[]): Promise<KnownFleet> {
-    const known = await this.repository.fleetAgain();
+  private async admitNewcomers(
+    reports: readonly NodeReport[],
+    known: KnownFleet,
+  ): Promise<KnownFleet> {
     const newcomers = reports.filter(
       (report) =>
         isFresh(report) &&
