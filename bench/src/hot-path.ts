@@ -18,13 +18,16 @@ const BASELINE = path.join(RESULTS, 'baseline.json');
 /** What `--check` measures, in a few minutes. */
 const CHECKED: readonly SceneName[] = ['requests', 'door', 'cold'];
 const WORSE_MAX = 1.15;
+/** What `--beside` takes. */
+const SETTING = /^(control-plane:)?([^=]*)=(.*)$/;
 const PROFILE_SECONDS = 8;
 const PROFILE_RECORDS = 60_000;
 const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; by default all but ${[...LARGE].join(', ')}
   --rounds N        repetitions; 5 by default, 3 for --check
   --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
   --compare REF     another commit side by side, from a build of its own; the last columns are ratios within each round
-  --beside NAME=VALUE   this build with another environment of its node, e.g. NODE_OPTIONS=--v8-pool-size=1; may be repeated
+  --beside NAME=VALUE   this build with another environment of its node, e.g. NODE_OPTIONS=--v8-pool-size=1, or of its control plane:
+                    control-plane:NODE_OPTIONS=--max-semi-space-size=64; may be repeated
   --at-once         what is compared works at the same time on the first core, under equal load each (json, stream, requests, bodies, quiet, idle)
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round of two runs
   --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
@@ -78,14 +81,16 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
   if (values.check) await judge(sets, measure);
 }
 
-/** This build; the one that it is compared with; and this one again for each other environment of its node. */
+/** This build; the one that it is compared with; and this one again for each other environment of its node or control plane. */
 function buildsOf(ref: string | undefined, environments: readonly string[]): Map<string, Build> {
   const builds = new Map<string, Build>([['this build', { checkout: ROOT }]]);
   if (ref !== undefined) builds.set(ref, { checkout: checkOut(ref) });
   for (const setting of environments) {
-    const at = setting.indexOf('=');
-    const env = { [setting.slice(0, at)]: setting.slice(at + 1) };
-    builds.set(setting, { checkout: ROOT, env });
+    const [, process, name = '', value = ''] = SETTING.exec(setting) ?? [];
+    builds.set(setting, {
+      checkout: ROOT,
+      [process === undefined ? 'env' : 'controlPlaneEnv']: { [name]: value },
+    });
   }
   return builds;
 }

@@ -19,6 +19,7 @@ export interface BenchOptions {
   upstreamUrl: string;
   /** Of the node alone. */
   env?: Readonly<Record<string, string>>;
+  controlPlaneEnv?: Readonly<Record<string, string>>;
   /** File for a CPU profile of the node. */
   profile?: string | undefined;
 }
@@ -39,6 +40,7 @@ export class BenchInstallation {
     checkout,
     upstreamUrl,
     env,
+    controlPlaneEnv,
     profile,
   }: BenchOptions): Promise<BenchInstallation> {
     const tollgate = await startTollgate({
@@ -46,7 +48,10 @@ export class BenchInstallation {
       frontDoor: true,
       checkout,
       env: { SHARDS: '64', REPORT_MS: '2000' },
-      route: async (name) => (name === NODE ? { ...env, ...profilerFor(profile) } : {}),
+      route: async (name) => {
+        if (name === 'control-plane') return { ...controlPlaneEnv };
+        return name === NODE ? { ...env, ...profilerFor(profile) } : {};
+      },
     });
     const keys = await openAccounts(tollgate, upstreamUrl);
     const installation = new BenchInstallation(tollgate, keys);

@@ -50,6 +50,8 @@ export interface Build {
   checkout: string;
   /** Of the node, beside what every installation of the bench has. */
   env?: Readonly<Record<string, string>>;
+  /** Of the control plane, likewise. */
+  controlPlaneEnv?: Readonly<Record<string, string>>;
 }
 
 export interface RunOptions {

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { hmacSha256 } from './hmac-sha256.ts';
 
 /**
  * A node signs its finals, because what passes through Redis on its way to PostgreSQL could be written there by an attacker.
@@ -32,7 +33,5 @@ export function isFinalSigned(
 }
 
 function macOf({ rid, payload }: FinalText, credentialHash: string): string {
-  return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
-    .update(JSON.stringify(['final', rid.toLowerCase(), payload]))
-    .digest('hex');
+  return hmacSha256(JSON.stringify(['final', rid.toLowerCase(), payload]), credentialHash);
 }

@@ -38,23 +38,22 @@ const maybe = (check: Check): Field => ({ check, isOptional: true });
 
 /** What is not named here is for the schema. */
 class Shape {
-  readonly #fields: ReadonlyMap<string, Field>;
-  readonly #required: number;
+  readonly #fields: readonly (readonly [name: string, field: Field])[];
 
   constructor(fields: Readonly<Record<string, Field>>) {
-    this.#fields = new Map(Object.entries(fields));
-    this.#required = Object.values(fields).filter(({ isOptional }) => !isOptional).length;
+    this.#fields = Object.entries(fields);
   }
 
   fits(value: unknown): boolean {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-    let missing = this.#required;
-    for (const [name, part] of Object.entries(value)) {
-      const field = this.#fields.get(name);
-      if (!field?.check(part)) return false;
-      if (!field.isOptional) missing -= 1;
+    let known = 0;
+    for (const [name, { check, isOptional }] of this.#fields) {
+      const part = (value as Readonly<Record<string, unknown>>)[name];
+      if (part === undefined && isOptional) continue;
+      if (!check(part)) return false;
+      known += 1;
     }
-    return missing === 0;
+    return known === Object.keys(value).length;
   }
 }
 

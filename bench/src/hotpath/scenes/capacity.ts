@@ -39,8 +39,10 @@ export const workers: Scene = async ({ subjects, rounds }) => {
 };
 
 /** How fast usage that waits is booked. */
-export const booking: Scene = (stage) =>
-  forEachSubject(stage, (subject) => drain(subject, BOOKING_RECORDS));
+export const booking: Scene = async (stage) => {
+  for (let round = 0; round < stage.rounds; round += 1)
+    await forEachSubject(stage, (subject) => drain(subject, BOOKING_RECORDS));
+};
 
 /** A long backlog, and whether it is booked as fast at the end as at the beginning. */
 export const backlog: Scene = (stage) =>

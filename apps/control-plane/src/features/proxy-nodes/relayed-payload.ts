@@ -1,4 +1,4 @@
-import { splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { isPlainFinal, splitFinal, type RelayedEvent, type UsageFinal } from '@tollgate/contracts';
 import { parseJson } from '../../platform/parse-json.ts';
 
 interface RelayedPayload {
@@ -8,16 +8,21 @@ interface RelayedPayload {
   mac: string | null;
   /** Undefined where the text is no JSON. */
   value: unknown;
+  /** The value, where it is a final that needs no schema. */
+  plain: UsageFinal | null;
+  /** What was read. */
+  of: string;
 }
 
-const known = new WeakMap<RelayedEvent, RelayedPayload>();
+/** On the event itself: a `WeakMap` of some thousand events costs the collector 3 us an event. */
+const READ = Symbol('payload');
 
 /** The payload of an event, read once: its proof, its booking and its acknowledgement all need it. */
-export function payloadOf(relayed: RelayedEvent): RelayedPayload {
-  const found = known.get(relayed);
-  if (found) return found;
+export function payloadOf(relayed: RelayedEvent & { [READ]?: RelayedPayload }): RelayedPayload {
+  const found = relayed[READ];
+  if (found?.of === relayed.payload) return found;
   const { payload: text, mac } = splitFinal(relayed.payload);
-  const read = { text, mac, value: parseJson(text) };
-  known.set(relayed, read);
-  return read;
+  const value = parseJson(text);
+  const plain = isPlainFinal(value) ? value : null;
+  return (relayed[READ] = { text, mac, value, plain, of: relayed.payload });
 }

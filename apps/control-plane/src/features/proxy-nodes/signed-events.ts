@@ -1,6 +1,6 @@
 import { isFinalSigned, isHoldSigned, type RelayedEvent } from '@tollgate/contracts';
-import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { z } from 'zod';
+import { nodeNameOf } from './node-name-of.ts';
 import { payloadOf } from './relayed-payload.ts';
 
 const signedOf = z.discriminatedUnion('kind', [
@@ -26,9 +26,10 @@ export interface SignedEvent {
 
 /** Null for all that no node signs, and what cannot be read. */
 export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
-  const { text: payload, mac, value } = payloadOf(relayed);
-  const signed = readSigned(value);
-  if (!signed) return null;
+  const { text: payload, mac, value, plain } = payloadOf(relayed);
+  const signed = plain ?? signedOf.safeParse(value).data;
+  const node = signed && nodeNameOf(signed.node);
+  if (!signed || node === undefined) return null;
   const { kind } = signed;
   const { rid } = relayed;
   const isSignedBy = (hash: string): boolean => {
@@ -40,17 +41,5 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
     const usedTokens = Number(relayed.delta);
     return isHoldSigned({ rid, accountId, modelId, usedTokens }, mac, hash);
   };
-  return { relayed, kind, node: signed.name, mac, isSignedBy };
-}
-
-function readSigned(payload: unknown): (z.output<typeof signedOf> & { name: string }) | null {
-  try {
-    const signed = signedOf.safeParse(payload);
-    return signed.success
-      ? { ...signed.data, name: parseNodeAddress(signed.data.node).name }
-      : null;
-  } catch (error) {
-    if (error instanceof InvalidKeyPart) return null;
-    throw error;
-  }
+  return { relayed, kind, node, mac, isSignedBy };
 }

@@ -76,13 +76,16 @@ export class UseGuard extends BackgroundService {
 
   /** These finals were booked now. Returns at once. */
   used(finals: readonly UsageFinal[]): void {
-    for (const { account_id: accountId, model_id: modelId, ...final } of finals) {
+    for (const final of finals) {
       if (Math.max(this.uncounted.size, this.subscriptions.size, this.keys.size) >= WAITING_MAX)
         break;
-      const { subscription_id: id, key_id: keyId, key_hash: keyHash } = final;
-      this.subscriptions.set(id, { id, accountId, modelId });
-      this.uncounted.set(id, { id, accountId, modelId });
-      this.keys.set(`${accountId}:${keyId}:${keyHash}`, { accountId, keyId, keyHash });
+      const { subscription_id: id, account_id: accountId, model_id: modelId } = final;
+      const { key_id: keyId, key_hash: keyHash } = final;
+      const used = { id, accountId, modelId };
+      if (!this.subscriptions.has(id)) this.subscriptions.set(id, used);
+      if (!this.uncounted.has(id)) this.uncounted.set(id, used);
+      const key = `${accountId}:${keyId}:${keyHash}`;
+      if (!this.keys.has(key)) this.keys.set(key, { accountId, keyId, keyHash });
     }
     if (finals.length > 0) this.loop.wakeWithin(GATHER_MS);
   }

@@ -1,6 +1,6 @@
 import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
-import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { z } from 'zod';
+import { nodeNameOf } from '../../proxy-nodes/node-name-of.ts';
 import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
 const sender = z.object({ node: z.string() });
@@ -14,21 +14,15 @@ export function acknowledgementsOf(
     const node = senderOf(event);
     const seq = Number(event.seq);
     if (node === undefined || !Number.isSafeInteger(seq)) continue;
-    const list = byNode.get(node) ?? [];
-    list.push({ rid: event.rid, seq });
-    byNode.set(node, list);
+    const list = byNode.get(node);
+    if (list) list.push({ rid: event.rid, seq });
+    else byNode.set(node, [{ rid: event.rid, seq }]);
   }
   return byNode;
 }
 
 function senderOf(event: RelayedEvent): string | undefined {
-  try {
-    const parsed = sender.safeParse(payloadOf(event).value);
-    if (!parsed.success) return undefined;
-    parseNodeAddress(parsed.data.node);
-    return parsed.data.node;
-  } catch (error) {
-    if (error instanceof InvalidKeyPart) return undefined;
-    throw error;
-  }
+  const { plain, value } = payloadOf(event);
+  const node = (plain ?? sender.safeParse(value).data)?.node;
+  return node !== undefined && nodeNameOf(node) !== undefined ? node : undefined;
 }

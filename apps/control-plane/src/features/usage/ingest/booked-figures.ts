@@ -27,10 +27,12 @@ export class BookedFigures {
 
   note(booked: readonly ReadEvent[]): void {
     const now = Date.now();
+    const kinds = new Map<string, number>();
+    let charged = 0;
     for (const { event } of booked) {
-      this.events.inc({ kind: event.payload.kind });
+      kinds.set(event.payload.kind, (kinds.get(event.payload.kind) ?? 0) + 1);
       if (event.payload.kind !== 'usage') continue;
-      this.tokens.inc(event.payload.charge);
+      charged += event.payload.charge;
       const endedAtMs = event.payload.started_at + event.payload.duration_ms;
       this.lag.observe({
         labels: {},
@@ -39,5 +41,7 @@ export class BookedFigures {
         exemplarLabels: exemplarOf(event.rid, readTraceparent(event.payload.traceparent)),
       });
     }
+    for (const [kind, events] of kinds) this.events.inc({ kind }, events);
+    this.tokens.inc(charged);
   }
 }

@@ -21,11 +21,13 @@ export class EventJudge {
   async judge(
     relayed: readonly RelayedEvent[],
   ): Promise<{ sound: ReadEvent[]; poison: DeadLetter[] }> {
-    const readings = relayed.map((event) => readEvent(event));
-    const poison: DeadLetter[] = readings.flatMap((reading) =>
-      reading.kind === 'poison' ? [reading] : [],
-    );
-    const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
+    const poison: DeadLetter[] = [];
+    const reads: ReadEvent[] = [];
+    for (const event of relayed) {
+      const reading = readEvent(event);
+      if (reading.kind === 'event') reads.push(reading.read);
+      else poison.push(reading);
+    }
     this.dropped.note(reads);
     const facts = await this.facts.load(reads);
     const strangers = await this.withdrawals.unknownOf(reads);

@@ -31,10 +31,12 @@ export class KnownFacts {
 
   /** What this batch needs, held apart: what is kept may be forgotten for another batch at any await. */
   async load(events: readonly ReadEvent[]): Promise<BatchFacts> {
-    const subscriptionIds = events.map((read) => read.event.payload.subscription_id);
-    const priceIds = events.flatMap(({ event: { payload } }) =>
-      payload.kind === 'withdraw' ? [] : [payload.price_version_id],
-    );
+    const subscriptionIds = new Set<number>();
+    const priceIds = new Set<number>();
+    for (const { event } of events) {
+      subscriptionIds.add(event.payload.subscription_id);
+      if (event.payload.kind !== 'withdraw') priceIds.add(event.payload.price_version_id);
+    }
     const subscriptions = await gather(this.subscriptions, subscriptionIds, (ids) =>
       readSubscriptionOwners(this.dataSource, ids),
     );
@@ -125,10 +127,10 @@ function chargeMismatch(claimed: number, recompute: () => number): string | null
 /** From what is kept, and from PostgreSQL what is not. */
 async function gather<Value>(
   kept: Map<number, Value>,
-  ids: readonly number[],
+  ids: ReadonlySet<number>,
   read: (missing: number[]) => Promise<[number, Value][]>,
 ): Promise<Map<number, Value>> {
-  const asked = [...new Set(ids)].filter((id) => id <= INTEGER_MAX);
+  const asked = [...ids].filter((id) => id <= INTEGER_MAX);
   const known = new Map(
     asked.flatMap((id): [number, Value][] => (kept.has(id) ? [[id, kept.get(id) as Value]] : [])),
   );

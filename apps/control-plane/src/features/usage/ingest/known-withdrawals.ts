@@ -24,6 +24,7 @@ export class KnownWithdrawals {
       const isWhole = isRequestId(id) && (seq !== 0 || rid === id);
       return [{ read, key: isWhole ? keyOf({ id, subscriptionId }) : null, id, subscriptionId }];
     });
+    if (named.length === 0) return new Set();
     const asked = named.filter(({ key }) => key !== null);
     const known = asked.length === 0 ? new Set() : await this.read(asked);
     return new Set(named.filter(({ key }) => !known.has(key)).map(({ read }) => read));

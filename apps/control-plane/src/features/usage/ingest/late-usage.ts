@@ -242,8 +242,8 @@ function rowsOf(rows: readonly BookedRow[]) {
 }
 
 function whole(read: ReadEvent): ReadEvent {
-  const { payload, rid } = read.event;
-  return payload.kind === 'usage'
+  const { payload, rid, seq, delta } = read.event;
+  return payload.kind === 'usage' && (seq !== 0 || delta !== payload.charge)
     ? { ...read, event: { rid, seq: 0, delta: payload.charge, payload } }
     : read;
 }

@@ -4,7 +4,7 @@ import {
   withoutBadTelemetry,
   type RelayedEvent,
   type UsageEvent,
-  isPlainFinal,
+  type UsageFinal,
 } from '@tollgate/contracts';
 import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
@@ -33,11 +33,11 @@ export function readEvent(relayed: RelayedEvent): Reading {
   const poison = (reason: string): Reading => ({ kind: 'poison', relayed, reason });
   if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta))
     return poison('seq and delta must be integers');
-  const { mac, value: raw } = payloadOf(relayed);
+  const { mac, value: raw, plain } = payloadOf(relayed);
   if (raw === undefined) return poison('payload is not JSON');
   const later = laterFormat('event', raw);
   if (later !== null) return poison(`format ${later} is of a later release`);
-  const event = eventOf(relayed, raw);
+  const event = eventOf(relayed, raw, plain);
   if (event.kind === 'unfit') return poison(event.reason);
   const { parsed, unreadable, unknown } = event;
   const isSigned = mac !== null && parsed.payload.kind === 'usage';
@@ -61,12 +61,15 @@ type Fitting =
   | { kind: 'fit'; parsed: UsageEvent; unreadable: readonly string[]; unknown: readonly string[] }
   | { kind: 'unfit'; reason: string };
 
+const NOTHING_ODD = { unreadable: [], unknown: [] };
+
 /** Nearly all finals are plain; judging each field by itself is for those that no schema accepts as they are. */
-function eventOf({ rid, ...texts }: RelayedEvent, raw: unknown): Fitting {
-  const [seq, delta] = [Number(texts.seq), Number(texts.delta)];
-  const isPlain = isRequestId(rid) && isSeq(seq) && Number.isSafeInteger(delta);
-  if (isPlain && isPlainFinal(raw))
-    return { kind: 'fit', parsed: { rid, seq, delta, payload: raw }, unreadable: [], unknown: [] };
+function eventOf(relayed: RelayedEvent, raw: unknown, plain: UsageFinal | null): Fitting {
+  const { rid } = relayed;
+  const seq = Number(relayed.seq);
+  const delta = Number(relayed.delta);
+  if (plain && isRequestId(rid) && isSeq(seq) && Number.isSafeInteger(delta))
+    return { kind: 'fit', parsed: { rid, seq, delta, payload: plain }, ...NOTHING_ODD };
   const { payload, unreadable, unknown } = withoutBadTelemetry(raw);
   const read = usageEventSchema.safeParse({ rid, seq, delta, payload });
   return read.success

@@ -110,7 +110,7 @@ export class UsageIngest {
       ? { events: await this.late.numbered(tx, sound), deferred: [] }
       : await this.late.fitted(tx, sound);
     const first = await this.insertNew(tx, events);
-    const duplicates = without(events, first);
+    const duplicates = first.length === events.length ? [] : without(events, first);
     const doubted = [...deferred, ...duplicates.filter(({ isSigned }) => isSigned)];
     const second = fromJournal
       ? []
@@ -121,10 +121,9 @@ export class UsageIngest {
   private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {
     if (sound.length === 0) return [];
     // Of two with one number the earlier one counts, as it does between batches.
-    const byKey = new Map(sound.toReversed().map((read) => [keyOf(read.event), read]));
-    const unique = [...byKey.entries()]
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, read]) => read);
+    const byKey = new Map<string, ReadEvent>();
+    for (const read of sound.toReversed()) byKey.set(keyOf(read.event), read);
+    const unique = [...byKey.keys()].sort().flatMap((key) => byKey.get(key) ?? []);
     const rows: { rid: string; seq: number }[] = await tx.query(
       INSERT_USAGE_EVENTS,
       usageRowParameters(unique),

@@ -36,18 +36,22 @@ const UNREADABLE: RelayedEvent = {
   payload: '',
 };
 /** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
-const relayedSchema = z.object({
-  shard: text.catch(''),
-  epoch: text.catch(''),
-  outboxId: text.catch(''),
-  rid: text.catch(''),
-  seq: text.catch(''),
-  delta: text.catch(''),
-  payload: text.catch(''),
-});
+const relayedSchema = z
+  .object({
+    shard: text.catch(''),
+    epoch: text.catch(''),
+    outboxId: text.catch(''),
+    rid: text.catch(''),
+    seq: text.catch(''),
+    delta: text.catch(''),
+    payload: text.catch(''),
+  })
+  .catch(UNREADABLE);
 const jobSchema = z
   .object({
-    events: z.array(relayedSchema.catch(UNREADABLE)),
+    events: z
+      .custom<unknown[]>((value) => Array.isArray(value))
+      .transform((events) => events.map((event) => relayedOf(event))),
     refusedForFunds: z
       .array(
         z.object({
@@ -60,6 +64,20 @@ const jobSchema = z
       .catch([]),
   })
   .catch({ events: [UNREADABLE], refusedForFunds: [] });
+
+/** As it is where it is whole: a copy of each event would cost more than all other checks of a job. */
+function relayedOf(value: unknown): RelayedEvent {
+  const event = value as RelayedEvent | null;
+  return typeof event?.shard === 'string' &&
+    typeof event.epoch === 'string' &&
+    typeof event.outboxId === 'string' &&
+    typeof event.rid === 'string' &&
+    typeof event.seq === 'string' &&
+    typeof event.delta === 'string' &&
+    typeof event.payload === 'string'
+    ? event
+    : relayedSchema.parse(value);
+}
 
 /** Consumer of the usage queue: books a batch, sends acknowledgements to the nodes, evaluates auto-recharges. */
 @Injectable()

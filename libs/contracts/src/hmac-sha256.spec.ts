@@ -1,0 +1,24 @@
+import { createHmac } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { hmacSha256 } from './hmac-sha256.ts';
+
+const aKey = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
+const aText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.tuple(fc.string({ unit: 'binary' }), fc.nat(20_000)).map(([text, times]) => text.repeat(times)),
+);
+
+test('it is the HMAC that OpenSSL makes, of texts and keys of all kinds, one after the other', () => {
+  fc.assert(
+    fc.property(aKey, aText, (key, text) => {
+      const expected = createHmac('sha256', key).update(text).digest('hex');
+      expect(hmacSha256(text, key.toString('hex'))).toBe(expected);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a key of another length is refused', () => {
+  expect(() => hmacSha256('text', 'ab')).toThrow(RangeError);
+});
