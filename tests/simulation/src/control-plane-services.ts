@@ -31,6 +31,7 @@ import { EventJudge } from '../../../apps/control-plane/src/features/usage/inges
 import { KnownFacts } from '../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
 import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
 import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
+import { UsageRows } from '../../../apps/control-plane/src/features/usage/ingest/usage-rows.ts';
 import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
 import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
@@ -44,6 +45,9 @@ import { openRecharge, triggerRecharge } from './recharge.ts';
 import { redisClient } from './redis-client.ts';
 import { epochsOver } from './redis-epochs.ts';
 import type { UsageJobs } from './usage-jobs.ts';
+
+/** Batches of the simulation are small. */
+const COPIED_MIN = 2;
 
 type IngestParts = ConstructorParameters<typeof UsageIngest>;
 type JournalParts = ConstructorParameters<typeof JournalService>;
@@ -106,6 +110,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     alerts,
     shardEpochs,
     new LateUsage(shardEpochs, tokens, live),
+    new UsageRows({ copiedMin: COPIED_MIN }),
     host,
   );
   const journal = new JournalService(

@@ -22,6 +22,7 @@ import { EventJudge } from '../../../../apps/control-plane/src/features/usage/in
 import { KnownFacts } from '../../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
 import { KnownWithdrawals } from '../../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
 import { LateUsage } from '../../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
+import { UsageRows } from '../../../../apps/control-plane/src/features/usage/ingest/usage-rows.ts';
 import { UsageIngest } from '../../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { LedgerService } from '../../../../apps/control-plane/src/features/wallet/ledger.service.ts';
 import { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
@@ -62,6 +63,9 @@ interface SideParts {
   seed: number;
   now: () => number;
 }
+
+/** Batches of the model are small. */
+const COPIED_MIN = 2;
 
 type IngestParts = ConstructorParameters<typeof UsageIngest>;
 
@@ -122,6 +126,7 @@ export function openSide({ source, seed, now }: SideParts) {
     alerts as unknown as IngestParts[4],
     epochs,
     new LateUsage(epochs, tokens, live),
+    new UsageRows({ copiedMin: COPIED_MIN }),
     host,
   );
   const recharge = openRecharge((...parts) => new AutoRechargeService(...parts), {

@@ -15,6 +15,10 @@ export type Statement = (
 /** By a part of their text; the longest that fits names a statement. */
 export type Statements = readonly (readonly [part: string, Statement])[];
 
+export class UniqueViolation extends Error {
+  readonly code = '23505';
+}
+
 class Deadlock extends Error {
   readonly code = '40P01';
 }
@@ -77,6 +81,7 @@ export class ModelPostgres implements Server {
       try {
         return statement(this, tx, parameters, sql);
       } catch (error) {
+        if (error instanceof UniqueViolation) throw error;
         if (!(error instanceof MustWait)) {
           this.fault ??= error;
           throw error;

@@ -1,4 +1,5 @@
-import type { ModelPostgres, Statement } from './model-postgres.ts';
+import { UniqueViolation, type ModelPostgres, type Statement } from './model-postgres.ts';
+import { readCopied } from './read-copied.ts';
 import { readArray } from './read-array.ts';
 import type { ModelTransaction } from './transaction.ts';
 
@@ -8,8 +9,19 @@ const number = (value: unknown): number => Number(value);
 const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
 
 /** `usage_events (day, rid, ...)`: the order of the columns is read from the statement once. */
-const insertUsage: Statement = (db, tx, parameters) => {
-  const columns: Lists = (parameters as string[]).map(readArray);
+const insertUsage: Statement = (db, tx, parameters) =>
+  insertNew(db, tx, (parameters as string[]).map(readArray));
+
+/** The same columns and the time, row by row; all or none. */
+const copyUsage: Statement = (db, tx, [text]) => {
+  const rows = readCopied(String(text));
+  const columns = (rows[0] ?? []).slice(0, -1).map((_, column) => rows.map((row) => row[column]));
+  if (insertNew(db, tx, columns).length < rows.length)
+    throw new UniqueViolation('duplicate key value violates unique constraint');
+  return [];
+};
+
+function insertNew(db: ModelPostgres, tx: ModelTransaction, columns: Lists) {
   const rids = columns[1] as string[];
   const booked: { rid: string; seq: number }[] = [];
   const keyOf = (index: number): string =>
@@ -23,7 +35,7 @@ const insertUsage: Statement = (db, tx, parameters) => {
     booked.push({ rid: rid.toLowerCase(), seq });
   }
   return booked;
-};
+}
 
 function usageRow(db: ModelPostgres, columns: Lists, index: number) {
   const [day, rid, seq, kind, , subscription, , , , delta, charge] = columns.map(
@@ -226,6 +238,8 @@ function dayOf(ms: number): string {
 
 export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['INSERT INTO usage_events (', insertUsage],
+  ['COPY usage_events (', copyUsage],
+  ['SELECT clock_timestamp()::text AS now', (db) => [{ now: new Date(db.nowMs).toISOString() }]],
   ['INSERT INTO usage_dead_letters', insertLetters],
   ['UPDATE usage_events u SET shard', adopt],
   ['SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u', bookedByRid],

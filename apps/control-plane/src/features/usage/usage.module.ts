@@ -27,6 +27,7 @@ import { KnownWithdrawals } from './ingest/known-withdrawals.ts';
 import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.ts';
+import { UsageRows } from './ingest/usage-rows.ts';
 import { UsedShards } from './ingest/used-shards.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
 import { WithdrawalEvents } from './ingest/withdrawal-events.ts';
@@ -63,6 +64,7 @@ import { JournalService } from './journal/journal.service.ts';
     UsedShards,
     WithdrawalEvents,
     UsagePartitions,
+    UsageRows,
     UsageLogsService,
     UsageStatisticsService,
     UsageReceiptService,

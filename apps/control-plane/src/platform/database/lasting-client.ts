@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
+import { copyIn, isCopied } from './copied.ts';
 import { lostPlan } from './database-errors.ts';
 import { preparedName } from './prepared.ts';
 
@@ -36,6 +37,8 @@ export class LastingClient extends pg.Client {
     };
     const choose = (...args: [unknown, ...unknown[]]): unknown => {
       const [text, values = []] = args;
+      if (typeof text === 'string' && isCopied(text))
+        return copyIn(query, text, String((values as unknown[])[0]));
       const name = typeof text === 'string' ? preparedName(text) : undefined;
       return name !== undefined && Array.isArray(values)
         ? run(text as string, name, values)

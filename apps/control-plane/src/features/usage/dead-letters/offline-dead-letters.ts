@@ -16,6 +16,7 @@ import { KnownFacts } from '../ingest/known-facts.ts';
 import { KnownWithdrawals } from '../ingest/known-withdrawals.ts';
 import { LateUsage } from '../ingest/late-usage.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
+import { UsageRows } from '../ingest/usage-rows.ts';
 import { DeadLetterRow } from './dead-letter.entity.ts';
 import { DeadLettersService } from './dead-letters.service.ts';
 
@@ -49,6 +50,7 @@ export function offlineDeadLetters(
     alerts,
     epochs,
     new LateUsage(epochs, tokens, live),
+    new UsageRows(),
   );
   return new DeadLettersService(
     dataSource,

@@ -1,7 +1,7 @@
 import { Injectable, Logger, Optional } from '@nestjs/common';
 import type { RelayedEvent } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
-import { isDataError } from './data-error.ts';
+import { isDataError, isRefusedData } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Host } from '../../../platform/host/host.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
@@ -14,7 +14,7 @@ import { LateUsage } from './late-usage.ts';
 import { overdraftsOf, overdrawnSince, type Overdrawn } from './overdrawn.ts';
 import type { ReadEvent } from './read-event.ts';
 import { bookRollups } from './rollups.ts';
-import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
+import { usageKeyOf, UsageRows } from './usage-rows.ts';
 
 /**
  * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,
@@ -32,6 +32,7 @@ export class UsageIngest {
     private readonly alerts: AlertsService,
     private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
+    private readonly rows: UsageRows,
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
@@ -46,12 +47,29 @@ export class UsageIngest {
   ): Promise<ReadEvent[]> {
     const { sound, poison } = await this.judge.judge(relayed);
     poison.push(...forged.map((letter) => ({ ...letter, isEvidence: true })));
+    const batch = { sound, poison, ...source };
+    return (await this.copy(batch)) ?? this.insert(batch);
+  }
+
+  /** Null when PostgreSQL refused it; nothing of it is booked then. */
+  private async copy(batch: Batch): Promise<ReadEvent[] | null> {
+    if (batch.fromJournal || !this.rows.mayCopy(batch.sound.length)) return null;
     try {
-      return await this.transactions.run((tx) => this.book(tx, { sound, poison, ...source }));
+      return await this.transactions.run((tx) => this.book(tx, { ...batch, isCopied: true }));
+    } catch (error) {
+      if (!isRefusedData(error)) throw error;
+      this.rows.copyRefused();
+      return null;
+    }
+  }
+
+  private async insert(batch: Batch): Promise<ReadEvent[]> {
+    try {
+      return await this.transactions.run((tx) => this.book(tx, batch));
     } catch (error) {
       if (!isDataError(error)) throw error;
       this.logger.error(error, 'PostgreSQL refused a batch; its events are booked one by one');
-      return this.bookOneByOne({ sound, poison, ...source });
+      return this.bookOneByOne(batch);
     }
   }
 
@@ -62,16 +80,17 @@ export class UsageIngest {
 
   private async book(
     tx: EntityManager,
-    { sound, poison, fromJournal, isConfirmed = false, isLate = false }: Batch,
+    { sound, poison, fromJournal, isCopied = false, isConfirmed = false, isLate = false }: Batch,
   ): Promise<ReadEvent[]> {
     const accountIds = sound.map((read) => read.event.payload.account_id);
     const epochs = await this.epochs.hold(tx, accountIds, { alone: fromJournal });
     const { kept, aside } = isConfirmed
       ? { kept: sound, aside: [] }
       : await this.judge.setAside(tx, sound);
-    const { booked, duplicates } = await this.insert(tx, {
+    const { booked, duplicates } = await this.write(tx, {
       sound: await this.late.placed(tx, kept, epochs),
       fromJournal,
+      isCopied,
     });
     // Behind the others: what is booked, from this batch or before, is a duplicate, however it reads.
     const letters = [...poison, ...aside];
@@ -102,33 +121,20 @@ export class UsageIngest {
   }
 
   /** In two steps: what a signed final corrects may be booked by another worker at this moment, and is seen once that has committed. */
-  private async insert(
+  private async write(
     tx: EntityManager,
-    { sound, fromJournal }: Pick<Batch, 'sound' | 'fromJournal'>,
+    { sound, fromJournal, isCopied }: Pick<Required<Batch>, 'sound' | 'fromJournal' | 'isCopied'>,
   ): Promise<{ booked: ReadEvent[]; duplicates: ReadEvent[] }> {
     const { events, deferred } = fromJournal
       ? { events: await this.late.numbered(tx, sound), deferred: [] }
       : await this.late.fitted(tx, sound);
-    const first = await this.insertNew(tx, events);
+    const first = await (isCopied ? this.rows.copy(tx, events) : this.rows.insert(tx, events));
     const duplicates = first.length === events.length ? [] : without(events, first);
     const doubted = [...deferred, ...duplicates.filter(({ isSigned }) => isSigned)];
     const second = fromJournal
       ? []
-      : await this.insertNew(tx, await this.late.refitted(tx, doubted));
+      : await this.rows.insert(tx, await this.late.refitted(tx, doubted));
     return { booked: [...first, ...second], duplicates: without(duplicates, second) };
-  }
-
-  private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {
-    if (sound.length === 0) return [];
-    // Of two with one number the earlier one counts, as it does between batches.
-    const byKey = new Map<string, ReadEvent>();
-    for (const read of sound.toReversed()) byKey.set(keyOf(read.event), read);
-    const unique = [...byKey.keys()].sort().flatMap((key) => byKey.get(key) ?? []);
-    const rows: { rid: string; seq: number }[] = await tx.query(
-      INSERT_USAGE_EVENTS,
-      usageRowParameters(unique),
-    );
-    return rows.flatMap((row) => byKey.get(keyOf(row)) ?? []);
   }
 
   private async withdraw(
@@ -202,15 +208,13 @@ interface Source {
 interface Batch extends Source {
   sound: readonly ReadEvent[];
   poison: readonly DeadLetter[];
+  /** Not row by row: it fails where a row is there already. */
+  isCopied?: boolean;
 }
 
 function without(events: readonly ReadEvent[], booked: readonly ReadEvent[]): ReadEvent[] {
-  const keys = new Set(booked.map(({ event }) => keyOf(event)));
-  return events.filter(({ event }) => !keys.has(keyOf(event)));
-}
-
-function keyOf({ rid, seq }: { rid: string; seq: number }): string {
-  return `${rid.toLowerCase()}:${seq}`;
+  const keys = new Set(booked.map(({ event }) => usageKeyOf(event)));
+  return events.filter(({ event }) => !keys.has(usageKeyOf(event)));
 }
 
 /** Usage and reaps, summed per subscription; withdrawals move tokens another way. Every subscription of the batch is named, in id order. */

@@ -1,5 +1,6 @@
 import { shareLedgerPlane } from '../../../testing/ledger-plane-under-test.ts';
 import './booked-usage.part.spec.ts';
+import './copied-usage.part.spec.ts';
 import './overdrafts.part.spec.ts';
 import './poison-events.part.spec.ts';
 import './forged-events.part.spec.ts';

@@ -1,5 +1,7 @@
 import { TOKEN_FIELDS, type UsageFinal, type UsagePayload } from '@tollgate/contracts';
 import { arrayLiteral, type ArrayCell } from '../../../platform/database/array-literal.ts';
+import { copied } from '../../../platform/database/copied.ts';
+import { copyCell } from '../../../platform/database/copy-cell.ts';
 import { prepared } from '../../../platform/database/prepared.ts';
 import { dayOf } from './dropped-days.ts';
 import type { ReadEvent } from './read-event.ts';
@@ -68,6 +70,23 @@ export const INSERT_USAGE_EVENTS = prepared(`
   SELECT *, clock_timestamp() FROM unnest(${COLUMNS.map((column, index) => `$${index + 1}::${column.type}[]`).join(', ')})
   ON CONFLICT DO NOTHING
   RETURNING rid, seq`);
+
+/** Takes `usageRowText`. Fails as a whole where a row is there already. */
+export const COPY_USAGE_EVENTS = copied(
+  `COPY usage_events (${COLUMNS.map((column) => column.name).join(', ')}, created_at) FROM STDIN`,
+);
+
+/** `now`: as `INSERT_USAGE_EVENTS` reads it. */
+export function usageRowText(events: readonly ReadEvent[], now: string): string {
+  const cells: string[] = [];
+  let text = '';
+  for (const read of events) {
+    for (const [index, column] of COLUMNS.entries()) cells[index] = copyCell(cellOf(column, read));
+    cells[COLUMNS.length] = now;
+    text += `${cells.join('\t')}\n`;
+  }
+  return text;
+}
 
 /** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
 export function usageRowParameters(events: readonly ReadEvent[]): string[] {
