@@ -2,8 +2,6 @@ import { isPlainFinal, splitFinal, type RelayedEvent, type UsageFinal } from '@t
 import { parseJson } from '../../platform/parse-json.ts';
 
 interface RelayedPayload {
-  /** As it was signed. */
-  text: string;
   /** Null where it carries none. */
   mac: string | null;
   /** Undefined where the text is no JSON. */
@@ -24,5 +22,5 @@ export function payloadOf(relayed: RelayedEvent & { [READ]?: RelayedPayload }): 
   const { payload: text, mac } = splitFinal(relayed.payload);
   const value = parseJson(text);
   const plain = isPlainFinal(value) ? value : null;
-  return (relayed[READ] = { text, mac, value, plain, of: relayed.payload });
+  return (relayed[READ] = { mac, value, plain, of: relayed.payload });
 }

@@ -1,4 +1,4 @@
-import { isFinalSigned, isHoldSigned, type RelayedEvent } from '@tollgate/contracts';
+import { isFinalSigned, isHoldSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
 import { nodeNameOf } from './node-name-of.ts';
 import { payloadOf } from './relayed-payload.ts';
@@ -26,7 +26,7 @@ export interface SignedEvent {
 
 /** Null for all that no node signs, and what cannot be read. */
 export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
-  const { text: payload, mac, value, plain } = payloadOf(relayed);
+  const { mac, value, plain } = payloadOf(relayed);
   const signed = plain ?? signedOf.safeParse(value).data;
   const node = signed && nodeNameOf(signed.node);
   if (!signed || node === undefined) return null;
@@ -34,7 +34,8 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
   const { rid } = relayed;
   const isSignedBy = (hash: string): boolean => {
     if (mac === null) return false;
-    if (kind === 'usage') return isFinalSigned({ rid, payload, mac }, hash);
+    if (kind === 'usage')
+      return isFinalSigned({ rid, payload: splitFinal(relayed.payload).payload, mac }, hash);
     const { account_id: accountId, model_id: modelId } = signed;
     // A reap is a first charge, of all that its hold had used.
     if (relayed.seq !== '0') return false;
