@@ -22,7 +22,12 @@ export function signFinal(final: FinalText, credentialHash: string): string {
 /** A payload as it was signed, and its MAC; null where it carries none. */
 export function splitFinal(text: string): { payload: string; mac: string | null } {
   const mac = MAC_TAIL.exec(text.slice(-TAIL_LENGTH))?.[1] ?? null;
-  return { payload: mac === null ? text : `${text.slice(0, -TAIL_LENGTH)}}`, mac };
+  return { payload: mac === null ? text : textBeforeMac(text), mac };
+}
+
+/** The same of a text that is known to carry one. */
+export function textBeforeMac(text: string): string {
+  return `${text.slice(0, -TAIL_LENGTH)}}`;
 }
 
 export function isFinalSigned(
@@ -33,5 +38,7 @@ export function isFinalSigned(
 }
 
 function macOf({ rid, payload }: FinalText, credentialHash: string): string {
-  return hmacSha256(JSON.stringify(['final', rid.toLowerCase(), payload]), credentialHash);
+  // As JSON of the three, which takes longer.
+  const text = `["final",${JSON.stringify(rid.toLowerCase())},${JSON.stringify(payload)}]`;
+  return hmacSha256(text, credentialHash);
 }

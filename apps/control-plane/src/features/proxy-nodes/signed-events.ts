@@ -1,4 +1,4 @@
-import { isFinalSigned, isHoldSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { isFinalSigned, isHoldSigned, textBeforeMac, type RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
 import { nodeNameOf } from './node-name-of.ts';
 import { payloadOf } from './relayed-payload.ts';
@@ -35,7 +35,7 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
   const isSignedBy = (hash: string): boolean => {
     if (mac === null) return false;
     if (kind === 'usage')
-      return isFinalSigned({ rid, payload: splitFinal(relayed.payload).payload, mac }, hash);
+      return isFinalSigned({ rid, payload: textBeforeMac(relayed.payload), mac }, hash);
     const { account_id: accountId, model_id: modelId } = signed;
     // A reap is a first charge, of all that its hold had used.
     if (relayed.seq !== '0') return false;

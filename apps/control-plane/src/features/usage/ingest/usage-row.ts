@@ -78,14 +78,19 @@ export const COPY_USAGE_EVENTS = copied(
 
 /** `now`: as `INSERT_USAGE_EVENTS` reads it. */
 export function usageRowText(events: readonly ReadEvent[], now: string): string {
-  const cells: string[] = [];
-  let text = '';
+  const texts = COLUMNS.map(() => '');
+  // Many columns have the same value in all rows of a batch.
+  const last: (ArrayCell | undefined)[] = COLUMNS.map(() => undefined);
+  let rows = '';
   for (const read of events) {
-    for (const [index, column] of COLUMNS.entries()) cells[index] = copyCell(cellOf(column, read));
-    cells[COLUMNS.length] = now;
-    text += `${cells.join('\t')}\n`;
+    for (let index = 0; index < COLUMNS.length; index += 1) {
+      const cell = cellOf(COLUMNS[index] as Column, read);
+      if (cell !== last[index]) texts[index] = copyCell(cell);
+      last[index] = cell;
+    }
+    rows += `${texts.join('\t')}\t${now}\n`;
   }
-  return text;
+  return rows;
 }
 
 /** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
