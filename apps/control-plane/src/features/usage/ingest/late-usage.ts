@@ -165,7 +165,7 @@ export class LateUsage {
     );
     return {
       deferred,
-      events: others.flatMap((read) => fitFirst(read, booked.get(read.event.rid) ?? [])),
+      events: others.flatMap((read) => fitFirst(read, booked.get(read.event.rid))),
     };
   }
 
@@ -224,7 +224,8 @@ function isOfNoEpoch({ epoch }: ReadEvent['relayed']): boolean {
   return epoch === 'none' || epoch.startsWith('rebuilding:');
 }
 
-function fitFirst(read: ReadEvent, rows: readonly BookedRow[]): ReadEvent[] {
+function fitFirst(read: ReadEvent, rows: readonly BookedRow[] | undefined): ReadEvent[] {
+  if (rows === undefined) return [read.isSigned ? whole(read) : read];
   const { first, correction } = rowsOf(rows);
   if (read.event.seq === 1 && first?.kind === 'usage') return [];
   if (!read.isSigned) return [read];

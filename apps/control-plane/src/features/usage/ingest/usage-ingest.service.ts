@@ -105,7 +105,8 @@ export class UsageIngest {
     const overdraftBefore = overdraftsOf(locked);
     await this.tokens.charge(tx, `usage:${this.host.uuid()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
-    for (const read of booked) await this.withdraw(tx, read, locked);
+    for (const read of booked)
+      if (read.event.payload.kind === 'withdraw') await this.withdraw(tx, read, locked);
     await this.late.correct(
       tx,
       [...this.late.missedBy(booked, epochs, { isLate: fromJournal || isLate }), ...adopted],

@@ -65,7 +65,9 @@ export class UsageRows {
 function inKeyOrder(events: readonly ReadEvent[]): Map<string, ReadEvent> {
   const byKey = new Map<string, ReadEvent>();
   for (const read of events.toReversed()) byKey.set(usageKeyOf(read.event), read);
-  return new Map([...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const ordered = new Map<string, ReadEvent>();
+  for (const key of [...byKey.keys()].sort()) ordered.set(key, byKey.get(key) as ReadEvent);
+  return ordered;
 }
 
 export function usageKeyOf({ rid, seq }: { rid: string; seq: number }): string {
