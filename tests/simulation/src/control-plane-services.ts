@@ -108,7 +108,6 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     tokens,
     new WithdrawalBooking(tokens, ledger),
     alerts,
-    shardEpochs,
     new LateUsage(shardEpochs, tokens, live),
     new UsageRows({ copiedMin: COPIED_MIN }),
     host,

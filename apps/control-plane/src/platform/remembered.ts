@@ -1,4 +1,4 @@
-/** `compute` with its answers kept. Beyond `keptMax` all are forgotten: whoever makes up texts must not fill the memory. */
+/** `compute` with its answers kept. Beyond `keptMax` all are forgotten: a hostile writer of texts must not fill the memory. */
 export function remembered<Answer>(
   compute: (text: string) => Answer,
   keptMax: number,

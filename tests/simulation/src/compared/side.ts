@@ -124,7 +124,6 @@ export function openSide({ source, seed, now }: SideParts) {
     tokens,
     new WithdrawalBooking(tokens, ledger),
     alerts as unknown as IngestParts[4],
-    epochs,
     new LateUsage(epochs, tokens, live),
     new UsageRows({ copiedMin: COPIED_MIN }),
     host,

@@ -48,7 +48,6 @@ export function offlineDeadLetters(
     tokens,
     new WithdrawalBooking(tokens, new LedgerService()),
     alerts,
-    epochs,
     new LateUsage(epochs, tokens, live),
     new UsageRows(),
   );

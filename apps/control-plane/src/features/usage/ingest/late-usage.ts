@@ -35,6 +35,13 @@ export class LateUsage {
     private readonly live: LiveStateService,
   ) {}
 
+  /** By which the others tell what is late; as `ShardEpochs` holds them. */
+  holdEpochs(
+    ...[tx, accountIds, options]: Parameters<ShardEpochs['hold']>
+  ): Promise<Map<string, string>> {
+    return this.epochs.hold(tx, accountIds, options);
+  }
+
   /** What Redis does not know of the events that were booked now. */
   missedBy(
     booked: readonly ReadEvent[],

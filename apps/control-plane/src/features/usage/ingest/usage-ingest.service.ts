@@ -5,7 +5,6 @@ import { isDataError, isRefusedData } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Host } from '../../../platform/host/host.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
-import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
@@ -30,7 +29,6 @@ export class UsageIngest {
     private readonly tokens: TokenLedger,
     private readonly booking: WithdrawalBooking,
     private readonly alerts: AlertsService,
-    private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
     private readonly rows: UsageRows,
     @Optional() private readonly host: Host = new Host(),
@@ -83,7 +81,7 @@ export class UsageIngest {
     { sound, poison, fromJournal, isCopied = false, isConfirmed = false, isLate = false }: Batch,
   ): Promise<ReadEvent[]> {
     const accountIds = sound.map((read) => read.event.payload.account_id);
-    const epochs = await this.epochs.hold(tx, accountIds, { alone: fromJournal });
+    const epochs = await this.late.holdEpochs(tx, accountIds, { alone: fromJournal });
     const { kept, aside } = isConfirmed
       ? { kept: sound, aside: [] }
       : await this.judge.setAside(tx, sound);

@@ -12,7 +12,7 @@ import {
 
 /** Of fewer rows an INSERT, which is prepared, costs less. */
 const COPIED_MIN = 50;
-/** A backlog brings finals that nodes repeat, and they come in rows: what was copied before the first of them was in vain. */
+/** A backlog brings finals that nodes repeat, many in a row, and what was copied before the first of them is lost. */
 const INSERTS_AFTER_REFUSAL = 20;
 
 /** Of specs. */
