@@ -22,6 +22,23 @@ test('loops that began apart share their moments, so that an idle process is wok
   expect(one).toEqual(expect.arrayContaining(other.slice(1)));
 });
 
+test('loops of one moment begin in one turn, and one that was stopped does not', async () => {
+  const begun: number[] = [];
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  const loops = [1, 2, 3].map(() => loopEvery(1_000, begun));
+  for (const loop of loops) loop.start();
+  await jest.advanceTimersByTimeAsync(10);
+  await loops[0]?.stop();
+  timers.mockClear();
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(begun).toHaveLength(5);
+  expect(timers).toHaveBeenCalledTimes(1);
+  await Promise.all(loops.map((loop) => loop.stop()));
+  timers.mockRestore();
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(begun).toHaveLength(5);
+});
+
 test('a loop that looks several times a second keeps its own time', async () => {
   const begun: number[] = [];
   const loop = loopEvery(200, begun);

@@ -1,3 +1,5 @@
+import { atBeat, BEAT_MS, beatWithin } from './background-beats.ts';
+
 export interface BackgroundWork {
   everyMs: number;
   /** Pause after a failure; often shorter, so that what is down at start costs little. */
@@ -9,21 +11,9 @@ export interface BackgroundWork {
   onWorking?: () => void | Promise<void>;
 }
 
-/** Pauses of a second and more end on one, so that the work of an idle process is done in few turns, whose code is warm, and looks of one moment share a statement. */
-const BEAT_MS = 1_000;
-/** A timer may fire that much before its moment. */
-const EARLY_MS = 50;
-
-/** The pause from now until the last beat before its end: a run that takes long does not make it longer. */
-function onBeat(pauseMs: number): number {
-  if (pauseMs < BEAT_MS) return pauseMs;
-  const now = performance.now();
-  return Math.floor((now + pauseMs + EARLY_MS) / BEAT_MS) * BEAT_MS - now;
-}
-
 /** Repeats a piece of work until it is stopped, one run at a time, with a pause in between. */
 export class BackgroundLoop {
-  private timer: NodeJS.Timeout | undefined;
+  private cancel = (): void => undefined;
   private dueAtMs = Infinity;
   private running: Promise<void> | undefined;
   private isStopped = true;
@@ -39,18 +29,25 @@ export class BackgroundLoop {
   /** Runs not later than in this many ms; an earlier appointment stands. During a run it means another one after it. */
   wakeWithin(delayMs: number): void {
     const dueAtMs = performance.now() + delayMs;
-    if (this.isStopped || dueAtMs >= this.dueAtMs) return;
-    this.dueAtMs = dueAtMs;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.run(), delayMs);
+    if (!this.isSooner(dueAtMs)) return;
+    const timer = setTimeout(() => this.run(), delayMs);
+    this.cancel = () => clearTimeout(timer);
   }
 
   /** Waits for the run in progress. The loop may be started again. */
   async stop(): Promise<void> {
     this.isStopped = true;
-    clearTimeout(this.timer);
+    this.cancel();
     this.dueAtMs = Infinity;
     await this.running;
+  }
+
+  /** What was appointed for later is taken back. */
+  private isSooner(dueAtMs: number): boolean {
+    if (this.isStopped || dueAtMs >= this.dueAtMs) return false;
+    this.cancel();
+    this.dueAtMs = dueAtMs;
+    return true;
   }
 
   private run(): void {
@@ -59,8 +56,14 @@ export class BackgroundLoop {
     if (this.running) return this.wakeAfterRun();
     this.running = this.attempt().then((pauseMs) => {
       this.running = undefined;
-      this.wakeWithin(onBeat(pauseMs));
+      this.rest(pauseMs);
     });
+  }
+
+  private rest(pauseMs: number): void {
+    if (pauseMs < BEAT_MS) return this.wakeWithin(pauseMs);
+    const beat = beatWithin(pauseMs);
+    if (this.isSooner(beat)) this.cancel = atBeat(beat, () => this.run());
   }
 
   private wakeAfterRun(): void {

@@ -57,10 +57,26 @@ test('sees each change once it is committed, however long its transaction was op
   }
 });
 
-test('fails while PostgreSQL does not answer, and looks again after that', async () => {
+test('looks that ask the same at the same time share the statement', async () => {
   await put(1);
-  const query = jest.spyOn(dataSource, 'query').mockRejectedValueOnce(new Error('it is away'));
-  await expect(look()).rejects.toThrow('it is away');
+  const query = jest.spyOn(dataSource, 'query');
+  expect(await Promise.all([look(), look()])).toEqual([[1], [1]]);
+  expect(query).toHaveBeenCalledTimes(2);
   query.mockRestore();
-  expect(await look()).toEqual([1]);
 });
+
+test.each([[0], [1]])(
+  'fails while PostgreSQL does not answer statement %i of a look, and looks again after that',
+  async (failing) => {
+    await put(1);
+    const real = dataSource.query.bind(dataSource);
+    let asked = 0;
+    const query = jest.spyOn(dataSource, 'query').mockImplementation((...parts) => {
+      asked += 1;
+      return asked > failing ? Promise.reject(new Error('it is away')) : real(...parts);
+    });
+    await expect(look()).rejects.toThrow('it is away');
+    query.mockRestore();
+    expect(await look()).toEqual([1]);
+  },
+);

@@ -16,7 +16,7 @@ class Looks {
   private readonly dataSource: DataSource;
   private asking: Promise<string> | undefined;
   private moment = '';
-  private readonly found = new Map<string, unknown[]>();
+  private readonly found = new Map<string, Promise<unknown[]>>();
 
   constructor(dataSource: DataSource) {
     this.dataSource = dataSource;
@@ -27,9 +27,10 @@ class Looks {
     const key = parameters.length === 0 ? sql : `${sql} ${JSON.stringify(parameters)}`;
     const known = this.found.get(key);
     if (known) return known;
-    const rows: unknown[] = await this.dataSource.query(sql, parameters);
+    const rows: Promise<unknown[]> = this.dataSource.query(sql, parameters);
     // What is found may be newer than its moment, never older: the next moment is another one then.
     if (moment === this.moment) this.found.set(key, rows);
+    rows.catch(() => this.found.get(key) === rows && this.found.delete(key));
     return rows;
   }
 
