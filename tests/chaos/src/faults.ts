@@ -1,6 +1,5 @@
-import { readdirSync, statSync, truncateSync } from 'node:fs';
-import path from 'node:path';
 import { type Tollgate, letPass } from '@tollgate/harness';
+import { truncateAppendOnlyFile } from './append-only-file.ts';
 import type { Network } from './network.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import type { RedisClock } from './redis-clock.ts';
@@ -182,15 +181,6 @@ async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Pro
   await stage.tollgate.kill(name, 'SIGKILL');
   truncateAppendOnlyFile(stage.servers.folderOf(name), bytes);
   await repair(stage, name);
-}
-
-/** `folder` is the server's `appendonlydir`; the server must be down. */
-export function truncateAppendOnlyFile(folder: string, bytes: number): void {
-  const newest = readdirSync(folder)
-    .filter((file) => file.endsWith('.incr.aof'))
-    .map((file) => path.join(folder, file))
-    .at(-1);
-  if (newest) truncateSync(newest, Math.max(0, statSync(newest).size - bytes));
 }
 
 /** Ours and BullMQ's: a caller of a missing one loads it again. */

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { randomFrom } from '@tollgate/audit';
 import { startTollgate, type Tollgate, letPass } from '@tollgate/harness';
-import { truncateAppendOnlyFile } from '../faults.ts';
+import { truncateAppendOnlyFile } from '../append-only-file.ts';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
