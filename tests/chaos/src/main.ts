@@ -122,5 +122,6 @@ try {
   process.stderr.write(
     `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
-  process.exitCode = 2;
+  // Clients of a run that broke off would continue without end. The servers are stopped.
+  process.exit(2);
 }
