@@ -12,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const sizeOf = (name: string): number => statSync(path.join(folder, name)).size;
 
-// Redis writes a base anew, and a second file beside it, while the file before that still counts.
+// While Redis rewrites its base, it writes a second file, and the one before still counts.
 test('a cut strikes the file that Redis wrote last, also from its tenth on', () => {
   const names = ['appendonly.aof.9.incr.aof', 'appendonly.aof.10.incr.aof'];
   for (const name of [...names, 'appendonly.aof.11.base.rdb'])
