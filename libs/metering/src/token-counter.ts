@@ -1,18 +1,16 @@
-import { countPieces } from './count-pieces.ts';
+import { countTokens, countWithin } from './count-pieces.ts';
+import { TOKEN_BYTES_MAX } from './token-table.ts';
 
 /**
- * Merging is quadratic in an unbroken run (16,000 CJK letters took 1.8 s), so longer runs are cut: at 64 a run costs what words cost, at 256
- * one letter repeated cost ten times that. Words are shorter; scripts without spaces lose 3 % where nothing else breaks them.
- * Runs as the tokenizer sees them: letters with their marks, signs, white space. Digits it cuts itself.
+ * Text without a safe boundary is settled in halves: what follows it reaches back over as many characters only where each pair of them has a lower
+ * rank than the one before, all the way.
  */
-const RUN_MAX = 64;
-const LONG_RUN = /[\p{L}\p{M}]{65,}|[^\s\p{L}\p{N}]{65,}|\s{65,}/gu;
-const RUN_PIECE = /[^]{1,64}/gu;
-/** What one cut can add to the count of the two halves; taken off again, so that a count never exceeds the true one. */
-const TOKENS_PER_CUT = 2;
-/** The longest token of o200k, 128 blanks: no text has fewer tokens than its bytes divided by this. */
-export const BYTES_PER_TOKEN_MAX = 128;
-/** Between two pauses: half a millisecond of work for prose, about ten for the worst that can be sent. */
+const UNSETTLED_CHARS_MAX = 1_024;
+export { countTokens };
+
+/** No text has fewer tokens than its bytes divided by this. */
+export const BYTES_PER_TOKEN_MAX = TOKEN_BYTES_MAX;
+/** Between two pauses: half a millisecond of work for prose, two for the worst that can be sent. */
 const BATCH_CHARS = 4_096;
 /** A sign after a letter or digit always starts a new piece; an apostrophe may belong to the word, a mark to its letter. */
 const SIGN_AFTER_WORD = /(?<=[\p{L}\p{N}])[^\s\p{L}\p{N}\p{M}']/gu;
@@ -42,6 +40,18 @@ export class TokenCounter {
     return this.#tail === '' ? tokens : tokens + countTokens(this.#tail);
   }
 
+  /** Counts a long text that waits beside other work: `pause` is awaited between batches. */
+  async countGently(pause: () => Promise<void>): Promise<void> {
+    const text = this.#pieces.join('');
+    if (text.length <= BATCH_CHARS) return;
+    this.#pieces = [];
+    for (let start = 0; start < text.length; start += BATCH_CHARS) {
+      this.push(text.slice(start, start + BATCH_CHARS));
+      this.#countSettled();
+      await pause();
+    }
+  }
+
   /** No more text will come: the count of all of it. */
   finish(): number {
     this.#collect();
@@ -52,13 +62,18 @@ export class TokenCounter {
 
   #countSettled(): void {
     this.#collect();
-    this.#take(lastSafeBoundary(this.#tail), 0);
-    while (this.#tail.length > 2 * RUN_MAX)
-      this.#take((this.#tail.match(RUN_PIECE)?.[0] ?? '').length, TOKENS_PER_CUT);
+    const boundary = lastSafeBoundary(this.#tail);
+    this.#settle({ tokens: countTokens(this.#tail.slice(0, boundary)), chars: boundary });
+    while (this.#tail.length > UNSETTLED_CHARS_MAX) {
+      // A token's boundary: what stands before it and what stands behind it have the same tokens apart.
+      const half = countWithin(this.#tail, this.#tail.length - UNSETTLED_CHARS_MAX / 2);
+      if (half.chars === 0) return;
+      this.#settle(half);
+    }
   }
 
-  #take(chars: number, tokensOff: number): void {
-    this.#tokens += Math.max(0, countTokens(this.#tail.slice(0, chars)) - tokensOff);
+  #settle({ tokens, chars }: { tokens: number; chars: number }): void {
+    this.#tokens += tokens;
     this.#tail = this.#tail.slice(chars);
   }
 
@@ -67,20 +82,6 @@ export class TokenCounter {
     this.#tail += this.#pieces.join('');
     this.#pieces = [];
   }
-}
-
-/** Tokens (o200k) of a text. With unbroken runs over 64 characters slightly below the true count, never above it. */
-export function countTokens(text: string): number {
-  let tokens = 0;
-  let start = 0;
-  for (const run of text.matchAll(LONG_RUN)) {
-    for (const piece of run[0].matchAll(RUN_PIECE)) {
-      const end = run.index + piece.index + piece[0].length;
-      tokens += Math.max(0, countPieces(text.slice(start, end)) - TOKENS_PER_CUT);
-      start = end;
-    }
-  }
-  return tokens + countPieces(text.slice(start));
 }
 
 /**

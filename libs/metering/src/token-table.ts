@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
+/** Of the longest token of o200k, 128 blanks. */
+export const TOKEN_BYTES_MAX = 128;
 /** Greater than every rank. */
 export const NO_RANK = 2 ** 30;
 const TOKENS_MAX = 200_000;

@@ -19,7 +19,7 @@ import { upstreamHeaders } from './upstream-headers.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
 import { ATTEMPTS_SHOWN_MAX, settle } from './settle.ts';
 import { keysOf } from './stored-routes.ts';
-import { tallyOf } from './tally.ts';
+import { tallyOf } from './tally-of.ts';
 import type { Caller, Turn } from './turn.ts';
 import { LiveSet } from '../live-map.ts';
 

@@ -26,10 +26,8 @@ import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 import { CallCount, type WholeCalls } from './call-count.ts';
 import type { CloserEstimate } from './closer-estimate.ts';
-import type { Admitted } from './admission.ts';
-import type { Splice } from './splice.ts';
 
-/** Prompts up to this size are tokenised at once (about 2 ms); longer ones in batches beside other requests. */
+/** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
 
 /** Of common text, on the average. */
@@ -171,6 +169,7 @@ export class Tally {
   ): Promise<Counted> {
     const judged = this.#judged(reported);
     const prompt = promptReported(judged);
+    if (this.#isTextDecisive(judged, reported)) await this.#output.countGently(nextTurn);
     const output = this.#outputReported(judged, reported);
     const isBelowText = output !== null && this.#isBelowText(outputTokensOf(output));
     const plain = {
@@ -200,6 +199,13 @@ export class Tally {
     const limit = this.#bounds.outputTokens;
     const isWithin = outputTokensOf(judged.usage) <= limit;
     return outputUpTo(judged.usage, isWithin ? limit : Math.max(limit, this.#output.tokensIfEnded));
+  }
+
+  /** Whether the text of the answer is counted: without a final report, and where that is above the limit or may be below the text. */
+  #isTextDecisive(judged: Judgement | null, { isFinal }: Reported): boolean {
+    if (!isFinal || !judged?.usage) return true;
+    const output = outputTokensOf(judged.usage);
+    return output > this.#bounds.outputTokens || isOutputWorthACount(output, this.#outputChars);
   }
 
   #outputCounted(unseenTokens: number): OutputUsage {
@@ -254,35 +260,6 @@ export class Tally {
       outputTokens: 0,
     });
   }
-}
-
-/** Of one attempt; of one that continues a cut answer for what it was asked itself. */
-export function tallyOf(
-  prompt: PromptFacts,
-  {
-    admitted: { plan, exactTextTokens },
-    splice,
-    closer,
-  }: {
-    admitted: Pick<Admitted, 'plan' | 'exactTextTokens'>;
-    splice: Splice | null;
-    closer: CloserEstimate | null;
-  },
-): Tally {
-  if (!splice) return new Tally({ prompt, plan, exactTextTokens, closer });
-  const { bounds, besideTextTokens } = plan;
-  const longerBytes = splice.prompt.textBytes - prompt.textBytes;
-  return new Tally({
-    prompt: splice.prompt,
-    plan: {
-      besideTextTokens,
-      bounds: {
-        ...bounds,
-        promptTokens: bounds.promptTokens === null ? null : bounds.promptTokens + longerBytes,
-        outputTokens: splice.outputTokens,
-      },
-    },
-  });
 }
 
 function promptReported(judged: Judgement | null): TokenUsage | null {
