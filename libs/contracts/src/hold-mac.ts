@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { hmacSha256 } from './hmac-sha256.ts';
 
 /**
  * A node signs what a hold of it has used so far, with every call that changes it. The MAC stays with the hold in Redis and leaves with the charge of
@@ -16,11 +17,11 @@ export interface HoldUse {
 export type SignHold = (use: HoldUse) => string;
 
 export function holdSigner(credentialHash: string): SignHold {
-  const key = Buffer.from(credentialHash, 'hex');
   return ({ rid, accountId, modelId, usedTokens }) =>
-    createHmac('sha256', key)
-      .update(`["hold","${rid.toLowerCase()}",${accountId},${modelId},${usedTokens}]`)
-      .digest('hex');
+    hmacSha256(
+      `["hold","${rid.toLowerCase()}",${accountId},${modelId},${usedTokens}]`,
+      credentialHash,
+    );
 }
 
 /** `mac`: 64 hex digits, as `splitFinal` finds it. */
