@@ -6,6 +6,8 @@ interface Request {
   httpVersionMajor: number;
   httpVersionMinor: number;
   headers: Readonly<Record<string, unknown>>;
+  /** Names and values in turn. */
+  rawHeaders: readonly string[];
   socket: ReadSocket & { destroy: () => unknown };
 }
 interface Response {
@@ -14,7 +16,8 @@ interface Response {
 
 /**
  * Answers 400 and closes the connection where a proxy in front may read the end of a request in another place than Node, which would hide
- * a second request in the first: HTTP/1.0 with Transfer-Encoding (RFC 9112 6.1), and chunk extensions, which no client sends.
+ * a second request in the first: HTTP/1.0 with Transfer-Encoding (RFC 9112 6.1), and chunk extensions, which no client sends. So it does where several
+ * Host fields leave open which of them a proxy has read (RFC 9112 3.2).
  */
 export function refuseUnclearFraming(server: EventEmitter): void {
   const emit = server.emit.bind(server);
@@ -31,8 +34,25 @@ export function refuseUnclearFraming(server: EventEmitter): void {
   };
 }
 
-function isUnclear({ httpVersionMajor, httpVersionMinor, headers, socket }: Request): boolean {
+function isUnclear({
+  httpVersionMajor,
+  httpVersionMinor,
+  headers,
+  rawHeaders,
+  socket,
+}: Request): boolean {
+  if (hasSeveralHosts(rawHeaders)) return true;
   if (headers['transfer-encoding'] === undefined) return false;
   const hasChunks = httpVersionMajor === 1 && httpVersionMinor >= 1;
   return !hasChunks || hasChunkExtension(socket);
 }
+
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let name = 0; name < rawHeaders.length; name += 2)
+    if (rawHeaders[name]?.length === HOST.length && rawHeaders[name]?.toLowerCase() === HOST)
+      hosts += 1;
+  return hosts > 1;
+}
+
+const HOST = 'host';
