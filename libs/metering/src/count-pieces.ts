@@ -8,10 +8,14 @@ const TABLE = readO200k();
 const UTF8_BYTES_MAX = 3;
 const UTF8 = new TextEncoder();
 const LINE_END = /[\r\n]/;
+/** Behind a piece, what may still belong to it: three characters of a contraction, a letter with its mark, and more. */
+const LOOK_AHEAD_CHARS = 16;
 const ASCII_MAX = 0x7f;
 const TWO_BYTES_MAX = 0x7ff;
 const THREE_BYTES_MAX = 0xffff;
 
+/** What is kept for the next piece: longer ones are rare. */
+const KEPT_BYTES_MAX = 64 * 1_024;
 /** Of the piece that is counted: nothing of it outlives a call. */
 let bytes = new Uint8Array(1_024);
 /** By the place where a part begins: where the next one does. The last one's is the length. */
@@ -19,7 +23,7 @@ let next = new Uint32Array(bytes.length);
 let previous = new Int32Array(bytes.length);
 /** Of the part that begins here joined with the next one. */
 let ranks = new Uint32Array(bytes.length);
-const heap = new MergeHeap();
+let heap = new MergeHeap();
 
 /** Tokens (o200k) of a text. A piece of n bytes takes n log n. */
 export function countTokens(text: string): number {
@@ -31,8 +35,8 @@ export function countTokens(text: string): number {
 }
 
 /**
- * A boundary between two tokens in the first `charsMax` characters (UTF-16) of a text, and the tokens before it. Text before and behind a boundary has the
- * same tokens apart. Only line ends that follow a sign would begin another piece there: none stands behind the boundary where there is another one.
+ * A place in a text, about `charsMax` characters (UTF-16) from its beginning, behind which the text can be counted apart, and the tokens before it.
+ * It begins a piece, or stands between two tokens of a piece that has no end yet, each of which is joined from its own bytes alone.
  */
 export function countWithin(text: string, charsMax: number): { tokens: number; chars: number } {
   let tokens = 0;
@@ -40,39 +44,39 @@ export function countWithin(text: string, charsMax: number): { tokens: number; c
   PIECE.lastIndex = 0;
   for (; PIECE.test(text) && PIECE.lastIndex <= charsMax; start = PIECE.lastIndex)
     tokens += countPiece(encode(text, start, PIECE.lastIndex));
+  if (start > 0) return { tokens, chars: start };
   const end = PIECE.lastIndex;
-  if (end <= charsMax) return { tokens, chars: start };
-  const inPiece = partsWithin(text, { start, end, charsMax });
-  return { tokens: tokens + inPiece.tokens, chars: inPiece.chars };
+  const isWhole = end + LOOK_AHEAD_CHARS <= text.length;
+  return isWhole
+    ? { tokens: countPiece(encode(text, 0, end)), chars: end }
+    : countWithinPiece(text, { end, charsMax });
 }
 
-function partsWithin(
+/** Where tokens begin and end inside characters all along, the place is between two characters: the token across it is counted with what follows. */
+function countWithinPiece(
   text: string,
-  { start, end, charsMax }: { start: number; end: number; charsMax: number },
+  { end, charsMax }: { end: number; charsMax: number },
 ): { tokens: number; chars: number } {
-  const length = encode(text, start, end);
-  if (isToken(length)) return { tokens: 0, chars: start };
+  const length = encode(text, 0, end);
   merge(length);
-  const none = { tokens: 0, chars: start };
-  let [last, lastInText] = [none, none];
-  let chars = start;
-  let charBytes = 0;
-  let tokens = 0;
-  for (let part = 0; part < length;) {
-    part = next[part] as number;
-    tokens += 1;
+  let [between, anywhere] = [NOWHERE, NOWHERE];
+  let [tokens, chars, charBytes] = [0, 0, 0];
+  for (let part = 0; part < length; part = next[part] as number) {
     while (charBytes < part) {
       const code = text.codePointAt(chars) as number;
       charBytes += utf8Bytes(code);
       chars += code > THREE_BYTES_MAX ? 2 : 1;
     }
     if (chars > charsMax) break;
-    if (charBytes !== part) continue;
-    last = { tokens, chars };
-    if (!LINE_END.test(text.charAt(chars))) lastInText = last;
+    anywhere = { tokens, chars };
+    // A sign takes the line ends behind it into its piece.
+    if (charBytes === part && !LINE_END.test(text.charAt(chars))) between = anywhere;
+    tokens += 1;
   }
-  return lastInText === none ? last : lastInText;
+  return between.chars >= charsMax / 2 ? between : anywhere;
 }
+
+const NOWHERE = { tokens: 0, chars: 0 };
 
 function countPiece(length: number): number {
   return isToken(length) ? 1 : merge(length);
@@ -85,7 +89,7 @@ function isToken(length: number): boolean {
 /** Answers how many bytes there are. */
 function encode(text: string, start: number, end: number): number {
   const bytesMax = (end - start) * UTF8_BYTES_MAX;
-  if (bytesMax > bytes.length) grow(bytesMax);
+  if (bytesMax > bytes.length || bytes.length > KEPT_BYTES_MAX) makeRoom(bytesMax);
   for (let at = start; at < end; at += 1) {
     const code = text.charCodeAt(at);
     if (code > ASCII_MAX) return UTF8.encodeInto(text.slice(start, end), bytes).written;
@@ -101,7 +105,8 @@ function utf8Bytes(code: number): number {
   return code <= THREE_BYTES_MAX ? 3 : 4;
 }
 
-function grow(bytesMax: number): void {
+function makeRoom(bytesMax: number): void {
+  heap = new MergeHeap();
   bytes = new Uint8Array(bytesMax);
   next = new Uint32Array(bytesMax);
   previous = new Int32Array(bytesMax);

@@ -146,6 +146,45 @@ describe('TokenCounter', () => {
     );
   });
 
+  test.each([
+    '¤_get',
+    '\n¤_get',
+    '\n¤¤.iddle',
+    "aB's",
+    '=-/\n',
+    '漢字a',
+    '🙂=',
+    '/\n',
+    '9=',
+    '\u0301x',
+  ])('counts %j without end as in one go, however it comes', (unit) => {
+    const text = unit.repeat(1_000);
+    for (const step of [7, 64, 1_000, 10_000]) {
+      const counter = new TokenCounter();
+      for (let start = 0; start < text.length; start += step) {
+        counter.push(text.slice(start, start + step));
+        expect(counter.tokens).toBeLessThanOrEqual(countTokens(text));
+      }
+      expect(counter.finish()).toBe(countTokens(text));
+    }
+  });
+
+  test.each(['ａ', 'უ', 'რ', 'ం', 'រ', '\u0E00', '্ঙ'])(
+    'counts %j, whose tokens end inside characters, by nearly all tokens, in pushes of few',
+    (unit) => {
+      const text = unit.repeat(6_000);
+      const counter = new TokenCounter();
+      for (let start = 0; start < text.length; start += 10) {
+        counter.push(text.slice(start, start + 10));
+        void counter.tokens;
+      }
+      const whole = countTokens(text);
+      expect(counter.tokens).toBeGreaterThan(0.85 * whole);
+      expect(counter.tokens).toBeLessThanOrEqual(whole);
+      expect(Math.abs(counter.finish() - whole)).toBeLessThan(0.01 * whole);
+    },
+  );
+
   test('makes way for others while it counts a long answer, and counts the same', async () => {
     const text = '=-'.repeat(10_000);
     const counter = new TokenCounter();

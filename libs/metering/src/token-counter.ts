@@ -3,7 +3,7 @@ import { TOKEN_BYTES_MAX } from './token-table.ts';
 
 /**
  * Text without a safe boundary is settled in halves: what follows it reaches back over as many characters only where each pair of them has a lower
- * rank than the one before, all the way.
+ * rank than the one before, all the way. A count is exact but for a token or two where no token ends with a character.
  */
 const UNSETTLED_CHARS_MAX = 1_024;
 export { countTokens };
@@ -64,12 +64,8 @@ export class TokenCounter {
     this.#collect();
     const boundary = lastSafeBoundary(this.#tail);
     this.#settle({ tokens: countTokens(this.#tail.slice(0, boundary)), chars: boundary });
-    while (this.#tail.length > UNSETTLED_CHARS_MAX) {
-      // A token's boundary: what stands before it and what stands behind it have the same tokens apart.
-      const half = countWithin(this.#tail, this.#tail.length - UNSETTLED_CHARS_MAX / 2);
-      if (half.chars === 0) return;
-      this.#settle(half);
-    }
+    while (this.#tail.length > UNSETTLED_CHARS_MAX)
+      this.#settle(countWithin(this.#tail, this.#tail.length - UNSETTLED_CHARS_MAX / 2));
   }
 
   #settle({ tokens, chars }: { tokens: number; chars: number }): void {

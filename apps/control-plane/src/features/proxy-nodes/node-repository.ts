@@ -50,7 +50,7 @@ export class NodeRepository {
     return toKnownFleet(row);
   }
 
-  /** For looks that are repeated: see `repeatedLook`. A node may have become silent since. */
+  /** For looks that are repeated: see `repeatedLook`. A node may have become silent since, or a former credential have expired: some seconds ago, as each report is noted. */
   async fleetAgain(): Promise<KnownFleet> {
     const [row] = await repeatedLook(this.dataSource, FLEET);
     return toKnownFleet(row);

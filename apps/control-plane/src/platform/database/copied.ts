@@ -21,7 +21,8 @@ export function copyIn(
 ): Promise<{ rows: never[]; rowCount: number }> {
   return new Promise((resolve, reject) => {
     const stream = query(copyFrom(sql));
-    stream.once('error', reject);
+    // Not once: where the first comes while rows wait to be sent, the library reports another.
+    stream.on('error', reject);
     stream.once('finish', () => resolve({ rows: [], rowCount: stream.rowCount }));
     stream.end(Buffer.from(text));
   });
