@@ -27,6 +27,7 @@ test('of two refills at once one fills the shards and ends once they are open, a
     );
   const outcomes = await Promise.all([refill(), refill()]);
   expect(outcomes).toContain('Error: Shards are being refilled by another command. Wait for it.');
+  expect(outcomes).toContainEqual(expect.any(Array));
   const after = outcomes.find((outcome) => typeof outcome !== 'string') ?? [];
   expect(after).toHaveLength(shards.length);
   for (const [index, epoch] of after.entries()) {
