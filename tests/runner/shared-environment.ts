@@ -3,6 +3,17 @@ import { ModuleMocker } from 'jest-mock';
 
 type TimersOf = ConstructorParameters<typeof ModernFakeTimers>[0];
 
+/** What `jest.spyOn` restores a second time when the suite ends. A spy that was set over faked timers would restore a faked one. */
+const timersOfProcess = () => ({
+  setTimeout,
+  clearTimeout,
+  setInterval,
+  clearInterval,
+  setImmediate,
+  clearImmediate,
+  Date,
+});
+
 /** The environment of a suite with shared modules: the globals of the worker's process. What the suite changes in them is restored at its end. */
 export default class SharedEnvironment {
   readonly global = globalThis;
@@ -13,6 +24,7 @@ export default class SharedEnvironment {
     folder: process.cwd(),
     console: globalThis.console,
     exit: process.exit,
+    timers: timersOfProcess(),
   };
 
   constructor({ projectConfig }: { projectConfig: TimersOf['config'] }) {
@@ -23,7 +35,7 @@ export default class SharedEnvironment {
   async setup(): Promise<void> {}
 
   async teardown(): Promise<void> {
-    const { variables, folder, console, exit } = this.before;
+    const { variables, folder, console, exit, timers } = this.before;
     this.fakeTimersModern.dispose();
     for (const name of Object.keys(process.env)) {
       if (!(name in variables)) Reflect.deleteProperty(process.env, name);
@@ -31,7 +43,7 @@ export default class SharedEnvironment {
     Object.assign(process.env, variables);
     process.chdir(folder);
     process.exit = exit;
-    globalThis.console = console;
+    Object.assign(globalThis, { console, ...timers });
   }
 
   /** Null = the suite runs in the context of the process. */

@@ -23,7 +23,7 @@ beforeAll(() => {
   report = stderr;
 }, 60_000);
 
-test('suites of one worker share modules, and no environment variable', () => {
+test('suites of one worker share modules, and neither environment variables nor timers', () => {
   expect(report.match(/^suite \d+$/gm)).toEqual(['suite 1', 'suite 2']);
 });
 
