@@ -4,16 +4,18 @@ import { SCENARIOS } from '../seed/scenarios.ts';
 import { readStartFile } from '../stack/start-file.ts';
 
 /** `npm run seed -- <scenario>`: fills the running stack of this checkout. The same scenario always makes the same names and figures. */
-export async function seed([name = '']: readonly string[]): Promise<number> {
+export async function seed([name]: readonly string[]): Promise<number> {
+  if (name === '--help' || name === '-h') {
+    console.log(usage());
+    return 0;
+  }
+  if (name === undefined) {
+    console.error(usage());
+    return 1;
+  }
   const scenario = SCENARIOS[name];
   if (!scenario) {
-    console.error(
-      `Unknown scenario "${name}".\n  Fix: npm run seed -- <scenario>, one of\n${Object.entries(
-        SCENARIOS,
-      )
-        .map(([key, { summary }]) => `    ${key}: ${summary}`)
-        .join('\n')}`,
-    );
+    console.error(`Unknown scenario "${name}".\n  Fix: ${usage()}`);
     return 1;
   }
   const running = readStartFile(STATE_FOLDER);
@@ -29,4 +31,9 @@ export async function seed([name = '']: readonly string[]): Promise<number> {
   );
   console.log(await scenario.seed(admin, running));
   return 0;
+}
+
+function usage(): string {
+  const scenarios = Object.entries(SCENARIOS).map(([name, { summary }]) => `    ${name}: ${summary}`);
+  return ['npm run seed -- SCENARIO, one of', ...scenarios].join('\n');
 }
