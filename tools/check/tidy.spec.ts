@@ -94,6 +94,22 @@ test('nothing is left undone in the code', () => {
   expect(sources.filter((file) => marks.test(read(file)))).toEqual([]);
 });
 
+/** pino serialises `err`; under another name an error is logged as `{}`. */
+const ERROR_FIELD = /\blog\.(trace|debug|info|warn|error|fatal)\(\s*\{[^{}]*\berror\b\s*[,:}]/i;
+const logsErrorField = (text: string): boolean =>
+  ERROR_FIELD.test(text.replaceAll(/\berr: error\b/g, 'err'));
+
+test('an error is logged as err', () => {
+  expect(sources.filter((file) => isProduct(file) && logsErrorField(read(file)))).toEqual([]);
+  for (const planted of [
+    "log.warn({ error, rid }, 'x')",
+    "this.#log.error(\n  { rid, error },\n  'x')",
+    "options.log.info({ error: cause }, 'x')",
+  ])
+    expect(logsErrorField(planted)).toBe(true);
+  expect(logsErrorField("log.warn({ err: error, rid }, 'the error')")).toBe(false);
+});
+
 test('no test is skipped for good or alone for long', () => {
   const specs = tracked.filter((file) => file.endsWith('.spec.ts') && !file.includes('tidy.spec'));
   expect(

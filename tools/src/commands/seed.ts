@@ -34,6 +34,8 @@ export async function seed([name]: readonly string[]): Promise<number> {
 }
 
 function usage(): string {
-  const scenarios = Object.entries(SCENARIOS).map(([name, { summary }]) => `    ${name}: ${summary}`);
+  const scenarios = Object.entries(SCENARIOS).map(
+    ([name, { summary }]) => `    ${name}: ${summary}`,
+  );
   return ['npm run seed -- SCENARIO, one of', ...scenarios].join('\n');
 }

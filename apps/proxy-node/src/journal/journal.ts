@@ -151,7 +151,7 @@ export class Journal {
       this.sync();
       this.#delete(this.#live.deadBefore(this.#file.number));
     } catch (error) {
-      this.#log.error({ error }, 'journal could not be synced at shutdown');
+      this.#log.error({ err: error }, 'journal could not be synced at shutdown');
     }
     for (const file of [...this.#finished, this.#file]) file.close();
     this.#lock.release();
@@ -191,7 +191,7 @@ export class Journal {
     } catch (error) {
       if (!this.#isRoomShort)
         this.#log.error(
-          { error },
+          { err: error },
           'journal cannot be written: new requests are refused until there is space for their finals',
         );
       this.#isRoomShort = true;
@@ -233,7 +233,7 @@ export class Journal {
   #distrust(file: JournalFile, error: unknown): void {
     if (this.#distrusted.size === 0)
       this.#log.error(
-        { error },
+        { err: error },
         'journal cannot be written: new requests are refused until a new file is in place',
       );
     this.#distrusted.add(file.number);
@@ -273,7 +273,7 @@ export class Journal {
       next?.close();
       if (next) this.#delete([next.number]);
       this.#mayRotate = false;
-      this.#log.error({ error }, 'journal could not start a new file');
+      this.#log.error({ err: error }, 'journal could not start a new file');
       return false;
     }
     this.#file = next;

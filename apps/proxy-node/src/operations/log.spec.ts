@@ -21,3 +21,21 @@ test('a line of the log names its level in words, its time in ISO 8601 and its p
     },
   ]);
 });
+
+test('an error is logged as `err` with its type, message and stack, as the control plane does', () => {
+  const lines: string[] = [];
+  const log = createLog(
+    { LOG_LEVEL: 'info', NODE_NAME: 'node-7', NODE_WORKER: 1 },
+    { write: (line: string) => void lines.push(line) },
+  );
+  log.warn({ err: new TypeError('no such shard') }, 'relay poll failed');
+  expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      err: {
+        type: 'TypeError',
+        message: 'no such shard',
+        stack: expect.stringContaining('log.spec'),
+      },
+    }),
+  ]);
+});

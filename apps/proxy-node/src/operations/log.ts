@@ -1,10 +1,4 @@
-import {
-  pino,
-  stdSerializers,
-  type DestinationStream,
-  type Logger,
-  type LoggerOptions,
-} from 'pino';
+import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import type { Config } from '../config.ts';
 
 /**
@@ -20,7 +14,6 @@ export function createLog(
     base: { service: 'proxy-node', node: NODE_NAME, worker: NODE_WORKER },
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: { error: stdSerializers.err },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
   };
   return destination ? pino(options, destination) : pino(options);

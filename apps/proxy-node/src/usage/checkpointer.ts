@@ -222,7 +222,7 @@ export class Checkpointer {
 
   async #ask(watched: Watched, call: () => Promise<HoldEvent>): Promise<void> {
     const event = await call().catch((error: unknown): HoldEvent => {
-      this.#options.log.warn({ error, rid: watched.hold.rid }, 'checkpoint failed');
+      this.#options.log.warn({ err: error, rid: watched.hold.rid }, 'checkpoint failed');
       return { kind: 'unanswered' };
     });
     this.#step(watched, event);

@@ -73,7 +73,7 @@ export class FundsHints {
     try {
       await this.#queue.add({ events: [], refusedForFunds });
     } catch (error) {
-      this.#log.debug({ error }, 'refusals for funds could not be reported');
+      this.#log.debug({ err: error }, 'refusals for funds could not be reported');
     }
   }
 }

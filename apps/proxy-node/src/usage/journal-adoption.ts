@@ -93,7 +93,7 @@ function lockOf(
   try {
     return tryLock(folder);
   } catch (error) {
-    log.warn({ error, folder }, 'a journal could not be locked and is not adopted');
+    log.warn({ err: error, folder }, 'a journal could not be locked and is not adopted');
     return undefined;
   }
 }

@@ -89,7 +89,7 @@ export class JournalUplink {
     } catch (error) {
       if (!this.#isFailing)
         this.#options.log.warn(
-          { error, finals: this.#waiting.size },
+          { err: error, finals: this.#waiting.size },
           'finals could not be handed to the control plane; trying again',
         );
       this.#isFailing = true;

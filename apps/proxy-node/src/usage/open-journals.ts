@@ -37,7 +37,7 @@ export async function openJournals(options: RecorderOptions): Promise<OpenedJour
     } catch (error) {
       // The disk is full: no request is admitted until it is not, and the next start replays the same files, which changes nothing.
       adopted.release();
-      log.error({ error }, 'earlier journals could not be rewritten and are kept');
+      log.error({ err: error }, 'earlier journals could not be rewritten and are kept');
     }
   };
   return { journal: opened.journal, adopted, retire };

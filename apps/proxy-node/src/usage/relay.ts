@@ -113,7 +113,10 @@ export class Relay {
       this.#peers = await this.#options.peers();
       if (this.#peers.join() !== before) this.#claimMine();
     } catch (error) {
-      this.#options.log.debug({ error }, 'the fleet could not be read; leases stay as they are');
+      this.#options.log.debug(
+        { err: error },
+        'the fleet could not be read; leases stay as they are',
+      );
     }
   }
 
@@ -175,7 +178,7 @@ export class Relay {
         await this.#release(shard);
       else await this.#poll(shard);
     } catch (error) {
-      this.#options.log.warn({ error, shard: shard.name }, 'relay poll failed');
+      this.#options.log.warn({ err: error, shard: shard.name }, 'relay poll failed');
       this.#rest(shard, this.#jittered(RETRY_MS));
     } finally {
       this.#looking -= 1;
@@ -262,7 +265,7 @@ export class Relay {
       }
     } catch (error) {
       // They are still in their outboxes and are read again.
-      this.#options.log.warn({ error }, 'usage could not be queued; trying again');
+      this.#options.log.warn({ err: error }, 'usage could not be queued; trying again');
       for (const { shard } of batch) this.#rest(shard, this.#jittered(RETRY_MS));
     }
   }

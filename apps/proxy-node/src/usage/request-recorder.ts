@@ -127,7 +127,7 @@ export class RequestRecorder implements UsageRecorder {
         onAcknowledged: (acknowledged) => this.#settler.acknowledge(acknowledged),
       });
     } catch (error) {
-      log.error({ error }, 'acknowledgements are no longer read');
+      log.error({ err: error }, 'acknowledgements are no longer read');
     }
   }
 

@@ -191,7 +191,7 @@ export class Settler {
       const reply = await metering.settle(request);
       return { kind: 'replied', reply, spread: random() };
     } catch (error) {
-      if (state.failures === 0) log.warn({ error, rid }, 'settlement failed; trying again');
+      if (state.failures === 0) log.warn({ err: error, rid }, 'settlement failed; trying again');
       return { kind: 'failed', spread: random() };
     }
   }

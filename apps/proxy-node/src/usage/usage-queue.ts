@@ -25,7 +25,7 @@ export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'w
       prefix: BULL_PREFIX,
       defaultJobOptions: JOB_OPTIONS,
     });
-    opened.on('error', (error) => log.warn({ error }, 'usage queue connection error'));
+    opened.on('error', (error) => log.warn({ err: error }, 'usage queue connection error'));
     return opened;
   };
   let queue = open();

@@ -71,7 +71,7 @@ export function countAgain(
       outputTokensOf(usage) > outputTokensOf(before);
     return { charge, isRisen };
   } catch (error) {
-    log.warn({ error, rid: hold.rid }, 'a stream could not be counted');
+    log.warn({ err: error, rid: hold.rid }, 'a stream could not be counted');
     return { charge: state.charged, isRisen: false };
   }
 }
