@@ -76,6 +76,24 @@ test(
 );
 
 test(
+  'what Redis loses with the end of its file is sent again also when it was away for longer than finals are kept, and its nodes with it',
+  async () => {
+    const crash = { kind: 'redis-crash', target: 0, size: 0.99 } as const;
+    const faults = [
+      { ...crash, atMs: 15_000, forMs: 20_000 },
+      { ...crash, atMs: 50_000, forMs: 30_000 },
+      ...[0, 1, 2].map((target) => {
+        return { kind: 'kill-node', atMs: 50_500, forMs: 22_000, target, size: 0 } as const;
+      }),
+    ];
+    const result = await simulate({ seed: 3, faults });
+    expectKept(result);
+    expect(result.repairs).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'a subscription whose last finals are of a dropped day comes to rest: what its ledger still holds is refunded, and becomes overdraft once they are booked',
   async () => {
     const cut = { kind: 'cut-redis', atMs: 29_522, forMs: 88_312, size: 0 } as const;

@@ -26,6 +26,8 @@ export interface JournalledFinal {
 export interface Replay {
   lost: Map<string, LostHold>;
   finals: Map<string, JournalledFinal>;
+  /** Unix ms of the last line of acknowledgements. */
+  lastAcknowledgedAtMs: number | null;
   /** Files that end within a line, as after a crash. */
   torn: number;
   /** Whole lines that could not be read: damage to the disk, or lines of a later release. */
@@ -33,7 +35,13 @@ export interface Replay {
 }
 
 export function emptyReplay(): Replay {
-  return { lost: new Map(), finals: new Map(), torn: 0, unreadable: 0 };
+  return {
+    lost: new Map(),
+    finals: new Map(),
+    lastAcknowledgedAtMs: null,
+    torn: 0,
+    unreadable: 0,
+  };
 }
 
 /**
@@ -81,6 +89,7 @@ function apply(replay: Replay, line: JournalLine): void {
         });
       return;
     case 'K':
+      replay.lastAcknowledgedAtMs = line.at;
       for (const [rid] of line.acks) {
         const final = replay.finals.get(rid);
         if (final) final.acknowledgedAtMs ??= line.at;

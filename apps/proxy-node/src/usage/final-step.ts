@@ -29,6 +29,7 @@ export interface FinalState {
   readonly dueAtMs: number;
   readonly failures: number;
   readonly reEmits: number;
+  /** Of the acknowledgement, or of the last time that Redis took it since: it may lose that too. */
   readonly acknowledgedAtMs: number | null;
   /** Why Redis last refused it permanently; null while it has not. */
   readonly fencedBy: FencedBy | null;
@@ -131,6 +132,7 @@ function settled(
     reEmit: false,
     dueAtMs: now + jittered(waitMs, spread),
     failures: 0,
+    acknowledgedAtMs: before.acknowledgedAtMs === null ? null : now,
     fencedBy: null,
   };
   const [next, actions] = acknowledged(state, now);

@@ -98,6 +98,7 @@ function lockOf(
   }
 }
 
+/** Redis is known to have answered until the last acknowledgement: since then it may have been away, with this process or without it. */
 function finalsOf(
   replay: Replay,
   { address, now, log }: { address: string; now: number; log: AdoptionOptions['log'] },
@@ -110,7 +111,8 @@ function finalsOf(
   const finals = [...replay.finals.values()]
     .filter(
       ({ acknowledgedAtMs }) =>
-        acknowledgedAtMs === null || now - acknowledgedAtMs < KEEP_ACKNOWLEDGED_MS,
+        acknowledgedAtMs === null ||
+        (replay.lastAcknowledgedAtMs ?? now) - acknowledgedAtMs < KEEP_ACKNOWLEDGED_MS,
     )
     .map((journalled) => ({ ...journalled, final: { ...journalled.final, node: address } }));
   const lost = [...replay.lost.values()]

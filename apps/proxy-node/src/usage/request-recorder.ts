@@ -136,6 +136,7 @@ export class RequestRecorder implements UsageRecorder {
       metering: settlingPort(this.#options),
       log: this.#options.log,
       ...clock,
+      isReachable: () => isRedisReachable(this.#options.redis),
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => this.#journal.release(final.place),
       onSettled: ({ rid, final }) => (this.failOpen.taken(rid), this.#relay.wake(final.account_id)),

@@ -27,6 +27,7 @@ function settlerOver(
     now: time.now,
     timers: time.timers,
     random: () => 0.5,
+    isReachable: () => true,
     onAcknowledged: () => undefined,
     onForgotten: () => undefined,
     onSettled: () => undefined,
@@ -50,6 +51,7 @@ class Bench {
   readonly acknowledged: string[] = [];
   readonly forgotten: string[] = [];
   readonly fenced: string[] = [];
+  isReachable = true;
   readonly settler: Settler;
 
   constructor(...answers: Answer[]) {
@@ -62,6 +64,7 @@ class Bench {
           : Promise.resolve(answer);
       },
       {
+        isReachable: () => this.isReachable,
         onAcknowledged: ({ rid }, seq) => this.acknowledged.push(`${rid}:${seq}`),
         onForgotten: ({ rid }) => this.forgotten.push(rid),
         onFenced: ({ rid }, by) => this.fenced.push(`${rid}:${by}`),
@@ -180,11 +183,31 @@ describe('Settler', () => {
     bench.settler.replay();
     await time.pass(0);
     expect(bench.asked.map(({ reEmit }) => reEmit)).toEqual([false, true]);
+    // Redis may lose its tail again.
+    await time.pass(14_000);
+    expect(bench.forgotten).toEqual([]);
     await time.pass(1_500);
     expect(bench.forgotten).toEqual([rid]);
     bench.settler.replay();
     await time.pass(0);
     expect(bench.asked.length).toBe(2);
+  });
+
+  test('forgets nothing while Redis is away, however long: what Redis may have lost is sent again then', async () => {
+    const bench = new Bench(SETTLED('open'));
+    const rid = bench.add();
+    await time.pass(0);
+    bench.settler.acknowledge([{ rid, seq: 0 }]);
+    await time.pass(1_000);
+    bench.isReachable = false;
+    await time.pass(600_000);
+    expect(bench.forgotten).toEqual([]);
+    bench.isReachable = true;
+    bench.settler.replay();
+    await time.pass(0);
+    expect(bench.asked.map(({ reEmit }) => reEmit)).toEqual([false, true]);
+    await time.pass(15_500);
+    expect(bench.forgotten).toEqual([rid]);
   });
 
   test('asks for the events of finals from before a restart', async () => {

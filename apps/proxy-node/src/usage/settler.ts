@@ -18,11 +18,11 @@ import { LiveMap, LiveSet } from '../live-map.ts';
 /** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
 const CONCURRENCY_MAX = 128;
 const RE_EMITS_PER_SWEEP = 200;
-/** Redis may lose its last second and its failover a little more; what was acknowledged longer ago is on its disk. */
+/** Redis may lose its last second and its failover a little more; what it took longer ago is on its disk. Time without Redis does not count. */
 export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
 
-/** A final on its way; from `settle` until 15 s after PostgreSQL has it. */
+/** A final on its way; from `settle` until PostgreSQL has had it for 15 s, and Redis too. */
 export interface PendingFinal {
   readonly rid: string;
   readonly epoch: string;
@@ -43,6 +43,8 @@ export interface SettlerOptions {
   now: () => number;
   random: () => number;
   timers?: Timers;
+  /** While Redis is away nothing is forgotten: what it lost is known once it has returned. */
+  isReachable: () => boolean;
   onAcknowledged: (final: PendingFinal, seq: number) => void;
   onForgotten: (final: PendingFinal) => void;
   /** After each settle that wrote an event, so that the relay looks at once. */
@@ -207,7 +209,7 @@ export class Settler {
   #sweep(): boolean {
     const now = this.#options.now();
     const onDue = (entry: Entry): void => this.#step(entry, { kind: 'due' });
-    this.#kept.forgetDue(now, onDue);
+    if (this.#options.isReachable()) this.#kept.forgetDue(now, onDue);
     let reEmits = 0;
     for (const entry of this.#owed) {
       if (reEmits >= RE_EMITS_PER_SWEEP) break;
