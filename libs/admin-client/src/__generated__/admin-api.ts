@@ -1787,7 +1787,7 @@ export interface components {
             model: string;
             /** @enum {string} */
             status: "active" | "closing" | "closed";
-            /** @description According to the ledger, at the time of this response */
+            /** @description Balance less overdraft according to the ledger, at the time of this response; negative while debt is left */
             tokens: number;
             auto_recharge_threshold: number | null;
             auto_recharge_amount: number | null;
@@ -2455,7 +2455,7 @@ export interface components {
             model: string;
             /** @enum {string} */
             status: "active" | "closing" | "closed";
-            /** @description Live balance */
+            /** @description Live balance; negative while debt is left */
             tokens: number;
             auto_recharge_threshold: number | null;
             auto_recharge_amount: number | null;
@@ -2664,7 +2664,7 @@ export interface components {
             model: string;
             /** @enum {string} */
             status: "active" | "closing" | "closed";
-            /** @description According to the ledger, at the time of this response */
+            /** @description Balance less overdraft according to the ledger, at the time of this response; negative while debt is left */
             tokens: number;
             auto_recharge_threshold: number | null;
             auto_recharge_amount: number | null;

@@ -59,10 +59,11 @@ function toMyModelResponse(
   model: { name: string; isOnShelf: boolean } | undefined,
   live: LiveBalance | undefined,
 ): MyModelResponse {
+  const byLedger = toSubscriptionResponse(row, model?.name ?? '');
   return {
-    ...toSubscriptionResponse(row, model?.name ?? ''),
+    ...byLedger,
     is_on_shelf: model?.isOnShelf ?? false,
-    tokens: live ? live.balance : row.balance - row.overdraft,
+    tokens: live ? live.balance : byLedger.tokens,
     held: live ? live.held : null,
     as_of: live ? null : row.updatedAt.toISOString(),
   };

@@ -8,7 +8,7 @@ export function toSubscriptionResponse(row: SubscriptionRow, model: string): Sub
     model_id: row.modelId,
     model,
     status: row.status,
-    tokens: row.balance,
+    tokens: row.balance - row.overdraft,
     auto_recharge_threshold: row.autoRechargeThreshold,
     auto_recharge_amount: row.autoRechargeAmount,
     created_at: row.createdAt.toISOString(),

@@ -80,7 +80,9 @@ const subscriptionResponseSchema = z
     model_id: idField,
     model: z.string(),
     status: z.enum(SUBSCRIPTION_STATUSES),
-    tokens: tokensField.describe('According to the ledger, at the time of this response'),
+    tokens: tokensField.describe(
+      'Balance less overdraft according to the ledger, at the time of this response; negative while debt is left',
+    ),
     auto_recharge_threshold: tokensField.nullable(),
     auto_recharge_amount: tokensField.nullable(),
     created_at: timeField,
@@ -103,7 +105,7 @@ export type PurchaseResponse = z.output<typeof purchaseResponseSchema>;
 
 export const myModelResponseSchema = subscriptionResponseSchema
   .extend({
-    tokens: tokensField.describe('Live balance'),
+    tokens: tokensField.describe('Live balance; negative while debt is left'),
     is_on_shelf: z.boolean(),
     held: tokensField.nullable().describe('By running requests; null while Redis does not answer'),
     as_of: timeField

@@ -46,6 +46,22 @@ describe('usage beyond the balance', () => {
     expect(await openOverdrafts(parts)).toBe(0);
   });
 
+  test('and a purchase that pays a part of it answers the debt that is left, as the list of subscriptions does', async () => {
+    const parts = await subscribed(100);
+    const { token } = parts.account;
+    // As in Redis: the request was debited there before it was booked.
+    await plane.app
+      .get(REDIS)
+      .hincrby(keysOf(plane, parts.account.id, parts.model.id), 'bal', -130);
+    await worker.process([usageEvent(130, parts)]);
+    const renew = (tokens: number) =>
+      plane.call('POST', '/models/renew', { token, body: { model_id: parts.model.id, tokens } });
+    expect((await renew(10)).body).toMatchObject({ tokens: -20 });
+    const { body } = await plane.call('GET', '/models/my', { token });
+    expect(body.data).toMatchObject([{ tokens: -20 }]);
+    expect((await renew(50)).body).toMatchObject({ tokens: 30 });
+  });
+
   test('keeps its alert while it lasts, and closes it once the correction it waited for is booked', async () => {
     const parts = await subscribed(100);
     const rid = uuidv7(Date.now());
