@@ -23,8 +23,11 @@ export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq',
 
 /** A record with a field that Tollgate's functions never write: another has. */
 export class UnreadableBalance extends Error {
+  readonly accountId: number;
+
   constructor({ accountId, modelId }: SubscriptionRef, cause: unknown) {
     super(`the balance of account ${accountId} for model ${modelId} cannot be read`, { cause });
+    this.accountId = accountId;
   }
 }
 

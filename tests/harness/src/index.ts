@@ -1,3 +1,4 @@
+export { builtSchema } from './built-schema.ts';
 export {
   answerWithin,
   eventually,

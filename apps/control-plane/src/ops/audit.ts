@@ -1,9 +1,10 @@
+import { shardOf, UnreadableBalance, type RedisConnection } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import { brokenRows, EQUALITY_NAMES } from '../features/books/broken-rows.ts';
 import { EQUALITIES, LIVE_BALANCES } from '../features/books/equalities.ts';
 import { counted, EXIT, noArguments, report, say, type Command } from './command.ts';
 import { isRedisNamed, withDatabase, withRedis } from './connections.ts';
-import { compareAtRest } from './live-books.ts';
+import { compareAtRest, readShards } from './live-books.ts';
 
 const QUIET_WITHIN_MS = 15_000;
 
@@ -34,18 +35,31 @@ function describeBroken(broken: readonly object[]): string {
 
 function compareWithRedis(dataSource: DataSource): Promise<number> {
   return withRedis(async (redis) => {
-    const compared = await compareAtRest(dataSource, redis, {
-      waitMs: QUIET_WITHIN_MS,
-      onWait: (what) => report(`waiting: ${what}`),
-    });
-    if ('waiting' in compared) {
-      say(`-      ${LIVE_BALANCES.name}: not compared, there are ${compared.waiting.join(', ')}`);
-      return EXIT.unresting;
+    try {
+      return await compare(dataSource, redis);
+    } catch (error) {
+      if (!(error instanceof UnreadableBalance)) throw error;
+      const shard = shardOf(error.accountId, (await readShards(dataSource)).length);
+      say(
+        `BROKEN ${LIVE_BALANCES.name}: ${error.message}. A control plane rewrites it within 5 minutes.\n  Fix if it stays: tollgate-ops epochs refill ${shard}`,
+      );
+      return EXIT.unsound;
     }
-    const { differences } = compared;
-    say(
-      `${differences.length === 0 ? 'ok    ' : 'BROKEN'} ${LIVE_BALANCES.name}: ${LIVE_BALANCES.says}${describeBroken(differences)}`,
-    );
-    return differences.length === 0 ? EXIT.done : EXIT.unsound;
   });
+}
+
+async function compare(dataSource: DataSource, redis: RedisConnection): Promise<number> {
+  const compared = await compareAtRest(dataSource, redis, {
+    waitMs: QUIET_WITHIN_MS,
+    onWait: (what) => report(`waiting: ${what}`),
+  });
+  if ('waiting' in compared) {
+    say(`-      ${LIVE_BALANCES.name}: not compared, there are ${compared.waiting.join(', ')}`);
+    return EXIT.unresting;
+  }
+  const { differences } = compared;
+  say(
+    `${differences.length === 0 ? 'ok    ' : 'BROKEN'} ${LIVE_BALANCES.name}: ${LIVE_BALANCES.says}${describeBroken(differences)}`,
+  );
+  return differences.length === 0 ? EXIT.done : EXIT.unsound;
 }

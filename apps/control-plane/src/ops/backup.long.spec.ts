@@ -12,8 +12,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runOps, eventually } from '@tollgate/harness';
+import type { RedisConnection } from '@tollgate/keyspace';
 import pg from 'pg';
 import { ledgerOf } from '../testing/ledger-under-test.ts';
+import { REDIS } from '../platform/redis/redis.module.ts';
 import { startControlPlane, type ControlPlane } from '../testing/control-plane-under-test.ts';
 
 let plane: ControlPlane;
@@ -199,6 +201,17 @@ test('audit, epochs, prune, rotate and migrate answer what they found by their e
     status: 0,
     out: expect.stringContaining('ok     live_balances'),
   });
+  const [record = ''] = await plane.app.get<RedisConnection>(REDIS).keys('*:sub:*');
+  await plane.app.get<RedisConnection>(REDIS).hset(record, 'bal', 'nan');
+  const found = await runOps(environment, 'audit');
+  expect(found).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/BROKEN live_balances: the balance of .* cannot be read/),
+  });
+  const [, remedy = ''] =
+    /Fix if it stays: tollgate-ops (epochs refill s\d\d)/.exec(found.out) ?? [];
+  expect((await runOps(environment, ...remedy.split(' '))).status).toBe(0);
+  expect((await runOps(environment, 'audit')).status).toBe(0);
   expect((await runOps(environment, 'audit', 'all')).status).toBe(2);
   expect((await runOps({}, 'audit')).status).toBe(2);
 }, 120_000);

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { BOOK_CHECKS, type BookCheck } from './book-checks.ts';
 import { CHECKS_AT_REST, CLOSING_CHECKS } from './closing-checks.ts';
 import type { Finding } from './finding.ts';
-import { compareLiveBalances, findFailedJobs, type Books } from './live-checks.ts';
+import { compareLiveBalances, findFailedJobs, findUnreadable, type Books } from './live-checks.ts';
 import { judgeAtRest } from './moment-of-rest.ts';
 import { readCount, readProblems } from './read-rows.ts';
 
@@ -50,7 +50,12 @@ export async function auditBooks(
         await compareLiveBalances(books),
       ],
     });
-    return [...(await judge(database, CHECKS)), await findFailedJobs(books), ...atRest];
+    return [
+      ...(await judge(database, CHECKS)),
+      await findFailedJobs(books),
+      await findUnreadable(books),
+      ...atRest,
+    ];
   } finally {
     redis.disconnect();
     await database.end();
