@@ -12,6 +12,7 @@ import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import type { ApiBody } from './api-body.ts';
 import { DocumentCheck } from './document-check.ts';
+import { refuseSecondConnections } from './one-connection.ts';
 import { migratedPostgres } from './postgres-under-test.ts';
 
 export interface Answer<Body = unknown> {
@@ -105,6 +106,7 @@ async function startOn(
   const environment = environmentFor(services, overrides);
   const config = loadConfig(environment);
   const app = await createApp(config, createPino(config.LOG_LEVEL));
+  refuseSecondConnections(app.get(DataSource), app.getHttpServer());
   if (!isHashingFull) hashCheaply(app.get(Passwords, { strict: false }));
   limitConnections(await app.listen(0, '127.0.0.1'));
   const address = app.getHttpServer().address() as AddressInfo;

@@ -150,8 +150,9 @@ export class ModelsService {
   /** Also of deleted models: history still shows their names. */
   async namesOf(
     ids: readonly number[],
+    tx: EntityManager = this.models.manager,
   ): Promise<Map<number, { name: string; isOnShelf: boolean }>> {
-    const rows = await this.models.find({
+    const rows = await tx.getRepository(ModelRow).find({
       where: { id: In([...new Set(ids)]) },
       select: { id: true, name: true, isOnShelf: true },
     });

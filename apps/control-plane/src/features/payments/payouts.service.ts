@@ -81,7 +81,7 @@ export class PayoutsService {
     const request = { userId: caller.userId, route, key, body: { ...body, to }, status: 200 };
     return this.idempotency.run(request, async (tx) => {
       // Payments before the wallet: the order in which a notice locks them.
-      const userId = await this.scope.resolve(caller, body.user_id);
+      const userId = await this.scope.resolve(caller, body.user_id, tx);
       const parts = await this.split(tx, { userId, provider: provider.name, amount: body.amount });
       const correction = await this.corrections.payOut(tx, caller, body);
       const payouts = await this.insert(tx, parts, {

@@ -38,7 +38,8 @@ export class AutoRechargeSettings {
       const after = await tx.getRepository(SubscriptionRow).save({ ...before, ...columns });
       await this.liveState.subscriptionChanged(tx, after.id);
       afterCommit(tx, async () => this.autoRecharge.consider([after.id]));
-      const model = (await this.models.namesOf([after.modelId])).get(after.modelId)?.name ?? '';
+      const names = await this.models.namesOf([after.modelId], tx);
+      const model = names.get(after.modelId)?.name ?? '';
       const target = { kind: 'subscription', id: after.id };
       this.activity.record(tx, caller, {
         action: 'subscription.auto_recharge',

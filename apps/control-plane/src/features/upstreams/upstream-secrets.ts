@@ -15,6 +15,12 @@ import { readSealed, sealAgain } from './sealed-upstreams.ts';
 const EVERY_MS = 2_000;
 const RETRY_MS = 5_000;
 
+export interface Sealer {
+  seal: (apiKey: string, place: SecretPlace) => string;
+  /** The same secret for another address; throws SecretUnreadable when it cannot be opened. */
+  move: (envelope: string, source: SecretPlace, target: SecretPlace) => string;
+}
+
 /**
  * Seals upstream keys: bound to their address as soon as every registered node reads that form, and under the current key. Those sealed
  * otherwise are sealed again in the background.
@@ -43,13 +49,14 @@ export class UpstreamSecrets extends BackgroundService {
     return createHmac('sha256', key).update(apiKey).digest('hex');
   }
 
-  async seal(apiKey: string, place: SecretPlace): Promise<string> {
-    return this.box.seal(apiKey, place, await this.readableForm());
-  }
-
-  /** The same secret for another address; throws SecretUnreadable when it cannot be opened. */
-  move(envelope: string, source: SecretPlace, target: SecretPlace): Promise<string> {
-    return this.seal(this.box.open(envelope, source), target);
+  /** Reads which form nodes can read: for use before a transaction, which has no second connection. */
+  async sealer(): Promise<Sealer> {
+    const form = await this.readableForm();
+    const seal = (apiKey: string, place: SecretPlace): string => this.box.seal(apiKey, place, form);
+    return {
+      seal,
+      move: (envelope, source, target) => seal(this.box.open(envelope, source), target),
+    };
   }
 
   /** The newest that every registered node reads; the earlier one again once a node went back to a release that knows no other. */

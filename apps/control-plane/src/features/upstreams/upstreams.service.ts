@@ -23,7 +23,7 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { firstRouted, hasRoutes } from '../routing/routes-of-upstream.ts';
 import { isPlainAndPublic } from './plain-http.ts';
-import { UpstreamSecrets } from './upstream-secrets.ts';
+import { UpstreamSecrets, type Sealer } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import {
   EMBEDDINGS_ARE_ROUTED,
@@ -77,6 +77,7 @@ export class UpstreamsService {
     key: string | undefined,
   ): Promise<UpstreamResponse> {
     const columns = { ...(await this.columnsOf(body)), headers: body.headers ?? {} };
+    const sealer = await this.secrets.sealer();
     const request = {
       userId: caller.userId,
       route: 'POST /upstreams',
@@ -90,9 +91,7 @@ export class UpstreamsService {
       const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];
       const row = await repository.findOneByOrFail({ id });
-      const sealedApiKey = body.api_key
-        ? await this.secrets.seal(body.api_key, placeOf(row))
-        : null;
+      const sealedApiKey = body.api_key ? sealer.seal(body.api_key, placeOf(row)) : null;
       if (sealedApiKey !== null) await repository.update({ id }, { sealedApiKey });
       const after = toUpstreamResponse({ ...row, sealedApiKey });
       this.activity.record(tx, caller, {
@@ -108,6 +107,7 @@ export class UpstreamsService {
 
   async update(caller: Caller, id: number, body: UpdateUpstream): Promise<UpstreamResponse> {
     const columns = await this.columnsOf(body);
+    const sealer = await this.secrets.sealer();
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id);
       refuseStale(caller, row);
@@ -115,7 +115,7 @@ export class UpstreamsService {
       if (body.protocol !== undefined && !hasEmbeddings(body.protocol))
         await this.refuseWhileEmbedding(tx, id);
       const next = { ...row, ...columns };
-      const sealedApiKey = await this.sealedFor(next, row, body.api_key);
+      const sealedApiKey = sealedFor(sealer, { next, row, apiKey: body.api_key });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
       );
@@ -178,23 +178,6 @@ export class UpstreamsService {
       throw invalidField('protocol', EMBEDDINGS_ARE_ROUTED);
   }
 
-  /** `apiKey`: undefined keeps the one there is, null removes it. A key is bound to its address, so it is sealed again when that changes. */
-  private async sealedFor(
-    next: Upstream,
-    row: Upstream,
-    apiKey: string | null | undefined,
-  ): Promise<string | null> {
-    if (apiKey === null) return null;
-    if (apiKey !== undefined) return this.secrets.seal(apiKey, placeOf(next));
-    if (row.sealedApiKey === null || next.baseUrl === row.baseUrl) return row.sealedApiKey;
-    try {
-      return await this.secrets.move(row.sealedApiKey, placeOf(row), placeOf(next));
-    } catch (error) {
-      if (!(error instanceof SecretUnreadable)) throw error;
-      throw invalidField('api_key', KEY_GIVEN_AGAIN);
-    }
-  }
-
   /** The given fields as columns; the secret is not among them. */
   private async columnsOf(body: UpdateUpstream): Promise<Partial<Upstream>> {
     const baseUrl =
@@ -233,6 +216,22 @@ const TAKEN = {
   upstreams_name: () =>
     new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
 };
+
+/** `apiKey`: undefined keeps the one there is, null removes it. A key is bound to its address, so it is sealed again when that changes. */
+function sealedFor(
+  sealer: Sealer,
+  { next, row, apiKey }: { next: Upstream; row: Upstream; apiKey: string | null | undefined },
+): string | null {
+  if (apiKey === null) return null;
+  if (apiKey !== undefined) return sealer.seal(apiKey, placeOf(next));
+  if (row.sealedApiKey === null || next.baseUrl === row.baseUrl) return row.sealedApiKey;
+  try {
+    return sealer.move(row.sealedApiKey, placeOf(row), placeOf(next));
+  } catch (error) {
+    if (!(error instanceof SecretUnreadable)) throw error;
+    throw invalidField('api_key', KEY_GIVEN_AGAIN);
+  }
+}
 
 function placeOf({ id, baseUrl }: Upstream): SecretPlace {
   return { upstreamId: id, baseUrl };

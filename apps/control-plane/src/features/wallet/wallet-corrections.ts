@@ -87,7 +87,7 @@ export class WalletCorrections {
     caller: Caller,
     { kind, against, userId, amount, note }: Correction,
   ): Promise<WalletCorrection> {
-    await this.scope.resolve(caller, userId);
+    await this.scope.resolve(caller, userId, tx);
     await this.scope.keep(tx, userId);
     const posted = await this.ledger.post(tx, {
       kind,

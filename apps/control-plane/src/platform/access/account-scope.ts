@@ -11,10 +11,10 @@ import type { Caller } from './caller.ts';
 export class AccountScope {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The one account to act on. */
-  async resolve(caller: Caller, userId?: number): Promise<number> {
+  /** The one account to act on. `tx`: of a transaction that has begun. */
+  async resolve(caller: Caller, userId?: number, tx?: EntityManager): Promise<number> {
     if (userId === undefined || userId === caller.userId) return caller.userId;
-    if (caller.role !== 'admin' || !(await this.exists(userId)))
+    if (caller.role !== 'admin' || !(await this.exists(userId, tx)))
       throw noSuch('account', userId, 'user_id');
     return userId;
   }
@@ -39,8 +39,8 @@ export class AccountScope {
     if (rows.length === 0) throw noSuch('account', userId, 'user_id');
   }
 
-  private async exists(userId: number): Promise<boolean> {
-    const rows: unknown[] = await this.dataSource.query(
+  private async exists(userId: number, tx = this.dataSource.manager): Promise<boolean> {
+    const rows: unknown[] = await tx.query(
       'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL',
       [userId],
     );

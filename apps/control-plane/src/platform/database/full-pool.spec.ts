@@ -66,3 +66,19 @@ test('parallel purchases of one account, which wait for the same row, leave conn
   }
   expect((await purchases).map(({ status }) => status)).toEqual(Array(12).fill(200));
 }, 60_000);
+
+test('more administrators at once than there are connections are all served', async () => {
+  const create = (name: string) =>
+    plane.call('POST', '/upstreams', {
+      token: plane.adminToken,
+      body: {
+        name,
+        protocol: 'openai',
+        base_url: 'http://127.0.0.1:8111/v1',
+        api_key: 'sk-upstream',
+      },
+    });
+  const names = Array.from({ length: 4 * POOL }, (_, index) => `at-once-${index}`);
+  const answers = await Promise.all(names.map(create));
+  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 201));
+}, 60_000);
