@@ -10,6 +10,9 @@ import os
 import schemathesis
 
 SCHEMA_VALID_BUT_REFUSED = "ST202"
+# Schemathesis does not count 413 among the refusals; a body that breaks a limit of its schema may be too large before it is read.
+SCHEMA_INVALID_BUT_TAKEN = "ST201"
+BODY_TOO_LARGE = 413
 # Codes of a request that is wrong in itself. `invalid_request` names a field and its rule; the others are never right here.
 OF_THE_REQUEST = {"invalid_request", "malformed_json", "body_too_large", "unsupported_media_type"}
 
@@ -44,6 +47,8 @@ def is_explained(operation, status, problem):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
+    if failure.code == SCHEMA_INVALID_BUT_TAKEN:
+        return response.status_code != BODY_TOO_LARGE
     if failure.code != SCHEMA_VALID_BUT_REFUSED:
         return True
     operation = DOCUMENT["paths"][case.operation.path][case.operation.method.lower()]
