@@ -32,7 +32,8 @@ export class CommandWriter {
     const before = this.#at - this.#from;
     try {
       this.#reserve(FRAME_BYTES);
-      this.#count(STAR, head.length + keys.length + args.length);
+      const count = head.length + keys.length + args.length;
+      this.#at = putCount(this.#block, this.#at, STAR, count);
       for (const part of head) this.#part(part);
       for (const part of keys) this.#part(part);
       for (const part of args) this.#part(part);
@@ -52,40 +53,8 @@ export class CommandWriter {
   #part(part: string | number): void {
     const text = typeof part === 'number' ? String(part) : part;
     this.#reserve(text.length * BYTES_OF_UNIT + FRAME_BYTES);
-    if (text.length > SHORT_MAX || !this.#shortPart(text)) {
-      this.#count(DOLLAR, Buffer.byteLength(text));
-      this.#at += this.#block.write(text, this.#at);
-    }
-    this.#endLine();
-  }
-
-  /** False, with nothing written, for a text that is not ASCII. */
-  #shortPart(text: string): boolean {
-    const before = this.#at;
-    this.#count(DOLLAR, text.length);
-    const [block, from] = [this.#block, this.#at];
-    for (let index = 0; index < text.length; index += 1) {
-      const unit = text.charCodeAt(index);
-      if (unit > 0x7f) {
-        this.#at = before;
-        return false;
-      }
-      block[from + index] = unit;
-    }
-    this.#at = from + text.length;
-    return true;
-  }
-
-  #count(kind: number, count: number): void {
-    this.#block[this.#at++] = kind;
-    if (count < 10) this.#block[this.#at++] = ZERO + count;
-    else this.#at += this.#block.write(String(count), this.#at);
-    this.#endLine();
-  }
-
-  #endLine(): void {
-    this.#block[this.#at++] = CR;
-    this.#block[this.#at++] = LF;
+    const end = text.length > SHORT_MAX ? 0 : putAscii(this.#block, this.#at, text);
+    this.#at = end === 0 ? putText(this.#block, this.#at, text) : end;
   }
 
   #reserve(bytes: number): void {
@@ -96,4 +65,40 @@ export class CommandWriter {
     this.#from = 0;
     this.#at = begun.length;
   }
+}
+
+/** Writes a string of the protocol, if it is ASCII: a loop over locals, as a call of Buffer or a look at a private field costs more than a short text. Answers where it ends, 0 for any other text. */
+function putAscii(block: Buffer, at: number, text: string): number {
+  const { length } = text;
+  let to = putCount(block, at, DOLLAR, length);
+  for (let index = 0; index < length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit > 0x7f) return 0;
+    block[to++] = unit;
+  }
+  block[to] = CR;
+  block[to + 1] = LF;
+  return to + 2;
+}
+
+function putText(block: Buffer, at: number, text: string): number {
+  const from = putCount(block, at, DOLLAR, Buffer.byteLength(text));
+  const to = from + block.write(text, from);
+  block[to] = CR;
+  block[to + 1] = LF;
+  return to + 2;
+}
+
+/** The line before a string or a list. Answers where it ends. */
+function putCount(block: Buffer, at: number, kind: number, count: number): number {
+  block[at] = kind;
+  let to = at + 1;
+  if (count < 10) block[to++] = ZERO + count;
+  else if (count < 100) {
+    block[to++] = ZERO + Math.trunc(count / 10);
+    block[to++] = ZERO + (count % 10);
+  } else to += block.write(String(count), to);
+  block[to] = CR;
+  block[to + 1] = LF;
+  return to + 2;
 }

@@ -59,22 +59,21 @@ export class FunctionLane {
 
   readonly #open = (): void => {
     if (this.#socket || this.#isEnded || this.#server.status !== 'ready') return;
-    const socket = connectBeside(this.#server);
-    if (!socket) return;
-    this.#socket = socket;
     const reader = new RespReader((reply) => this.#answer(reply));
-    socket.setNoDelay(true);
-    socket.on('error', () => this.#drop());
-    socket.on('close', () => {
-      if (this.#socket === socket) this.#drop();
-    });
-    socket.on('data', (bytes: Buffer) => {
+    const socket = connectBeside(this.#server, (bytes) => {
       this.#silence?.heard();
       try {
         reader.push(bytes);
       } catch {
         this.#drop();
       }
+    });
+    if (!socket) return;
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('error', () => this.#drop());
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#drop();
     });
     this.#silence = new SilenceWatch({
       owes: () => this.#next < this.#waiting.length,
@@ -151,11 +150,29 @@ export class FunctionLane {
 /** Replies between two removals of what was answered. */
 const FORGET_AT = 1_024;
 
-/** To the server that the library is connected to. Null where its address does not say how: a socket file, or a certificate's name behind Sentinel. */
-function connectBeside({ stream, options }: Redis): Socket | null {
+/** Of replies that arrive together; what is longer comes in several reads. */
+const READ_BYTES = 64 * 1024;
+
+/**
+ * To the server that the library is connected to. Null where its address does not say how: a socket file, or a certificate's name behind Sentinel.
+ * All reads fill the same block of memory, which is written over by the next: Node would allocate one of that size for each.
+ */
+function connectBeside(
+  { stream, options }: Redis,
+  onBytes: (bytes: Buffer) => void,
+): Socket | null {
   const { remoteAddress: host, remotePort: port } = stream;
   if (host === undefined || port === undefined) return null;
-  if (!options.tls) return connectPlain({ host, port });
+  const block = Buffer.allocUnsafeSlow(READ_BYTES);
+  const onread = {
+    buffer: block,
+    callback: (length: number): boolean => {
+      onBytes(block.subarray(0, length));
+      return true;
+    },
+  };
+  if (!options.tls) return connectPlain({ host, port, onread });
   if (options.sentinels || options.host === undefined) return null;
-  return connectTls({ port, host: options.host, ...options.tls });
+  const secure = { port, host: options.host, ...options.tls, onread };
+  return connectTls(secure);
 }

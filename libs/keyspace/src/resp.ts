@@ -7,6 +7,8 @@ export class RespError extends Error {
 
 const [PLUS, MINUS, COLON, DOLLAR, STAR, CR] = [0x2b, 0x2d, 0x3a, 0x24, 0x2a, 0x0d];
 
+const NONE: Buffer = Buffer.alloc(0);
+
 /** A list of which values are missing. */
 interface OpenList {
   values: unknown[];
@@ -17,19 +19,21 @@ interface OpenList {
 export class RespReader {
   readonly #onReply: (reply: unknown) => void;
   readonly #open: OpenList[] = [];
-  #bytes: Buffer = Buffer.alloc(0);
+  /** Of a value that has not come whole. */
+  #left = NONE;
+  #bytes = NONE;
   #at = 0;
 
   constructor(onReply: (reply: unknown) => void) {
     this.#onReply = onReply;
   }
 
-  /** Throws for bytes that are no RESP2; the connection is of no use then. */
+  /** The bytes may be written over afterwards. Throws for bytes that are no RESP2; the connection is of no use then. */
   push(bytes: Buffer): void {
-    const left = this.#bytes.length - this.#at;
-    this.#bytes = left === 0 ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes]);
+    this.#bytes = this.#left.length === 0 ? bytes : Buffer.concat([this.#left, bytes]);
     this.#at = 0;
     while (this.#at < this.#bytes.length && this.#readOne());
+    this.#left = this.#at < this.#bytes.length ? Buffer.from(this.#bytes.subarray(this.#at)) : NONE;
   }
 
   /** False when the rest of the value has not come yet. */

@@ -47,9 +47,10 @@ export function knownOrOther(
   holder: JsonRecord,
   names: ReadonlySet<string>,
 ): string {
-  const further = Object.entries(holder).filter(([name]) => !names.has(name));
-  if (further.length === 0) return known;
-  const others = otherTexts(Object.fromEntries(further));
+  const others = Object.keys(holder)
+    .filter((name) => !names.has(name) && !WORDLESS.has(name))
+    .flatMap((name) => otherTexts(holder[name], 1));
+  if (others.length === 0) return known;
   if (others.length > COMPARED_MAX) return longer(known, others.join(''));
   const joined = others.join('');
   // A text that is repeated in pieces is in the known one as a whole.
