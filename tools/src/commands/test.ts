@@ -24,7 +24,8 @@ export interface TestCounts {
 /** What speaks to Redis, and what clients see of it: on a cluster nothing of this may change. */
 const ON_A_CLUSTER = [
   'libs/keyspace',
-  'proxy-node/src/(usage|pipeline|ops)',
+  'proxy-node/src/(usage|pipeline|operations)',
+  'platform/queues',
   'features/(usage|live-state|epochs|reconciliation|subscriptions|snapshots|proxy-nodes)',
   'tests/(e2e|fleet|harness)',
   'data-loss',

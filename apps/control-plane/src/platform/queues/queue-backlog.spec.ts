@@ -18,12 +18,7 @@ beforeAll(async () => {
   await redisReady(connection, 5_000);
   queue = new Queue('usage', { connection, prefix: BULL_PREFIX });
   worker = new Worker('usage', null, { connection, prefix: BULL_PREFIX, autorun: false });
-  const { redisUrl, redisUrls } = services;
-  const environment = environmentFor(
-    { databaseUrl: 'postgresql://none', redisUrl },
-    { REDIS_QUEUE_URL: redisUrls.queue },
-  );
-  backlog = new QueueBacklog(loadConfig(environment));
+  backlog = backlogOf(services);
 }, 30_000);
 afterAll(async () => {
   backlog?.onApplicationShutdown();
@@ -32,6 +27,14 @@ afterAll(async () => {
   connection?.disconnect();
   await services?.stop();
 });
+
+function backlogOf({ redisUrl, redisUrls }: Services): QueueBacklog {
+  const environment = environmentFor(
+    { databaseUrl: 'postgresql://none', redisUrl },
+    { REDIS_QUEUE_URL: redisUrls.queue },
+  );
+  return new QueueBacklog(loadConfig(environment));
+}
 
 test('the oldest job is the one that was added first, whether it waits, is tried, or rests before it is repeated', async () => {
   const oldest = async () => (await backlog.standing('usage')).oldestAtMs;
@@ -65,4 +68,17 @@ test('the oldest job is found in a long backlog by a bounded number of ids', asy
   for (const { id } of await queue.getDelayed(0, 5_000)) await queue.remove(id ?? '');
   expect(await oldest()).toBe(3_000);
   read.mockRestore();
+}, 60_000);
+
+test('the first question on a new connection to a Redis Cluster is answered', async () => {
+  const cluster = await startServices({ postgres: false, redis: 'cluster' });
+  try {
+    for (let opened = 0; opened < 20; opened += 1) {
+      const fresh = backlogOf(cluster);
+      expect(await fresh.undone('usage')).toEqual(new Set());
+      fresh.onApplicationShutdown();
+    }
+  } finally {
+    await cluster.stop();
+  }
 }, 60_000);

@@ -1,5 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { BULL_PREFIX, closeRedis, openRedis, type RedisConnection } from '@tollgate/keyspace';
+import {
+  BULL_PREFIX,
+  closeRedis,
+  openRedis,
+  redisReady,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import { Queue, type JobType } from 'bullmq';
 import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
@@ -12,10 +18,12 @@ const TRIED: JobType[] = UNDONE.filter((state) => state !== 'failed');
 const TRIED_STATES: ReadonlySet<string> = new Set(['waiting', 'active', 'delayed', 'prioritized']);
 /** Ids read of each list to find the oldest job, from its old end. */
 const HEADS_MAX = 1_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 interface OpenQueue {
   queue: Queue;
   connection: RedisConnection;
+  ready: Promise<unknown>;
 }
 
 /** Reports when a queue has finished all jobs it had at a given moment, by job ids: no clock is trusted. */
@@ -73,9 +81,9 @@ export class QueueBacklog implements OnApplicationShutdown {
   }
 
   private async ask<T>(name: QueueName, question: (queue: Queue) => Promise<T>): Promise<T> {
-    const { queue } = this.open(name);
+    const { queue, ready } = this.open(name);
     try {
-      await queue.waitUntilReady();
+      await ready;
       return await question(queue);
     } catch (error) {
       // BullMQ never forgets that a connection was not ready at first: the next look opens another.
@@ -95,8 +103,11 @@ export class QueueBacklog implements OnApplicationShutdown {
     });
     const queue = new Queue(name, { connection, prefix: BULL_PREFIX });
     queue.on('error', onError);
-    this.opened.set(name, { queue, connection });
-    return { queue, connection };
+    // BullMQ writes as soon as it is ready, which connects it to one primary of a Cluster: a question meanwhile would be sent to another.
+    const ready = queue.waitUntilReady().then(() => redisReady(connection, CONNECT_TIMEOUT_MS));
+    const opened = { queue, connection, ready };
+    this.opened.set(name, opened);
+    return opened;
   }
 
   private close(name: QueueName): void {
