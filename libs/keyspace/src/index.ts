@@ -1,6 +1,7 @@
 export * from './acknowledgements.ts';
 export * from './address-allowlist.ts';
 export * from './background-marks.ts';
+export { ClusterState } from './cluster-state.ts';
 export { isModelAllowed } from './allowed-models.ts';
 export * from './admission.ts';
 export * from './epochs.ts';

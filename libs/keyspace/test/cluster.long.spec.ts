@@ -4,6 +4,7 @@ import type { ManagedProcess } from '@tollgate/tools';
 import { Cluster, type Redis } from 'ioredis';
 import { readFunctionSource } from '../src/function-source.ts';
 import {
+  ClusterState,
   FunctionLanes,
   FunctionLibrary,
   isRedisReachable,
@@ -116,6 +117,30 @@ test('a cluster that is away altogether is not reachable, and is again when it r
   await services.redis.start();
   await until('a Cluster that answers', () => isRedisReachable(cluster));
 }, 30_000);
+
+test('a Cluster that is reachable and refuses everything does not serve: for want of a majority, and for a while after its start', async () => {
+  const state = new ClusterState(cluster);
+  const served = () => Promise.any(['s00', 's01', 's02'].map((s) => cluster.get(keys.epoch(s))));
+  const isUsable = () => isRedisReachable(cluster) && state.isServing;
+  const others = services.redisServers.slice(1);
+  try {
+    await until('a Cluster that serves', isUsable);
+    await Promise.all(others.map((server) => server.kill('SIGKILL')));
+    await until('a primary that is alone', () => !state.isServing);
+    expect(isRedisReachable(cluster)).toBe(true);
+    await expect(cluster.get(HERE)).rejects.toThrow('CLUSTERDOWN');
+    await Promise.all(others.map((server) => server.start()));
+    await until('a Cluster that serves', isUsable);
+    expect(await served()).toBeNull();
+    await services.redis.stop();
+    await until('a Cluster given up', () => !isUsable());
+    await services.redis.start();
+    await until('a Cluster that serves', isUsable);
+    expect(await served()).toBeNull();
+  } finally {
+    state.end();
+  }
+}, 60_000);
 
 test('calls that wait are answered and channels are heard again when a cluster returns that was away altogether', async () => {
   const open = (role: 'blocking' | 'subscriber') => {

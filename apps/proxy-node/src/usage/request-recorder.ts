@@ -1,5 +1,5 @@
 import type { FundsHint, UsageFinal } from '@tollgate/contracts';
-import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
+import { nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
@@ -19,7 +19,7 @@ import { OpenRequests } from './open-requests.ts';
 import { Relay } from './relay.ts';
 import type { RecorderOptions } from './recorder-options.ts';
 import { SetAsideJournals } from '../journal/set-aside-journals.ts';
-import { MemoryGauge } from './memory-gauge.ts';
+import { RedisHealth } from './redis-health.ts';
 import { settlingPort } from './signed-metering.ts';
 import { pause, SYSTEM_TIMERS, type Clock, type Timers } from '../timers.ts';
 import { Settler, type PendingFinal } from './settler.ts';
@@ -48,7 +48,7 @@ export class RequestRecorder implements UsageRecorder {
   readonly #relay: Relay;
   readonly #hints: FundsHints;
   readonly #uplink: JournalUplink;
-  readonly #memory: MemoryGauge;
+  readonly #redis: RedisHealth;
   readonly #setAside: SetAsideJournals;
   readonly #open: OpenRequests;
   readonly #acknowledged: AcknowledgedLog;
@@ -88,7 +88,7 @@ export class RequestRecorder implements UsageRecorder {
     this.#relay = new Relay({ ...relayed, ...clock, owner: address, log });
     this.#hints = new FundsHints({ queue, log, ...clock });
     this.#setAside = new SetAsideJournals({ disk: LOCAL_DISK, ...options, timers });
-    this.#memory = new MemoryGauge({ memoryUse: () => Promise.resolve(0), ...options, timers });
+    this.#redis = new RedisHealth({ ...options, timers });
     this.#uplink = openUplink(options, {
       address,
       now: this.#now,
@@ -136,7 +136,7 @@ export class RequestRecorder implements UsageRecorder {
       metering: settlingPort(this.#options),
       log: this.#options.log,
       ...clock,
-      isReachable: () => isRedisReachable(this.#options.redis),
+      isReachable: () => this.#redis.isReachable,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => this.#journal.release(final.place),
       onSettled: ({ rid, final }) => (this.failOpen.taken(rid), this.#relay.wake(final.account_id)),
@@ -159,13 +159,13 @@ export class RequestRecorder implements UsageRecorder {
     if (this.#ending.signal.aborted || !this.#journal.isWritable) return 'metering_unavailable';
     if (this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX))
       return 'backlog_full';
-    if (!isRedisReachable(this.#options.redis)) return 'redis_away';
-    return this.#memory.isFull ? 'backlog_full' : null;
+    return this.#redis.refusal;
   }
 
   /** Why no new request at all can be served, or null. */
   get unreadiness(): string | null {
     const refusal = this.refusal();
+    if (refusal === null) return this.#redis.isServing ? null : 'redis_away';
     return refusal === 'redis_away' && this.failOpen.knowsAny() ? null : refusal;
   }
 
@@ -217,7 +217,7 @@ export class RequestRecorder implements UsageRecorder {
     this.#settler.close();
     this.#hints.close();
     this.#uplink.close();
-    this.#memory.close();
+    this.#redis.close();
     this.#setAside.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.

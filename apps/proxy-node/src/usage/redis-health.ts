@@ -1,0 +1,40 @@
+import { ClusterState, isRedisReachable, type RedisConnection } from '@tollgate/keyspace';
+import { MemoryGauge, type MemoryGaugeOptions } from './memory-gauge.ts';
+
+interface RedisHealthOptions extends Pick<MemoryGaugeOptions, 'log' | 'timers'> {
+  redis: RedisConnection;
+  memoryUse?: MemoryGaugeOptions['memoryUse'];
+}
+
+/** What a node knows of its Redis before it asks it. */
+export class RedisHealth {
+  readonly #redis: RedisConnection;
+  readonly #memory: MemoryGauge;
+  readonly #cluster: ClusterState;
+
+  constructor({ redis, memoryUse = () => Promise.resolve(0), ...options }: RedisHealthOptions) {
+    this.#redis = redis;
+    this.#memory = new MemoryGauge({ memoryUse, ...options });
+    this.#cluster = new ClusterState(redis);
+  }
+
+  get isReachable(): boolean {
+    return isRedisReachable(this.#redis);
+  }
+
+  /** Why nothing new is asked of it, or null. */
+  get refusal(): 'redis_away' | 'backlog_full' | null {
+    if (!this.isReachable) return 'redis_away';
+    return this.#memory.isFull ? 'backlog_full' : null;
+  }
+
+  /** False while it would refuse whatever it is asked. */
+  get isServing(): boolean {
+    return this.#cluster.isServing;
+  }
+
+  close(): void {
+    this.#memory.close();
+    this.#cluster.end();
+  }
+}

@@ -1,0 +1,53 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.ts';
+
+const LOOK_MS = 500;
+
+/**
+ * Knows of a Redis Cluster that answers every command with CLUSTERDOWN although it is connected to: primaries do for two seconds after their start, and for
+ * as long as they see no majority of the others. No other Redis has such a state.
+ */
+export class ClusterState {
+  readonly #redis: RedisConnection;
+  /** The connection on which each has last said that it serves: one that is made again says nothing of a server that has started again. */
+  readonly #serving = new WeakMap<Redis, Redis['stream']>();
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+    if (!(redis instanceof Cluster)) return;
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#look();
+  }
+
+  /** False while all primaries that are connected to refuse. */
+  get isServing(): boolean {
+    const primaries = this.#connected();
+    return (
+      primaries.length === 0 ||
+      primaries.some((primary) => this.#serving.get(primary) === primary.stream)
+    );
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  #connected(): Redis[] {
+    return this.#redis instanceof Cluster
+      ? this.#redis.nodes('master').filter(({ status }) => status === 'ready')
+      : [];
+  }
+
+  #look(): void {
+    for (const primary of this.#connected()) void this.#ask(primary);
+  }
+
+  async #ask(primary: Redis): Promise<void> {
+    const { stream } = primary;
+    const info = await primary.cluster('INFO').catch(() => undefined);
+    if (info === undefined) return;
+    if (/^cluster_state:ok\r?$/m.test(info)) this.#serving.set(primary, stream);
+    else this.#serving.delete(primary);
+  }
+}
