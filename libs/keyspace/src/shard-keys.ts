@@ -44,13 +44,17 @@ export async function forgetShard(
   return count;
 }
 
-async function keysOf(redis: RedisConnection, shard: string): Promise<string[]> {
-  const prefix = keys.epoch(shard).slice(0, -'epoch'.length);
+function keysOf(redis: RedisConnection, shard: string): Promise<string[]> {
+  return keysLike(redis, `${keys.epoch(shard).slice(0, -'epoch'.length)}*`);
+}
+
+/** Every key that matches the pattern, on whichever primary it is. For operators and tests, as `knownSubscriptions`. */
+export async function keysLike(redis: RedisConnection, pattern: string): Promise<string[]> {
   const found = await Promise.all(
     primariesOf(redis).map(async (primary) => {
       const names = new Set<string>();
       for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
-        const [next, page] = await primary.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', SCAN_COUNT);
+        const [next, page] = await primary.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT);
         for (const name of page) names.add(name);
         cursor = next;
       }

@@ -37,6 +37,18 @@ const as = (user: User | 'operator'): RedisConnection => {
   if (!connection) throw new Error(`no connection of ${user}`);
   return connection;
 };
+const onPrimaries = <T>(act: (primary: ReturnType<typeof primariesOf>[number]) => Promise<T>) =>
+  Promise.all(primariesOf(as('operator')).map(act));
+const loseFunctions = (): Promise<unknown> =>
+  onPrimaries((primary) => primary.call('FUNCTION', 'FLUSH'));
+/** By all servers. */
+async function failedCalls(): Promise<number> {
+  const infos = await onPrimaries((primary) => primary.info('commandstats'));
+  return infos.reduce(
+    (sum, info) => sum + Number(/cmdstat_fcall:.*failed_calls=(\d+)/.exec(info)?.[1] ?? 0),
+    0,
+  );
+}
 const RELAY_KEYS = ['relay', 'outbox', 'holds', 'epoch'].map((part) => `{s00}:${part}`);
 const CALLS = 60;
 /** So often the library is asked for before it is loaded. */
@@ -143,9 +155,7 @@ test('S55: each user may do what it is for', async () => {
 });
 
 test('a node that misses a function waits until the control plane has loaded it', async () => {
-  await Promise.all(
-    primariesOf(as('operator')).map((primary) => primary.call('FUNCTION', 'FLUSH')),
-  );
+  await loseFunctions();
   const asking = new Epochs(as('node')).read('s00');
   const library = new FunctionLibrary(as('node'));
   const calling = library.call('relay', RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']);
@@ -155,13 +165,7 @@ test('a node that misses a function waits until the control plane has loaded it'
 });
 
 test('many calls that miss a function ask Redis as often as one while they wait', async () => {
-  const [primary] = primariesOf(as('operator'));
-  const failedCalls = async (): Promise<number> =>
-    Number(
-      /cmdstat_fcall:.*failed_calls=(\d+)/.exec((await primary?.info('commandstats')) ?? '')?.[1] ??
-        0,
-    );
-  await primary?.call('FUNCTION', 'FLUSH');
+  await loseFunctions();
   const before = await failedCalls();
   const library = new FunctionLibrary(as('node'));
   const relay = [RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']] as const;
@@ -176,8 +180,7 @@ test('many calls that miss a function ask Redis as often as one while they wait'
 });
 
 test('a call that misses a function waits its own time, also when those before it have given up', async () => {
-  const [primary] = primariesOf(as('operator'));
-  await primary?.call('FUNCTION', 'FLUSH');
+  await loseFunctions();
   const library = new FunctionLibrary(as('node'));
   const relay = [RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']] as const;
   const early = library.call('relay', ...relay).catch((error: unknown) => String(error));
@@ -190,11 +193,9 @@ test('a call that misses a function waits its own time, also when those before i
 
 test('the control plane takes functions back from a library that another user put in their place', async () => {
   const { text, library } = readFunctionSource();
-  await Promise.all(
-    primariesOf(as('operator')).map(async (primary) => {
-      await primary.call('FUNCTION', 'FLUSH');
-      await primary.call('FUNCTION', 'LOAD', text.replace(`name=${library}`, 'name=stranger'));
-    }),
+  await loseFunctions();
+  await onPrimaries((primary) =>
+    primary.call('FUNCTION', 'LOAD', text.replace(`name=${library}`, 'name=stranger')),
   );
   expect(await new FunctionLibrary(as('controlPlane')).keepLoaded()).toEqual(['stranger']);
 });

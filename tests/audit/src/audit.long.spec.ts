@@ -11,7 +11,7 @@ import {
   type RoutedModel,
   type Tollgate,
 } from '@tollgate/harness';
-import { openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import { keysLike, openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import pg from 'pg';
 import { auditBooks } from './books/audit-books.ts';
 import { concludeBooks, describeFindings, isSound, type Finding } from './books/finding.ts';
@@ -240,7 +240,7 @@ describe('the audit finds what is wrong', () => {
   });
 
   test('a balance in Redis that differs from PostgreSQL', async () => {
-    const [key = ''] = await redis.keys(`*:sub:${customer.id}:${model.id}`);
+    const [key = ''] = await keysLike(redis, `*:sub:${customer.id}:${model.id}`);
     await redis.hincrby(key, 'bal', 1);
     const findings = await auditBooks(tollgate, { drainMs: 0 });
     await redis.hincrby(key, 'bal', -1);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { keysLike, openRedis, redisReady } from '@tollgate/keyspace';
 import pg from 'pg';
 import { settledRows } from './books.ts';
 import {
@@ -122,7 +122,7 @@ async function dumpRedis(): Promise<string> {
   await redisReady(redis, 5_000);
   try {
     const dumps = await Promise.all(
-      (await redis.keys('*')).map(
+      (await keysLike(redis, '*')).map(
         async (name) => `${name} ${(await redis.dumpBuffer(name))?.toString('latin1')}`,
       ),
     );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
 import { startTollgate, type Tollgate, until } from '@tollgate/harness';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { keysLike, openRedis, redisReady } from '@tollgate/keyspace';
 import { chatStatus, syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 import { syncStorm } from './sync-storm.ts';
@@ -30,7 +30,7 @@ async function loseFleetKeys(): Promise<void> {
   });
   try {
     await redisReady(redis, 5_000);
-    const keys = await redis.keys('{fleet}:snapshot:*');
+    const keys = await keysLike(redis, '{fleet}:snapshot:*');
     expect(keys.length).toBeGreaterThan(1);
     await redis.del(...keys);
   } finally {

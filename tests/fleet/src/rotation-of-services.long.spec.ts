@@ -1,42 +1,49 @@
 import type { Tollgate } from '@tollgate/harness';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { openRedis, primariesOf, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { drawSecret, FIRST_UPSTREAM_KEY, NODES, PLANES, RotationStage } from './rotation-stage.ts';
 
 /** Passwords of Redis and PostgreSQL and keys of upstreams are changed as docs/operations.md says: not a request fails. */
 
+/** In an address of Redis: that of a cluster, with several servers, is no URL. */
+const PASSWORD = /:([^:@/]*)@/;
+
 let stage: RotationStage;
 let tollgate: Tollgate;
+let redis: RedisConnection;
 beforeAll(async () => {
   stage = await RotationStage.set();
   ({ tollgate } = stage);
 }, 120_000);
-afterAll(() => stage?.end(), 60_000);
+afterAll(async () => {
+  redis?.disconnect();
+  await stage?.end();
+}, 60_000);
 afterEach(() => {
   expect(stage.failed()).toEqual([]);
 });
 test("passwords of Redis' users: both are valid until the last process has the new one", async () => {
-  const redis = openRedis(tollgate.redisUrl, {
+  redis = openRedis(tollgate.redisUrl, {
     role: 'plain',
     name: 'spec',
     onError: () => {},
   });
   await redisReady(redis, 5_000);
+  const setUser = (user: string, rule: string): Promise<unknown> =>
+    Promise.all(primariesOf(redis).map((primary) => primary.call('ACL', 'SETUSER', user, rule)));
   const next = drawSecret();
-  const urlFor = (url: string): string => url.replace(/:[^:@/]*@/, `:${next}@`);
+  const urlFor = (url: string): string => url.replace(PASSWORD, `:${next}@`);
   const { controlPlane, node, queue } = tollgate.services.redisUrls;
-  const passwordOf = (url: string): string => new URL(url).password;
-  for (const user of ['control-plane', 'node', 'bullmq'])
-    await redis.call('ACL', 'SETUSER', user, `>${next}`);
+  const passwordOf = (url: string): string => PASSWORD.exec(url)?.[1] ?? '';
+  for (const user of ['control-plane', 'node', 'bullmq']) await setUser(user, `>${next}`);
   await stage.roll(PLANES, { REDIS_URL: urlFor(controlPlane), REDIS_QUEUE_URL: urlFor(queue) });
   await stage.roll(NODES, { REDIS_URL: urlFor(node), REDIS_QUEUE_URL: urlFor(queue) });
-  await redis.call('ACL', 'SETUSER', 'control-plane', `<${passwordOf(controlPlane)}`);
-  await redis.call('ACL', 'SETUSER', 'node', `<${passwordOf(node)}`);
-  await redis.call('ACL', 'SETUSER', 'bullmq', `<${passwordOf(queue)}`);
+  await setUser('control-plane', `<${passwordOf(controlPlane)}`);
+  await setUser('node', `<${passwordOf(node)}`);
+  await setUser('bullmq', `<${passwordOf(queue)}`);
   // Connections that are open stay; new ones need the new password.
   await stage.roll(['node-1', 'control-plane'], {});
-  redis.disconnect();
 }, 180_000);
 
 test("PostgreSQL's password: a second role with the rights of the first takes over", async () => {

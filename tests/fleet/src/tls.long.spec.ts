@@ -30,7 +30,8 @@ let database: pg.Client;
 let redis: ReturnType<typeof openRedis>;
 
 beforeAll(async () => {
-  tollgate = await startTollgate({ nodes: 1 });
+  // The TLS of one server is switched on and its plain port off while everything runs.
+  tollgate = await startTollgate({ nodes: 1, redis: 'single' });
   authority = new Authority(path.join(tollgate.services.folder, 'tls'));
   server = authority.issue('localhost');
   client = authority.issue('tollgate_tls');

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
@@ -163,10 +163,14 @@ test('a Redis that answers with an error is not one that is away: nothing is adm
     onError: () => undefined,
   });
   await redisReady(redis, 5_000);
+  const needReplicas = (count: string): Promise<unknown> =>
+    Promise.all(
+      primariesOf(redis).map((primary) => primary.config('SET', 'min-replicas-to-write', count)),
+    );
   try {
-    await redis.config('SET', 'min-replicas-to-write', '1');
+    await needReplicas('1');
     expect(await ask(key)).toBe(503);
-    await redis.config('SET', 'min-replicas-to-write', '0');
+    await needReplicas('0');
     await until('the key is served again', async () => (await ask(key)) === 200);
   } finally {
     redis.disconnect();

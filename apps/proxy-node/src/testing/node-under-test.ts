@@ -9,6 +9,7 @@ import {
   Epochs,
   FleetStore,
   FunctionLibrary,
+  keysLike,
   LiveRecords,
   MeteringStore,
   openRedis,
@@ -205,7 +206,7 @@ export class NodeUnderTest {
 
   /** Holds in Redis that are open, with their request ids. */
   async openHolds(): Promise<Record<string, string>[]> {
-    const names = await this.#redis.keys('{s*}:hold:*');
+    const names = await keysLike(this.#redis, '{s*}:hold:*');
     const holds = await Promise.all(
       names.map(async (name) => ({
         rid: name.split(':').at(-1) ?? '',

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Epochs } from '@tollgate/keyspace';
+import { Epochs, keysLike } from '@tollgate/keyspace';
 import { until, letPass } from '@tollgate/harness';
 import { type Downstream } from '../../test/usage/downstream.ts';
 import { meteredBench } from '../../test/usage/metered-bench.ts';
@@ -27,7 +27,7 @@ beforeEach(() => {
 const shard = (): string => world.store.shardOf(accountId);
 
 async function loseShard(): Promise<void> {
-  await world.redis.del(...(await world.redis.keys(`{${shard()}}:*`)));
+  await world.redis.del(...(await keysLike(world.redis, `{${shard()}}:*`)));
 }
 
 /** As the control plane does: from what PostgreSQL says, under an epoch that never was before. */

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { randomFrom } from '@tollgate/audit';
 import { startTollgate, type Tollgate, letPass } from '@tollgate/harness';
+import { keysLike } from '@tollgate/keyspace';
 import { truncateAppendOnlyFile } from '../append-only-file.ts';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -61,7 +62,7 @@ export async function aofCuts({ times = TIMES, seed, log }: Order): Promise<Outc
 function findNegative({ redisUrl }: Tollgate): Promise<string[]> {
   return withRedis(redisUrl, async (redis) => {
     const problems: string[] = [];
-    for (const key of await redis.keys('*:sub:*')) {
+    for (const key of await keysLike(redis, '*:sub:*')) {
       const [held, running] = await redis.hmget(key, 'held', 'conc');
       if (Number(held) < 0 || Number(running) < 0)
         problems.push(`${key}: held ${held} by ${running} requests`);

@@ -1,4 +1,5 @@
 import { startTollgate, type Tollgate, letPass } from '@tollgate/harness';
+import { keysLike } from '@tollgate/keyspace';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
@@ -77,7 +78,7 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
 async function restartCold(tollgate: Tollgate, name: string): Promise<number> {
   await tollgate.kill(name, 'SIGTERM');
   await withRedis(tollgate.redisUrl, async (redis) => {
-    for (const key of await redis.keys('{fleet}:snapshot:*')) await redis.del(key);
+    for (const key of await keysLike(redis, '{fleet}:snapshot:*')) await redis.del(key);
   });
   const startedAt = Date.now();
   await tollgate.restart(name);

@@ -3,7 +3,7 @@ import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
-import { LiveRecords, shardOf } from '@tollgate/keyspace';
+import { keysLike, LiveRecords, shardOf } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
 import { EpochsService } from '../epochs/epochs.service.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
@@ -140,7 +140,7 @@ describe('balances in Redis', () => {
     const nowMs = Date.now();
     await use(300, nowMs);
     expect(await round()).toBe(0);
-    await redis.del(...(await redis.keys(`{${shard}}:*`)));
+    await redis.del(...(await keysLike(redis, `{${shard}}:*`)));
     await plane.app.get(EpochsService, { strict: false }).ensureAll();
     await eventually(async () =>
       expect(await ledger.live(account, model)).toMatchObject({ balance: 700 }),
