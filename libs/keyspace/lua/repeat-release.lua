@@ -1,21 +1,25 @@
 -- Takes out again what a request released into a withdrawal (seq 2) when the ledger knows it and Redis has lost it. Emits nothing. Idempotent by rid.
 -- Repeat the withdrawal first: a hold that is still open then releases into it by itself when it is settled again.
--- KEYS 1 epoch  2 subscription  3 hold
--- ARGV 1 epoch  2 subscription id  3 withdrawal id  4 tokens
--- Returns OK, balance | OPEN | DUPLICATE | NOT_FOUND | FENCED
+-- KEYS 1 epoch  2 subscription  3 hold  4 latest time
+-- ARGV 1 epoch  2 subscription id  3 withdrawal id  4 tokens  5 when it was released (Unix ms, of its event's id)  6 now (tests only)
+-- Returns OK, balance | OPEN | DUPLICATE | TOO_OLD | NOT_FOUND | FENCED
 local function repeat_release(KEYS, ARGV)
   if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
-  local tokens = natural(ARGV[4])
-  if not tokens then return invalid('repeated release') end
+  local tokens, released_ms = natural(ARGV[4]), natural(ARGV[5])
+  if not tokens or not released_ms then return invalid('repeated release') end
   local sub = redis.call('HMGET', KEYS[2], 'id', 'bal')
   if sub[1] ~= ARGV[2] then return { 'NOT_FOUND' } end
   local hold = redis.call('HMGET', KEYS[3], 'st', 'c2')
   if hold[2] then return { 'DUPLICATE' } end
   if hold[1] == 'open' then return { 'OPEN' } end
+  local now = clock(ARGV[6])
+  local latest = latest_time(KEYS[4], now)
+  -- Without a hold, its marker may simply have expired, also while the clock was ahead. A minute is left for clocks that differ.
+  if not hold[1] and latest - released_ms >= DONE_TTL_MS - 60000 then return { 'TOO_OLD' } end
   local balance = tonumber(sub[2] or '0') - tokens
   redis.call('HSET', KEYS[2], 'bal', text(balance))
   redis.call('HSET', KEYS[3], 'c2', text(tokens), 'wd', ARGV[3], 'sub', ARGV[2])
   -- The hold itself may be lost too: what settles the request again finds this mark and adds its own. No hold is taken on a mark (admit, restore).
-  if not hold[1] then redis.call('PEXPIRE', KEYS[3], DONE_TTL_MS) end
+  if not hold[1] then expire_after(KEYS[3], DONE_TTL_MS, now, latest) end
   return { 'OK', text(balance) }
 end

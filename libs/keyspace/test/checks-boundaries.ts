@@ -68,9 +68,11 @@ export const boundaryChecks: Checks = {
       const { redis, library, epochCache: epochs, accountId } = tenant;
       const [rid, withdrawalId] = [tenant.rid(), tenant.rid()];
       await withdraw(tenant, withdrawalId);
-      const lost = new LostWithdrawals({ library, epochs, shards: SHARDS });
+      const now = (): number => tenant.clock.now;
+      const lost = new LostWithdrawals({ library, epochs, shards: SHARDS, now });
       const release = { rid, withdrawalId, subscriptionId: SUBSCRIPTION_ID, tokens: 5 };
-      await lost.repeatRelease({ ...release, accountId, modelId: MODEL_ID });
+      const releasedAtMs = now();
+      await lost.repeatRelease({ ...release, releasedAtMs, accountId, modelId: MODEL_ID });
       const leftMs = await redis.pttl(keys.hold(tenant.shard, rid));
       assert.ok(leftMs > DONE_MS && leftMs <= DONE_MS + 60_000, `${leftMs} ms`);
     },

@@ -18,6 +18,9 @@ import {
   type Tenant,
 } from './world.ts';
 
+/** After that the marker of what was released may have expired. */
+const FORGOTTEN_MS = 14 * 60_000;
+
 /** Withdrawals of the ledger that are replayed to a Redis that lost its last writes. */
 export const repeatingChecks: Checks = {
   'a withdrawal that Redis has lost is taken again, once': async (world) => {
@@ -109,6 +112,31 @@ export const repeatingChecks: Checks = {
     assert.equal((await funds(tenant))?.balance, 0);
   },
 
+  'what was released so long ago that its marker may be forgotten is not taken a second time, also after the clock was ahead':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const id = tenant.rid();
+      await repeat(tenant, { id, tokens: 900 });
+      const releasedAtMs = tenant.clock.now;
+      tenant.clock.now += FORGOTTEN_MS - 1;
+      const young = { rid: tenant.rid(), id, tokens: 10, releasedAtMs };
+      assert.deepEqual(await release(tenant, young), { kind: 'repeated' });
+      tenant.clock.now += 1;
+      const old = { ...young, rid: tenant.rid() };
+      assert.deepEqual(await release(tenant, old), { kind: 'too_old' });
+      tenant.clock.now += 60_000;
+      assert.deepEqual(await release(tenant, old), { kind: 'too_old' });
+      tenant.clock.now -= FORGOTTEN_MS;
+      assert.deepEqual(await release(tenant, old), { kind: 'too_old' });
+      assert.equal((await funds(tenant))?.balance, 90);
+      // By the time that the shard has seen, which is ahead of its clock.
+      const later = { ...old, rid: tenant.rid(), releasedAtMs: releasedAtMs + FORGOTTEN_MS };
+      assert.deepEqual(await release(tenant, later), { kind: 'repeated' });
+      const leftMs = await tenant.redis.pttl(keys.hold(tenant.shard, later.rid));
+      assert.ok(leftMs > 2 * FORGOTTEN_MS, `${leftMs} ms`);
+    },
+
   'nothing is taken from another subscription, or for a number that is none': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
@@ -123,7 +151,7 @@ export const repeatingChecks: Checks = {
         tenant.library.call(
           name,
           [keys.epoch(tenant.shard), subscription, keys.hold(tenant.shard, rid)],
-          ['e1', SUBSCRIPTION_ID, id, '-5'],
+          ['e1', SUBSCRIPTION_ID, id, '-5', '1'],
         ),
         /invalid repeated/,
       );
@@ -141,6 +169,11 @@ interface Repeated {
   subscriptionId?: number;
 }
 
+interface Release {
+  rid: string;
+  releasedAtMs?: number;
+}
+
 function requestOf(tenant: Tenant, { id, tokens, subscriptionId = SUBSCRIPTION_ID }: Repeated) {
   const { accountId } = tenant;
   return { accountId, modelId: MODEL_ID, subscriptionId, withdrawalId: id, tokens };
@@ -150,10 +183,14 @@ function repeat(tenant: Tenant, repeated: Repeated): Promise<RepeatReply> {
   return storeOf(tenant).repeatWithdrawal(requestOf(tenant, repeated));
 }
 
-function release(tenant: Tenant, repeated: Repeated & { rid: string }): Promise<RepeatReply> {
-  return storeOf(tenant).repeatRelease({ ...requestOf(tenant, repeated), rid: repeated.rid });
+function release(
+  tenant: Tenant,
+  { rid, releasedAtMs = tenant.clock.now, ...repeated }: Repeated & Release,
+): Promise<RepeatReply> {
+  return storeOf(tenant).repeatRelease({ ...requestOf(tenant, repeated), rid, releasedAtMs });
 }
 
-function storeOf({ library, epochCache }: Tenant): LostWithdrawals {
-  return new LostWithdrawals({ library, epochs: epochCache, shards: SHARDS });
+function storeOf({ library, epochCache, clock }: Tenant): LostWithdrawals {
+  const now = (): number => clock.now;
+  return new LostWithdrawals({ library, epochs: epochCache, shards: SHARDS, now });
 }

@@ -181,6 +181,7 @@ export abstract class ComparedCommands extends ComparedStores {
       subscriptionId: subscriptionId + (command.isOfAnother ? 100 : 0),
       withdrawalId: this.model.subscription(ref).withdrawalId ?? this.tenant.rid(),
       tokens: command.tokens,
+      releasedAtMs: this.model.now - command.ageMs,
     };
     const want = this.model.repeatRelease(request);
     if (want.kind === 'repeated') this.repeatedReleases.add(`${ref.rid}:2`);

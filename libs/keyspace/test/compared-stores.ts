@@ -42,6 +42,7 @@ export abstract class ComparedStores {
       library: tenant.library,
       epochs: tenant.epochCache,
       shards: SHARDS,
+      now: () => tenant.clock.now,
     });
     this.seen = seen;
     this.model = new ReferenceModel(tenant.clock.now, tenant.shard);

@@ -77,7 +77,9 @@ const REACHED = [
   ...['applied', 'duplicate', 'gap'].map((kind) => `credit:${kind}`),
   ...['withdrawn', 'duplicate', 'not_found'].map((kind) => `withdraw:${kind}`),
   ...['repeated', 'duplicate', 'not_found'].map((kind) => `repeatWithdrawal:${kind}`),
-  ...['repeated', 'duplicate', 'open', 'not_found'].map((kind) => `repeatRelease:${kind}`),
+  ...['repeated', 'duplicate', 'open', 'too_old', 'not_found'].map(
+    (kind) => `repeatRelease:${kind}`,
+  ),
   ...['sent', 'not_found'].map((kind) => `repeatReap:${kind}`),
   'fence:fenced',
   ...['putKey:stale', 'putAccount:stale', 'putSubscription:stale', 'access:allowed'],

@@ -70,7 +70,7 @@ export type Command =
       how: 'new' | 'known' | 'other id';
       tokens: number;
     }
-  | { type: 'repeatRelease'; rid: Pick; tokens: number; isOfAnother: boolean }
+  | { type: 'repeatRelease'; rid: Pick; tokens: number; ageMs: number; isOfAnother: boolean }
   | { type: 'repeatReap'; rid: Pick }
   /** The shard loses its epoch, and gets another one. */
   | { type: 'fence' }
@@ -270,6 +270,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
       type: fc.constant('repeatRelease'),
       rid: pick('open', 'known', 'known', 'new'),
       tokens: fc.nat(300),
+      ageMs: fc.constantFrom(0, 0, 0, 839_000, 840_000, 900_000),
       isOfAnother: fc.constantFrom(false, false, false, true),
     }),
   },

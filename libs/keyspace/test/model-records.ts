@@ -157,3 +157,5 @@ export function whileRestoring(
 }
 
 export const DONE_TTL_MS = 15 * 60_000;
+/** Younger ones without a marker were never settled. */
+export const SETTLED_MARKER_MS = 14 * 60_000;

@@ -17,6 +17,7 @@ import {
   isAllowed,
   noteUsed,
   reapPayload,
+  SETTLED_MARKER_MS,
   whileRestoring,
   withdrawPayload,
   withMac,
@@ -26,8 +27,6 @@ import {
   type Signed,
 } from './model-records.ts';
 import { ModelShard } from './model-shard.ts';
-
-const SETTLED_MARKER_MS = 14 * 60_000;
 
 const REAPED_TTL_MS = 24 * 60 * 60_000;
 

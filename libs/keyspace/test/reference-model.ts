@@ -10,7 +10,12 @@ import type {
   WithdrawReply,
   WithdrawRequest,
 } from '../src/index.ts';
-import { DONE_TTL_MS, withdrawPayload, type ModelHold } from './model-records.ts';
+import {
+  DONE_TTL_MS,
+  SETTLED_MARKER_MS,
+  withdrawPayload,
+  type ModelHold,
+} from './model-records.ts';
 import { ModelRequests } from './model-requests.ts';
 
 /** No lease is longer; one that is was taken while the clock was ahead. */
@@ -39,6 +44,8 @@ export class ReferenceModel extends ModelRequests {
     const hold = this.holds.get(request.rid);
     if (hold?.emitted.has(2) || this.marks.has(request.rid)) return { kind: 'duplicate' };
     if (hold?.state === 'open') return { kind: 'open' };
+    const latest = this.lookAtClock();
+    if (!hold && latest - request.releasedAtMs >= SETTLED_MARKER_MS) return { kind: 'too_old' };
     sub.balance -= request.tokens;
     sub.credited -= request.tokens;
     const event = {
@@ -46,7 +53,7 @@ export class ReferenceModel extends ModelRequests {
       payload: withdrawPayload(request.withdrawalId, request.subscriptionId, request),
     };
     const { rid, subscriptionId } = request;
-    const expiresAt = this.now + DONE_TTL_MS;
+    const expiresAt = latest + DONE_TTL_MS;
     if (hold) {
       hold.emitted.set(2, event);
       hold.subscriptionId = subscriptionId;

@@ -94,6 +94,25 @@ test(
 );
 
 test(
+  'what was released into a withdrawal is not taken again after the clock of Redis was ahead and its marker expired',
+  async () => {
+    const jump = { kind: 'redis-clock', forMs: 5_000, target: 0, size: 0.45 } as const;
+    const restart = { kind: 'kill-control-plane', forMs: 1_000, size: 0 } as const;
+    const faults = [
+      ...[0, 1, 2].map((target) => {
+        return { kind: 'unsubscribe', atMs: 15_000, forMs: 0, target, size: 0 } as const;
+      }),
+      { ...jump, atMs: 40_000 },
+      ...[0, 1].map((target) => ({ ...restart, atMs: 50_000, target })),
+    ];
+    const result = await simulate({ seed: 5, faults });
+    expectKept(result);
+    expect(result.repairs).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'a subscription whose last finals are of a dropped day comes to rest: what its ledger still holds is refunded, and becomes overdraft once they are booked',
   async () => {
     const cut = { kind: 'cut-redis', atMs: 29_522, forMs: 88_312, size: 0 } as const;

@@ -96,7 +96,7 @@ const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
             row.created_at > (db.rows.epochs.get(tx, row.shard ?? '')?.updated_at ?? 0))),
     )
     .toSorted((a, b) => b.created_at - a.created_at)
-    .map(({ rid, seq, delta }) => ({ rid, seq, delta }));
+    .map(({ rid, seq, delta, outbox_ms }) => ({ rid, seq, delta, outbox_ms }));
 };
 
 type Asked = [id: string, subscription: number, day: unknown];
@@ -202,7 +202,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['SELECT w.rid FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)', chargedOf],
   ['SELECT rid, delta, payload FROM usage_dead_letters WHERE rid', firstLetters],
   [
-    "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
+    "SELECT rid, seq, delta, outbox_ms FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
     bookedWithdrawals,
   ],
   ['SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[]) AS', begunWithdrawals],

@@ -8,7 +8,7 @@ import { ShardFenced } from './shard-fenced.ts';
 
 /** Far longer than Redis, or a replica that is promoted, is ever behind. */
 const BOOKED_WITHIN = '1 day';
-/** Redis remembers what a request released for 15 minutes; later, repeating could take it twice. A minute is left for clocks that differ. */
+/** Redis remembers what a request released for 15 minutes; later, repeating could take it twice. It looks at its own clock too. */
 const RELEASED_WITHIN = '14 minutes';
 /**
  * What was booked before its shard was filled again is part of what the shard opened with: taken again, it would be taken twice.
@@ -20,7 +20,7 @@ const ROWS_MAX = 1_000;
 
 /** By its subscription's index; the partition of a withdrawal is the day it was asked for, however late it was booked. */
 const BOOKED = `
-  SELECT rid, seq, delta FROM usage_events
+  SELECT rid, seq, delta, outbox_ms FROM usage_events
   WHERE subscription_id = $1 AND kind = 'withdraw' AND day >= least(current_date - 2, $2::date) AND created_at > now() - interval '${BOOKED_WITHIN}'
     AND (seq = 0 OR (outbox_ms > extract(epoch FROM now() - interval '${RELEASED_WITHIN}') * 1000 AND ${BOOKED_SINCE_FILLED}))
   ORDER BY created_at DESC LIMIT ${ROWS_MAX}`;
@@ -28,6 +28,8 @@ const bookedRow = z.object({
   rid: z.string(),
   seq: z.number(),
   delta: z.union([z.string(), z.number()]).transform(toSafeInteger),
+  /** Null of a withdrawal that did not come from the outbox. */
+  outbox_ms: z.union([z.string(), z.number()]).transform(toSafeInteger).nullable(),
 });
 
 /**
@@ -55,8 +57,11 @@ export class BookedWithdrawals {
         await this.lost.repeatWithdrawal({ ...of, withdrawalId: rid, tokens: delta }),
         id,
       );
-    for (const { rid, delta } of booked.filter(({ seq }) => seq === 2))
-      refuseFenced(await this.lost.repeatRelease({ ...of, rid, withdrawalId, tokens: delta }), id);
+    for (const { seq, rid, delta: tokens, outbox_ms: releasedAtMs } of booked) {
+      if (seq !== 2 || releasedAtMs === null) continue;
+      const release = { ...of, rid, withdrawalId, tokens, releasedAtMs };
+      refuseFenced(await this.lost.repeatRelease(release), id);
+    }
   }
 }
 
