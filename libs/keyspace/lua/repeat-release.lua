@@ -20,6 +20,7 @@ local function repeat_release(KEYS, ARGV)
   redis.call('HSET', KEYS[2], 'bal', text(balance))
   redis.call('HSET', KEYS[3], 'c2', text(tokens), 'wd', ARGV[3], 'sub', ARGV[2])
   -- The hold itself may be lost too: what settles the request again finds this mark and adds its own. No hold is taken on a mark (admit, restore).
-  if not hold[1] then expire_after(KEYS[3], DONE_TTL_MS, now, latest) end
+  -- The shard may have lost that it has seen the time of its event: the mark must outlast what the ledger would repeat.
+  if not hold[1] then expire_after(KEYS[3], DONE_TTL_MS, now, math.max(latest, released_ms)) end
   return { 'OK', text(balance) }
 end

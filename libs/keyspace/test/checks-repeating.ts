@@ -137,6 +137,21 @@ export const repeatingChecks: Checks = {
       assert.ok(leftMs > 2 * FORGOTTEN_MS, `${leftMs} ms`);
     },
 
+  'what was released while the clock was ahead is remembered for as long as it may be repeated, also when the shard has lost that time':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const id = tenant.rid();
+      await repeat(tenant, { id, tokens: 900 });
+      const rid = tenant.rid();
+      const releasedAtMs = tenant.clock.now + FORGOTTEN_MS;
+      assert.deepEqual(await release(tenant, { rid, id, tokens: 10, releasedAtMs }), {
+        kind: 'repeated',
+      });
+      const leftMs = await tenant.redis.pttl(keys.hold(tenant.shard, rid));
+      assert.ok(leftMs > 2 * FORGOTTEN_MS, `${leftMs} ms`);
+    },
+
   'nothing is taken from another subscription, or for a number that is none': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);

@@ -270,7 +270,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
       type: fc.constant('repeatRelease'),
       rid: pick('open', 'known', 'known', 'new'),
       tokens: fc.nat(300),
-      ageMs: fc.constantFrom(0, 0, 0, 839_000, 840_000, 900_000),
+      ageMs: fc.constantFrom(0, 0, -900_000, 839_000, 840_000, 900_000),
       isOfAnother: fc.constantFrom(false, false, false, true),
     }),
   },

@@ -53,7 +53,7 @@ export class ReferenceModel extends ModelRequests {
       payload: withdrawPayload(request.withdrawalId, request.subscriptionId, request),
     };
     const { rid, subscriptionId } = request;
-    const expiresAt = latest + DONE_TTL_MS;
+    const expiresAt = Math.max(latest, request.releasedAtMs) + DONE_TTL_MS;
     if (hold) {
       hold.emitted.set(2, event);
       hold.subscriptionId = subscriptionId;
