@@ -2,6 +2,8 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisConnection } from './redis-connection.ts';
 
 const LOOK_MS = 500;
+/** What a user, or a service that hides its servers, may not ask says nothing of the state. */
+const MAY_NOT_ASK = /^(?:NOPERM|ERR unknown)/;
 
 /**
  * Knows of a Redis Cluster that answers every command with CLUSTERDOWN although it is connected to: primaries do for two seconds after their start, and for
@@ -45,9 +47,12 @@ export class ClusterState {
 
   async #ask(primary: Redis): Promise<void> {
     const { stream } = primary;
-    const info = await primary.cluster('INFO').catch(() => undefined);
-    if (info === undefined) return;
-    if (/^cluster_state:ok\r?$/m.test(info)) this.#serving.set(primary, stream);
+    const isServing = await primary.cluster('INFO').then(
+      (info) => /^cluster_state:ok\r?$/m.test(info),
+      (error: Error) => (MAY_NOT_ASK.test(error.message) ? true : undefined),
+    );
+    if (isServing === undefined) return;
+    if (isServing) this.#serving.set(primary, stream);
     else this.#serving.delete(primary);
   }
 }

@@ -142,6 +142,19 @@ test('a Cluster that is reachable and refuses everything does not serve: for wan
   }
 }, 60_000);
 
+test('a Cluster whose state may not be asked for is taken for serving', async () => {
+  const permit = (rule: string) =>
+    Promise.all(cluster.nodes('master').map((primary) => primary.acl('SETUSER', 'default', rule)));
+  await permit('-cluster|info');
+  const state = new ClusterState(cluster);
+  try {
+    await until('a Cluster that serves', () => state.isServing);
+  } finally {
+    state.end();
+    await permit('+cluster|info');
+  }
+});
+
 test('calls that wait are answered and channels are heard again when a cluster returns that was away altogether', async () => {
   const open = (role: 'blocking' | 'subscriber') => {
     const { redisUrl: url } = services;
