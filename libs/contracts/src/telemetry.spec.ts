@@ -60,6 +60,11 @@ test('what the charge rests on is never replaced', () => {
   );
 });
 
+test('a kind that cannot be made a text is left to the schema', () => {
+  const raw = { ...FINAL, kind: { toString: null } };
+  expect(withoutBadTelemetry(raw)).toEqual({ payload: raw, unreadable: [], unknown: [] });
+});
+
 test('names what it dropped', () => {
   expect(withoutBadTelemetry({ ...FINAL, duration_ms: -1, surprise: 1 })).toMatchObject({
     unreadable: ['duration_ms'],

@@ -39,7 +39,8 @@ export interface WithoutBadTelemetry {
 /** Replaces telemetry that cannot be read and removes fields of other releases. Everything that a charge rests on is left as it is. */
 export function withoutBadTelemetry(raw: unknown): WithoutBadTelemetry {
   const fields = objectSchema.safeParse(raw).data;
-  const shape = SHAPES[String(fields?.['kind'])];
+  const kind = fields?.['kind'];
+  const shape = typeof kind === 'string' ? SHAPES[kind] : undefined;
   if (!fields || !shape) return { payload: raw, unreadable: [], unknown: [] };
   const known = Object.entries(fields).filter(([name]) => Object.hasOwn(shape, name));
   const standIns = Object.entries(STAND_INS).filter(

@@ -1,5 +1,5 @@
 import { InvalidRequest } from '../exchange.ts';
-import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, numberOf, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { claudeModel } from '../translation/claude-model.ts';
 import type { ClaudeModel } from '../translation/claude-model.ts';
@@ -61,7 +61,7 @@ function refuseUnsupported(body: JsonRecord): void {
   if (typeof body['n'] === 'number' && body['n'] > 1)
     throw unsupported('more than one choice', 'n');
   if (body['logprobs'] === true) throw unsupported('logprobs', 'logprobs');
-  if (Number(body['top_logprobs'] ?? 0) > 0) throw unsupported('top_logprobs', 'top_logprobs');
+  if (numberOf(body['top_logprobs'] ?? 0) > 0) throw unsupported('top_logprobs', 'top_logprobs');
   for (const feature of [
     'audio',
     'prediction',

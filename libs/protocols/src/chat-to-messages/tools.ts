@@ -1,4 +1,4 @@
-import { isRecord, list, nonEmpty, record, records } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, record, records, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../translation/unsupported.ts';
 
@@ -20,7 +20,7 @@ export function messagesTools(body: JsonRecord): JsonRecord {
 
 function messagesTool(tool: JsonRecord, param: string): JsonRecord {
   if ((tool['type'] ?? 'function') !== 'function')
-    throw unsupported(`a tool of type "${String(tool['type'])}"`, `${param}.type`);
+    throw unsupported(`a tool of type "${wordOf(tool['type'])}"`, `${param}.type`);
   // Without a type some clients leave the wrapping out too.
   const fn = isRecord(tool['function']) ? tool['function'] : tool;
   const description = nonEmpty(fn['description']);

@@ -1,5 +1,14 @@
 import type { Ask } from '../exchange.ts';
-import { isRecord, list, nonEmpty, parseJson, record, records, text } from '../json/json-guard.ts';
+import {
+  isRecord,
+  list,
+  nonEmpty,
+  numberOf,
+  parseJson,
+  record,
+  records,
+  text,
+} from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 
@@ -64,7 +73,7 @@ export class Delivered {
   }
 
   #readMessageEvent(event: JsonRecord): void {
-    const index = Number(event['index']);
+    const index = numberOf(event['index']);
     switch (event['type']) {
       case 'content_block_start': {
         const block = record(event['content_block']);

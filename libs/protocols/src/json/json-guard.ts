@@ -30,6 +30,17 @@ export function nonEmpty(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** For messages and comparisons. `String` throws for an object whose own `toString` is no function, which JSON can write. */
+export function wordOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Array.isArray(value) ? 'array' : 'object';
+}
+
+/** As `Number`, which throws likewise; NaN for objects and lists. */
+export function numberOf(value: unknown): number {
+  return typeof value === 'object' && value !== null ? Number.NaN : Number(value);
+}
+
 /** Parses bytes or text; undefined when it is no JSON (JSON's own values never are). */
 export function parseJson(source: Uint8Array | string): unknown {
   try {

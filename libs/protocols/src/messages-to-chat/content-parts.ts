@@ -1,5 +1,5 @@
 import { InvalidRequest } from '../exchange.ts';
-import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, record, records, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../translation/unsupported.ts';
@@ -49,7 +49,7 @@ export function blockParts(block: unknown, param: string): JsonRecord[] {
     case 'tool_reference':
       return textPart(`Tool available: ${text(block['tool_name']) ?? ''}`);
     default:
-      throw unsupported(`content of type "${String(block['type'])}"`, `${param}.type`);
+      throw unsupported(`content of type "${wordOf(block['type'])}"`, `${param}.type`);
   }
 }
 
@@ -63,7 +63,7 @@ function imagePart(source: JsonRecord, param: string): JsonRecord {
     };
   const url = nonEmpty(source['url']);
   if (source['type'] !== 'url' || url === null)
-    throw unsupported(`an image source of type "${String(source['type'])}"`, `${param}.source`);
+    throw unsupported(`an image source of type "${wordOf(source['type'])}"`, `${param}.source`);
   return { type: 'image_url', image_url: { url } };
 }
 
@@ -79,7 +79,7 @@ function documentParts(block: JsonRecord, param: string): JsonRecord[] {
         .join('\n'),
     );
   if (source['type'] !== 'base64')
-    throw unsupported(`a document source of type "${String(source['type'])}"`, `${param}.source`);
+    throw unsupported(`a document source of type "${wordOf(source['type'])}"`, `${param}.source`);
   const file_data = `data:${text(source['media_type']) ?? 'application/pdf'};base64,${text(source['data']) ?? ''}`;
   return [{ type: 'file', file: { filename: title ?? 'document.pdf', file_data } }];
 }

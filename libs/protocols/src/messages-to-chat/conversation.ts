@@ -1,4 +1,4 @@
-import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
+import { list, nonEmpty, record, records, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatToolId } from '../translation/tool-ids.ts';
 import { contentValue } from '../translation/content-value.ts';
@@ -141,11 +141,11 @@ function assistantMessages(
       type !== 'text' &&
       type !== 'thinking' &&
       type !== 'tool_use' &&
-      !VENDOR_BLOCKS.test(String(type)),
+      !VENDOR_BLOCKS.test(wordOf(type)),
   );
   if (unknown !== -1)
     throw unsupported(
-      `content of type "${String(blocks[unknown]?.['type'])}"`,
+      `content of type "${wordOf(blocks[unknown]?.['type'])}"`,
       `${param}[${unknown}].type`,
     );
   const ofType = (type: string, field: string): string =>

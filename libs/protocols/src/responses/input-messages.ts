@@ -1,5 +1,5 @@
 import { InvalidRequest } from '../exchange.ts';
-import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
+import { list, nonEmpty, record, records, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatContent } from '../messages-to-chat/content-parts.ts';
 import { addAssistant } from '../messages-to-chat/conversation.ts';
@@ -163,7 +163,7 @@ function contentPart(part: JsonRecord, param: string): JsonRecord {
     case 'input_file':
       return filePart(part, param);
     default:
-      throw unsupported(`content of type "${String(part['type'])}"`, `${param}.type`);
+      throw unsupported(`content of type "${wordOf(part['type'])}"`, `${param}.type`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isRecord, nonEmpty, record, records, text } from '../json/json-guard.ts';
+import { isRecord, nonEmpty, numberOf, record, records, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
 import { inputMessages } from './input-messages.ts';
@@ -23,7 +23,7 @@ export function toChatBody(body: JsonRecord, tools: readonly RegisteredTool[]): 
       throw unsupportedHere(field, field, 'nothing is stored; send the whole input');
   if (body['background'] === true)
     throw unsupportedHere('background', 'background', 'an answer is given at once and not stored');
-  if (Number(body['top_logprobs'] ?? 0) > 0) throw unsupported('top_logprobs', 'top_logprobs');
+  if (numberOf(body['top_logprobs'] ?? 0) > 0) throw unsupported('top_logprobs', 'top_logprobs');
   const { temperature, top_p, max_output_tokens: limit } = body;
   const effort = nonEmpty(record(body['reasoning'])['effort']);
   const user = nonEmpty(body['safety_identifier']) ?? nonEmpty(body['user']);
@@ -59,7 +59,7 @@ function toolChoice(choice: unknown): JsonRecord {
     };
   }
   if (choice['type'] !== 'function' && choice['type'] !== 'custom')
-    throw unsupported(`tool_choice of type "${String(choice['type'])}"`, 'tool_choice');
+    throw unsupported(`tool_choice of type "${wordOf(choice['type'])}"`, 'tool_choice');
   return { tool_choice: chosen(choice) };
 }
 

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '@tollgate/contracts';
-import { isRecord, record, text } from '../json/json-guard.ts';
+import { isRecord, numberOf, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { TypedRecord } from '../sse/sse-format.ts';
 import { toResponsesUsage } from '../usage/responses-usage.ts';
@@ -30,7 +30,7 @@ export class ResponseSoFar {
   follow(event: JsonRecord): void {
     if (typeof event['sequence_number'] === 'number') this.sequence = event['sequence_number'] + 1;
     if (isRecord(event['response'])) this.response = event['response'];
-    const at = Number(event['output_index']);
+    const at = numberOf(event['output_index']);
     const message = this.open.get(at);
     switch (event['type']) {
       case 'response.output_item.added':

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { list, nonEmpty, record, text } from '../json/json-guard.ts';
+import { list, nonEmpty, record, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../translation/unsupported.ts';
 
@@ -32,7 +32,7 @@ export function registerTools(tools: unknown): RegisteredTool[] {
 function registered(tool: JsonRecord, namespace: string | null, param: string): RegisteredTool {
   const type = tool['type'] ?? 'function';
   if (type !== 'function' && type !== 'custom')
-    throw unsupported(`a tool of type "${String(type)}"`, `${param}.type`);
+    throw unsupported(`a tool of type "${wordOf(type)}"`, `${param}.type`);
   const name = text(tool['name']) ?? '';
   return { flatName: flatName(name, namespace), kind: type, name, namespace, definition: tool };
 }

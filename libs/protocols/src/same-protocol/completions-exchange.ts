@@ -1,7 +1,7 @@
 import { InvalidRequest } from '../exchange.ts';
 import type { Ask, Exchange, ExchangeRequest } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { list, records, text } from '../json/json-guard.ts';
+import { list, numberOf, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
@@ -53,7 +53,7 @@ function wholeCompletion(answer: JsonRecord, ask: Ask): WholeAnswer | null {
   const usage = readChatUsage(answer['usage']);
   const said = records(answer['choices']).map((choice, position) => {
     const words = text(choice['text']) ?? '';
-    const echo = echoOf(ask, Number(choice['index'] ?? position));
+    const echo = echoOf(ask, numberOf(choice['index'] ?? position));
     return words.startsWith(echo) ? words.slice(echo.length) : words;
   });
   // Tokens that are repeated as text cannot be distinguished from what was generated: then the report alone counts.

@@ -1,6 +1,6 @@
 import type { ExchangeRequest } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
-import { isRecord } from '../json/json-guard.ts';
+import { isRecord, numberOf } from '../json/json-guard.ts';
 
 /**
  * What a request of the upstream's own protocol must say before it is sent: the upstream's name of the model, the granted limit, and nothing of
@@ -47,9 +47,9 @@ function limitEdits(
   const budgetMax = Math.max(1, limit - 1);
   return [
     ...(given.length === 0 ? [edit([limitField], limit)] : []),
-    ...given.filter(({ value }) => Number(value) > limit).map(({ path }) => edit(path, limit)),
+    ...given.filter(({ value }) => numberOf(value) > limit).map(({ path }) => edit(path, limit)),
     ...ofRole('budget')
-      .filter(({ value }) => Number(value) > budgetMax)
+      .filter(({ value }) => numberOf(value) > budgetMax)
       .map(({ path }) => edit(path, budgetMax)),
   ];
 }

@@ -3,7 +3,7 @@ import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts'
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { Ask, StoredIds, StreamSink, UpstreamError } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { isRecord, parseJson, record } from '../json/json-guard.ts';
+import { isRecord, parseJson, record, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { layoutObject } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
@@ -89,7 +89,7 @@ export class ResponsesStream extends StreamHandler {
     const layout = layoutObject(raw, raw.indexOf(0x7b));
     // Data in several lines is no object where it stands: the event is rewritten.
     if (!layout || raw.indexOf('\ndata:', layout.open) !== -1)
-      return this.shown(Buffer.from(namedEvent({ ...value, type: String(value['type']) })), value);
+      return this.shown(Buffer.from(namedEvent({ ...value, type: wordOf(value['type']) })), value);
     return applyPatches(raw, editPaths(raw, layout, edits));
   }
 }

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
-import { isRecord, nonEmpty, record, records } from '../../json/json-guard.ts';
+import { isRecord, nonEmpty, record, records, wordOf } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readChatUsage } from './chat-usage.ts';
@@ -40,7 +40,7 @@ export class ChatTap implements StreamTap {
   /** A call begins with a name; some upstreams repeat it. */
   private countCalls(choice: unknown, delta: JsonRecord): void {
     for (const call of records(delta['tool_calls'])) {
-      const key = `${String(choice)}/${String(call['index'] ?? call['id'])}`;
+      const key = `${wordOf(choice)}/${wordOf(call['index'] ?? call['id'])}`;
       if (nonEmpty(record(call['function'])['name']) === null || this.calls.has(key)) continue;
       this.calls.add(key);
       this.sink.call?.();

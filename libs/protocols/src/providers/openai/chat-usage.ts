@@ -1,5 +1,5 @@
 import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
-import { isRecord, record } from '../../json/json-guard.ts';
+import { isRecord, numberOf, record } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import { tokenCount, UNREADABLE } from '../token-count.ts';
 
@@ -107,5 +107,5 @@ function isPromptWhole(
   details: JsonRecord,
 ): boolean {
   if (cached <= prompt || total === null || total - prompt - completion >= cached) return false;
-  return KINDS.reduce((sum, kind) => sum + Number(details[kind] ?? 0), 0) === prompt;
+  return KINDS.reduce((sum, kind) => sum + numberOf(details[kind] ?? 0), 0) === prompt;
 }

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
-import { isRecord, records, text } from '../../json/json-guard.ts';
+import { isRecord, numberOf, records, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readChatUsage } from './chat-usage.ts';
@@ -25,7 +25,7 @@ export class CompletionsTap implements StreamTap {
     for (const choice of records(chunk['choices'])) {
       const words = text(choice['text']) ?? '';
       if (words !== '') this.hasContent = true;
-      const generated = this.withoutEcho(Number(choice['index'] ?? 0), words);
+      const generated = this.withoutEcho(numberOf(choice['index'] ?? 0), words);
       if (generated !== '') this.sink.output(generated);
       if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '')
         this.hasFinish = true;

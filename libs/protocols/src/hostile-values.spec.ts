@@ -1,0 +1,231 @@
+import type { UpstreamProtocol } from '@tollgate/contracts';
+import { describe, expect, test } from '@jest/globals';
+import { drive, exchangeOf } from '../test/drive.ts';
+import { CHAT_STREAM, MESSAGES_STREAM } from '../test/responses-client.ts';
+import { InvalidRequest, type ClientProtocol, type Exchange } from './exchange.ts';
+
+/** `String` and `Number` throw for it. */
+const UNCALLABLE = { toString: null, valueOf: null };
+const IMAGE = {
+  type: 'image_url',
+  image_url: { url: 'data:image/png;base64,QUI=', detail: 'low' },
+};
+const BODIES: Readonly<Record<ClientProtocol, object>> = {
+  chat: {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', name: 'a', content: [{ type: 'text', text: 'hi' }, IMAGE] },
+      {
+        role: 'assistant',
+        content: 'so',
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: '1' },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: {} } }],
+    tool_choice: { type: 'function', function: { name: 'f' } },
+    response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } },
+    max_tokens: 5,
+    stop: ['x'],
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: 1,
+    top_logprobs: 0,
+    n: 1,
+    reasoning_effort: 'low',
+    metadata: { user: 'u' },
+  },
+  messages: {
+    model: 'm',
+    max_tokens: 5_000,
+    system: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'QUI=' } },
+          { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 't', signature: 's' },
+          { type: 'tool_use', id: 'c', name: 'f', input: {} },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: '1' }] },
+    ],
+    tools: [{ name: 'f', description: 'd', input_schema: { type: 'object' } }],
+    tool_choice: { type: 'tool', name: 'f' },
+    thinking: { type: 'enabled', budget_tokens: 1_024 },
+    stop_sequences: ['x'],
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    metadata: { user_id: 'u' },
+  },
+  responses: {
+    model: 'm',
+    instructions: 'be brief',
+    input: [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+      { type: 'reasoning', id: 'r', summary: [{ type: 'summary_text', text: 's' }] },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: '1' },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'so' }] },
+    ],
+    tools: [{ type: 'function', name: 'f', parameters: {}, strict: true }],
+    tool_choice: { type: 'function', name: 'f' },
+    text: { format: { type: 'json_schema', name: 's', schema: {} }, verbosity: 'low' },
+    reasoning: { effort: 'low', summary: 'auto' },
+    max_output_tokens: 50,
+    top_logprobs: 0,
+    metadata: { user: 'u' },
+  },
+  embeddings: { model: 'm', input: ['a', 'b'], dimensions: 8, encoding_format: 'float' },
+  completions: { model: 'm', prompt: ['a'], max_tokens: 5, logprobs: 0, stop: ['x'], n: 1 },
+};
+const USAGE = {
+  prompt_tokens: 8,
+  completion_tokens: 9,
+  total_tokens: 17,
+  prompt_tokens_details: { cached_tokens: 3, text_tokens: 5 },
+};
+const ANSWERS: Readonly<Record<UpstreamProtocol, object>> = {
+  openai: {
+    id: 'a',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        text: 'so',
+        message: {
+          role: 'assistant',
+          content: 'so',
+          reasoning_content: 'hm',
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+        },
+        finish_reason: 'stop',
+      },
+    ],
+    usage: USAGE,
+  },
+  anthropic: {
+    id: 'a',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [
+      { type: 'thinking', thinking: 't', signature: 's' },
+      { type: 'text', text: 'so' },
+      { type: 'tool_use', id: 'c', name: 'f', input: {} },
+    ],
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 8, output_tokens: 9, cache_read_input_tokens: 3 },
+  },
+};
+const EMBEDDINGS = {
+  object: 'list',
+  model: 'm',
+  data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
+  usage: { prompt_tokens: 2, total_tokens: 2 },
+};
+/** Embeddings and legacy completions are not translated. */
+const dialectsOf = (protocol: ClientProtocol): UpstreamProtocol[] =>
+  protocol === 'embeddings' || protocol === 'completions' ? ['openai'] : ['openai', 'anthropic'];
+
+/** The value once for each value inside, with another in its place. */
+function* withOneReplaced(value: unknown, by: unknown): Generator {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, item] of Object.entries(value)) {
+    const put = (other: unknown): unknown =>
+      Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other };
+    yield put(by);
+    for (const inner of withOneReplaced(item, by)) yield put(inner);
+  }
+}
+
+function open(protocol: ClientProtocol, upstream: UpstreamProtocol, body: unknown): Exchange {
+  return exchangeOf(protocol, upstream, JSON.stringify(body), {
+    speech: { protocol: upstream, endpoints: ['completions'] },
+  });
+}
+
+/** Whether it throws what is no answer for the client. */
+function crashes(work: () => unknown): boolean {
+  try {
+    work();
+    return false;
+  } catch (error) {
+    return !(error instanceof InvalidRequest);
+  }
+}
+
+const PAIRS = (Object.keys(BODIES) as ClientProtocol[]).flatMap((protocol) =>
+  dialectsOf(protocol).map((upstream) => ({ protocol, upstream })),
+);
+
+describe('a value that cannot be made a text or a number', () => {
+  test.each(PAIRS)(
+    'anywhere in a request of $protocol is passed on or refused before an upstream of $upstream',
+    ({ protocol, upstream }) => {
+      open(protocol, upstream, BODIES[protocol]);
+      const bodies = [...withOneReplaced(BODIES[protocol], UNCALLABLE)];
+      expect(bodies.length).toBeGreaterThan(4);
+      const wrong = bodies.filter((body) => crashes(() => open(protocol, upstream, body)));
+      expect(wrong.map((body) => JSON.stringify(body))).toEqual([]);
+    },
+  );
+
+  test.each(PAIRS.filter(({ protocol }) => protocol !== 'embeddings'))(
+    'anywhere in a stream from an upstream of $upstream is passed on or ends a stream of $protocol',
+    ({ protocol, upstream }) => {
+      const stream = upstream === 'openai' ? CHAT_STREAM : MESSAGES_STREAM;
+      const streaming = { ...BODIES[protocol], stream: true };
+      const streams = eventsOf(stream).flatMap(({ before, name, value, after }) =>
+        [...withOneReplaced(value, UNCALLABLE)].map(
+          (each) => `${before}${name}data: ${JSON.stringify(each)}\n\n${after}`,
+        ),
+      );
+      expect(streams.length).toBeGreaterThan(40);
+      const wrong = streams.filter((each) =>
+        crashes(() => drive(open(protocol, upstream, streaming), each)),
+      );
+      expect(wrong).toEqual([]);
+    },
+  );
+
+  test.each(PAIRS)(
+    'anywhere in an answer from an upstream of $upstream is passed on or is an error for $protocol',
+    ({ protocol, upstream }) => {
+      const answer = protocol === 'embeddings' ? EMBEDDINGS : ANSWERS[upstream];
+      const exchange = open(protocol, upstream, BODIES[protocol]);
+      expect(exchange.readJson(Buffer.from(JSON.stringify(answer))).kind).toBe('answer');
+      const wrong = [...withOneReplaced(answer, UNCALLABLE)].filter((each) =>
+        crashes(() => exchange.readJson(Buffer.from(JSON.stringify(each)))),
+      );
+      expect(wrong.map((each) => JSON.stringify(each))).toEqual([]);
+    },
+  );
+});
+
+interface Event {
+  before: string;
+  name: string;
+  value: unknown;
+  after: string;
+}
+
+function eventsOf(stream: string): Event[] {
+  const blocks = stream.split('\n\n');
+  return blocks.flatMap((block, index): Event[] => {
+    const [name = '', data = ''] = block.split('data: ');
+    if (!data.startsWith('{')) return [];
+    const before = blocks.slice(0, index).map((each) => `${each}\n\n`);
+    const after = blocks.slice(index + 1).join('\n\n');
+    return [{ before: before.join(''), name, value: JSON.parse(data), after }];
+  });
+}
