@@ -99,7 +99,8 @@ test('a worker that takes no jobs while some wait is replaced and counted', asyn
   taken.fill(0);
   startProcess(0);
   await queue.add('job', {}, { removeOnComplete: true });
-  await until('a job taken', () => taken[0] === 1, RECOVERED_MS);
+  // Jobs of processes that were stopped may be among them.
+  await until('a job taken', () => (taken[0] ?? 0) > 0, RECOVERED_MS);
   runs.mockRestore();
   expect(await replaced()).toEqual([1]);
 }, 90_000);
