@@ -60,10 +60,13 @@ test('what the charge rests on is never replaced', () => {
   );
 });
 
-test('a kind that cannot be made a text is left to the schema', () => {
-  const raw = { ...FINAL, kind: { toString: null } };
-  expect(withoutBadTelemetry(raw)).toEqual({ payload: raw, unreadable: [], unknown: [] });
-});
+test.each([{ toString: null }, 'constructor', '__proto__'])(
+  'a kind that is none is left to the schema: %j',
+  (kind) => {
+    const raw = { ...FINAL, kind };
+    expect(withoutBadTelemetry(raw)).toEqual({ payload: raw, unreadable: [], unknown: [] });
+  },
+);
 
 test('names what it dropped', () => {
   expect(withoutBadTelemetry({ ...FINAL, duration_ms: -1, surprise: 1 })).toMatchObject({

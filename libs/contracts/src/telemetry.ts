@@ -40,7 +40,7 @@ export interface WithoutBadTelemetry {
 export function withoutBadTelemetry(raw: unknown): WithoutBadTelemetry {
   const fields = objectSchema.safeParse(raw).data;
   const kind = fields?.['kind'];
-  const shape = typeof kind === 'string' ? SHAPES[kind] : undefined;
+  const shape = typeof kind === 'string' && Object.hasOwn(SHAPES, kind) ? SHAPES[kind] : null;
   if (!fields || !shape) return { payload: raw, unreadable: [], unknown: [] };
   const known = Object.entries(fields).filter(([name]) => Object.hasOwn(shape, name));
   const standIns = Object.entries(STAND_INS).filter(

@@ -87,7 +87,7 @@ export class LostWithdrawals {
       ...(call.more ?? []),
     ];
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
-      const reply = await this.#library.call(call.name, [...call.keys], [epoch, ...args]);
+      const reply = await this.#library.call(call.name, call.keys, [epoch, ...args]);
       return REPEAT_REPLIES[
         new ReplyReader(reply).oneOf('OK', 'DUPLICATE', 'OPEN', 'TOO_OLD', 'NOT_FOUND', 'FENCED')
       ];

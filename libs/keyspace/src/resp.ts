@@ -33,7 +33,13 @@ export class RespReader {
     this.#bytes = this.#left.length === 0 ? bytes : Buffer.concat([this.#left, bytes]);
     this.#at = 0;
     while (this.#at < this.#bytes.length && this.#readOne());
-    this.#left = this.#at < this.#bytes.length ? Buffer.from(this.#bytes.subarray(this.#at)) : NONE;
+    this.#left = this.#at === this.#bytes.length ? NONE : this.#unread(bytes);
+  }
+
+  /** Copied where its bytes may be written over; what was joined is not. */
+  #unread(pushed: Buffer): Buffer {
+    const left = this.#bytes.subarray(this.#at);
+    return this.#bytes === pushed ? Buffer.from(left) : left;
   }
 
   /** False when the rest of the value has not come yet. */

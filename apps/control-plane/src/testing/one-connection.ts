@@ -3,8 +3,10 @@ import type { RequestListener, Server } from 'node:http';
 import type { DataSource } from 'typeorm';
 
 interface Scope {
-  hasConnection: boolean;
   isOver: boolean;
+}
+interface Transaction extends Scope {
+  hasConnection: boolean;
 }
 interface Pool {
   obtainMasterConnection: () => Promise<unknown>;
@@ -16,14 +18,13 @@ interface Pool {
  */
 export function refuseSecondConnections(dataSource: DataSource, server: Server): void {
   const requests = new AsyncLocalStorage<Scope>();
-  const transactions = new AsyncLocalStorage<Scope>();
-  const isInside = (scope: Scope | undefined): boolean => scope !== undefined && !scope.isOver;
+  const transactions = new AsyncLocalStorage<Transaction>();
 
   const [listener] = server.listeners('request') as RequestListener[];
   if (!listener) throw new Error('The server answers no requests.');
   server.removeListener('request', listener);
   server.on('request', (request, response) => {
-    const scope = { hasConnection: false, isOver: false };
+    const scope = { isOver: false };
     response.once('close', () => (scope.isOver = true));
     requests.run(scope, () => listener(request, response));
   });
@@ -39,7 +40,7 @@ export function refuseSecondConnections(dataSource: DataSource, server: Server):
   const obtain = pool.obtainMasterConnection.bind(pool);
   pool.obtainMasterConnection = async () => {
     const transaction = transactions.getStore();
-    if (transaction && isInside(transaction) && isInside(requests.getStore())) {
+    if (transaction?.isOver === false && requests.getStore()?.isOver === false) {
       if (transaction.hasConnection)
         throw new Error(
           'A transaction asks for a second connection. Give its tx to what it calls.',
