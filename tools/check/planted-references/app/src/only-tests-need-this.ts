@@ -1,0 +1,2 @@
+/** Belongs to the project, although no entry reaches it. */
+export const unreached = true;
