@@ -11,7 +11,7 @@ import { BOOK_CHECKS, type BookCheck } from './book-checks.ts';
 import { CHECKS_AT_REST, CLOSING_CHECKS } from './closing-checks.ts';
 import type { Finding } from './finding.ts';
 import { compareLiveBalances, findFailedJobs, findUnreadable, type Books } from './live-checks.ts';
-import { judgeAtRest } from './moment-of-rest.ts';
+import { judgeAtRest, type Patience } from './moment-of-rest.ts';
 import { readCount, readProblems } from './read-rows.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -28,7 +28,7 @@ export interface Backends {
  */
 export async function auditBooks(
   { databaseUrl, redisUrl }: Backends,
-  { drainMs }: { drainMs: number },
+  { drainMs, settleMs = drainMs }: Partial<Patience> & { drainMs: number },
 ): Promise<Finding[]> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
@@ -44,7 +44,8 @@ export async function auditBooks(
     });
     const books: Books = { database, redis, live: records, shards };
     const atRest = await judgeAtRest(books, {
-      deadline: Date.now() + drainMs,
+      drainMs,
+      settleMs,
       take: async () => [
         ...(await judge(database, CHECKS_AT_REST)),
         await compareLiveBalances(books),

@@ -7,23 +7,34 @@ import { findUnarrived, type Books } from './live-checks.ts';
 const BALANCES = `SELECT coalesce(md5(string_agg(concat_ws(':', id, balance, overdraft, credit_seq), ',' ORDER BY id)), '') AS balances FROM subscriptions`;
 const MOVED = 'requests ended or balances changed while they were compared';
 
+/** How long an audit waits, in milliseconds. */
+export interface Patience {
+  /** For a moment of rest. */
+  drainMs: number;
+  /** For what is unequal at rest to become equal: repairs may be on their way. */
+  settleMs: number;
+}
+
 /**
  * What holds at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. Each comparison therefore is taken between
- * two looks, and counts when neither found anything on its way and nothing ended in between. Repeated until one is sound, at most until the deadline.
- * The last one that was taken at rest is judged; without any, all that is known is that the installation did not rest.
+ * two looks, and counts when neither found anything on its way and nothing ended in between. Repeated until one is sound, or until `settleMs` after the first
+ * moment of rest, at most for `drainMs`. The last one that was taken at rest is judged; without any, all that is known is that the installation did not rest.
  */
 export async function judgeAtRest(
   books: Books,
-  { deadline, take }: { deadline: number; take: () => Promise<Finding[]> },
+  { drainMs, settleMs, take }: Patience & { take: () => Promise<Finding[]> },
 ): Promise<Finding[]> {
   let atRest: Finding[] | undefined;
+  let firstRestAt: number | undefined;
   let [taken, unrest]: [Finding[], string[]] = [[], []];
-  await answerWithin(deadline - Date.now(), async () => {
+  await answerWithin(drainMs, async () => {
     const before = await look(books);
     taken = await take();
     unrest = unrestBetween(before, await look(books));
-    if (unrest.length === 0) atRest = taken;
-    return unrest.length === 0 && isSound(taken);
+    if (unrest.length > 0) return false;
+    atRest = taken;
+    firstRestAt ??= Date.now();
+    return isSound(taken) || Date.now() - firstRestAt >= settleMs;
   });
   return atRest ? [...atRest, restOf([])] : [...taken.map(notJudged), restOf(unrest)];
 }
