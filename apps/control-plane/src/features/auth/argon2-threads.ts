@@ -72,7 +72,9 @@ export class Argon2Threads {
   private run(worker: Worker, { job, resolve, reject }: Pending): void {
     worker.ref();
     const onMessage = ({ tag, error }: { tag?: Uint8Array; error?: string }): void => {
-      worker.off('error', onError);
+      // `node --watch` reports the modules that a thread loads through the same port.
+      if (!tag && error === undefined) return;
+      worker.off('message', onMessage).off('error', onError);
       worker.unref();
       this.idle.push(worker);
       if (tag) resolve(Buffer.from(tag));
@@ -85,7 +87,7 @@ export class Argon2Threads {
       reject(error);
       this.next();
     };
-    worker.once('message', onMessage).once('error', onError);
+    worker.on('message', onMessage).once('error', onError);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     worker.postMessage(job);
   }

@@ -1,4 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Passwords } from './passwords.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -27,4 +32,25 @@ test('an account that does not exist costs the same as a wrong password, and non
   expect(await passwords.verify(PASSWORD, undefined)).toBe(false);
   expect(await passwords.verify(hashed[0] ?? '', undefined)).toBe(false);
   expect(hashed).toHaveLength(1);
+});
+
+test('a password is hashed under node --watch, which reports modules through the port of each thread', async () => {
+  const passwords = path.join(import.meta.dirname, 'argon2-threads.ts');
+  const program = `
+    const { Argon2Threads } = await import(${JSON.stringify(passwords)});
+    const job = { message: 'x', nonce: Buffer.alloc(16), memory: 64, passes: 1, parallelism: 1, tagLength: 16 };
+    new Argon2Threads().derive(job).then(({ length }) => console.log('length', length), (error) => console.log('failed', error));`;
+  const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-watch-'));
+  const file = path.join(folder, 'hash.mjs');
+  writeFileSync(file, program);
+  const child = spawn(process.execPath, ['--watch', '--no-warnings', file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    expect(String(said)).toBe('length 16\n');
+  } finally {
+    child.kill();
+    rmSync(folder, { recursive: true });
+  }
 });
