@@ -100,7 +100,9 @@ test('a revoked stream whose reader does not read gets its end once, and nothing
   expect(errors).toEqual([]);
   response.socket?.uncork();
   await eventually(async () => expect(reader.isOver()).toBe(true));
-  expect(reader.events.map(({ event }) => event)).toEqual(['ready', 'end']);
+  // Events of the purchase may have been on their way before the end.
+  const names = reader.events.map(({ event }) => event);
+  expect(names.indexOf('end')).toBe(names.length - 1);
 });
 
 test('an account has at most twenty streams, also when it opens them at once', async () => {
