@@ -8,7 +8,6 @@ import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { PaymentsModule } from '../payments/payments.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { AccountClosing } from './account-closing.ts';
-import { PasswordsModule } from '../auth/passwords.module.ts';
 import { AccountIssuing } from './account-issuing.service.ts';
 import { AccountsService } from './accounts.service.ts';
 import { User } from './user.entity.ts';
@@ -25,7 +24,6 @@ import { UsersService } from './users.service.ts';
     KeysModule,
     CeilingsModule,
     LiveStateModule,
-    PasswordsModule,
   ],
   controllers: [UsersController],
   providers: [UsersService, AccountsService, AccountClosing, AccountIssuing],

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { Refusal } from '../../platform/http/refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { Argon2Threads, HashingBusy, type Argon2Job } from './argon2-threads.ts';
 
 interface HashCost {
