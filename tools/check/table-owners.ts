@@ -108,7 +108,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'compares balances with Redis at one moment',
   },
-  'search/record-names.ts': {
+  'names/record-names.ts': {
     tables: [
       'access_tokens',
       'api_keys',

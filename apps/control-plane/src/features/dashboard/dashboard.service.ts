@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
-import { nameRecords } from '../search/record-names.ts';
+import { nameRecords } from '../names/record-names.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
 import { activeTokens } from '../subscriptions/active-tokens.ts';
 import { readTraffic } from '../usage/traffic.ts';
