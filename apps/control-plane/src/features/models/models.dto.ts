@@ -10,7 +10,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { decimalField } from '../../platform/http/amount-field.ts';
 import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
-import { modelFamilyTableSchema } from './model-families.ts';
+import { modelFamilyTableSchema } from '../snapshots/model-families.ts';
 import { nameText, optionalNoteText } from '../../platform/http/text-field.ts';
 
 const id = z.number().int().positive().max(INTEGER_MAX);

@@ -12,7 +12,7 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
 import { ModelFamiliesService } from './model-families.service.ts';
-import type { ModelFamily } from './model-families.ts';
+import type { ModelFamily } from '../snapshots/model-families.ts';
 import type {
   CreateModel,
   MarketList,

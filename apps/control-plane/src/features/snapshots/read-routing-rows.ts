@@ -18,7 +18,7 @@ import {
   modelFamilyTableSchema,
   shippedFamilies,
   type ModelFamilyTable,
-} from '../models/model-families.ts';
+} from './model-families.ts';
 
 const id = z.number().int().positive();
 const count = z.number().int().nonnegative();
