@@ -5,6 +5,7 @@ import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
 import { BooksModule } from './features/books/books.module.ts';
 import { CeilingsModule } from './features/ceilings/ceilings.module.ts';
+import { ConfigCheckModule } from './features/config-check/config-check.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
@@ -58,6 +59,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   AuthModule,
   BooksModule,
   CeilingsModule,
+  ConfigCheckModule,
   DashboardModule,
   EpochsModule,
   EventsModule,

@@ -7,8 +7,8 @@ import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { upstreamNames } from '../upstreams/upstream-names.ts';
-import { NodeRegistry } from './node-registry.ts';
+import { upstreamNames } from './upstream-names.ts';
+import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 
 const LOOK_MS = 5_000;
 /** One odd report is an accident; workers count the last hour or two. */

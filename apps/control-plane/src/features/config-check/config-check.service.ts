@@ -6,9 +6,10 @@ import { allowedNames } from '../keys/allowed-names.ts';
 import { namesOfNoModel } from '../models/known-models.ts';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.ts';
-import type { ConfigCheckResult, FoundProblem } from './node-answers.ts';
-import { NodeRegistry } from './node-registry.ts';
-import type { KnownNode } from './node-watch.ts';
+import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
+import type { KnownNode } from '../proxy-nodes/node-watch.ts';
+import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
+import type { ConfigCheckResult, FoundProblem } from './config-check.dto.ts';
 
 /** A list for reading, not an export. */
 const KEY_PROBLEMS_MAX = 100;
@@ -21,9 +22,12 @@ export class ConfigCheck {
     private readonly repository: SnapshotRepository,
     private readonly fleet: FleetStore,
     private readonly registry: NodeRegistry,
+    private readonly nodes: ProxyNodesService,
   ) {}
 
+  /** Throws not_found for an unknown node. */
   async check(nodeId?: number): Promise<ConfigCheckResult> {
+    await this.nodes.scope(nodeId);
     const { manager } = this.dataSource;
     const rows = await readRoutingRows(manager);
     const checksum = checksumOf(compileSnapshot(rows));
