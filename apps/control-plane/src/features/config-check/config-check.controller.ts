@@ -14,7 +14,7 @@ export class ConfigCheckController {
   @Get()
   @Permission('admin')
   @Answers('Compile without publishing and list what is wrong', configCheckSchema)
-  check(@Query({ schema: nodeScopeSchema }) scope: NodeScope) {
+  configCheck(@Query({ schema: nodeScopeSchema }) scope: NodeScope) {
     return this.checker.check(scope.node_id);
   }
 }

@@ -9,7 +9,7 @@ import { nameRecords } from '../names/record-names.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
 import { activeTokens } from '../subscriptions/active-tokens.ts';
 import { readTraffic } from '../usage/traffic.ts';
-import { countAccounts } from '../users/count-accounts.ts';
+import { countAccounts } from '../users/read-accounts.ts';
 import { balancesByKind } from '../wallet/balances-by-kind.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 

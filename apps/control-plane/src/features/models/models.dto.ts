@@ -233,9 +233,6 @@ export const marketResponseSchema = z
   .meta({ id: 'MarketModel' });
 export type MarketResponse = z.output<typeof marketResponseSchema>;
 
-export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });
-export type RemoveModel = z.infer<typeof removeModelSchema>;
-
 export const modelFamiliesResponseSchema = modelFamilyTableSchema
   .extend({ imported_at: timeField.nullable().describe('null = the table of this release') })
   .meta({ id: 'ModelFamilies' });

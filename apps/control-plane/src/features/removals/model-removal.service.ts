@@ -3,15 +3,17 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { ModelsService } from '../models/models.service.ts';
-import { WithdrawalsService } from './withdrawals.service.ts';
+import { RoutingService } from '../routing/routing.service.ts';
+import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
 
 /** Deleting a model is about its subscribers: they are refunded or it does not happen. */
 @Injectable()
-export class ModelRemovalService {
+export class ModelRemoval {
   constructor(
     private readonly transactions: Transactions,
     private readonly models: ModelsService,
     private readonly withdrawals: WithdrawalsService,
+    private readonly routing: RoutingService,
   ) {}
 
   /** Throws model_has_subscribers unless `refund`. Refunds that take longer than the answer follow by themselves. */
@@ -23,6 +25,7 @@ export class ModelRemovalService {
         throw new Refusal('model_has_subscribers', {
           detail: `${closed === 1 ? '1 account is' : `${closed} accounts are`} subscribed; ?refund=true closes and refunds`,
         });
+      await this.routing.deleteOfModel(tx, id);
       await this.models.markDeleted(tx, caller, model);
     });
   }
