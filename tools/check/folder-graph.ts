@@ -81,3 +81,31 @@ function reachOf(imports: readonly FolderImport[]): ReadonlyMap<string, Readonly
 export function circularFolders(imports: readonly FolderImport[]): string[] {
   return [...reachOf(imports)].flatMap(([folder, reach]) => (reach.has(folder) ? [folder] : []));
 }
+
+/** Returns a flowchart of the folders by layers. An import that others imply is left out, so that the picture fits a page. */
+export function folderChart(layers: readonly Layer[], imports: readonly FolderImport[]): string {
+  const reach = reachOf(imports);
+  const direct = Map.groupBy(imports, ({ importer }) => importer);
+  const importedBy = (folder: string): string[] => [
+    ...new Set((direct.get(folder) ?? []).map(({ imported }) => imported)),
+  ];
+  const shown = (folder: string): string[] => {
+    const all = importedBy(folder);
+    return all.filter((one) => !all.some((other) => reach.get(other)?.has(one))).toSorted();
+  };
+  const folders = layers.flatMap((layer) => layer.folders);
+  return [
+    '```mermaid',
+    'flowchart BT',
+    ...layers.flatMap(({ name, folders: inLayer }, at) => [
+      `  subgraph layer${at} [${name}]`,
+      `    ${inLayer.join(' & ')}`,
+      '  end',
+    ]),
+    ...folders.flatMap((folder) => {
+      const below = shown(folder);
+      return below.length === 0 ? [] : [`  ${folder} --> ${below.join(' & ')}`];
+    }),
+    '```',
+  ].join('\n');
+}

@@ -29,7 +29,7 @@ describe.each(ORDERED_SOURCES)('%s', (root) => {
   });
 
   test('a planted import that turns another round is found, and the cycle that it closes', () => {
-    const [{ importer = '', imported = '' } = {}] = imports;
+    const { importer, imported } = imports[0] ?? { importer: '', imported: '' };
     const file = `${imported}/deep/planted.ts`;
     const all = [
       ...imports,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
-import { allowedNames } from '../keys/allowed-names.ts';
+import { allowedNames } from '../keys/allowed-models.ts';
 import { namesOfNoModel } from '../models/known-models.ts';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.ts';

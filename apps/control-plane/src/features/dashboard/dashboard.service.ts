@@ -7,10 +7,10 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { nameRecords } from '../names/record-names.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
-import { activeTokens } from '../subscriptions/active-tokens.ts';
+import { activeTokens } from '../subscriptions/read-subscriptions.ts';
 import { readTraffic } from '../usage/traffic.ts';
 import { countAccounts } from '../users/read-accounts.ts';
-import { balancesByKind } from '../wallet/balances-by-kind.ts';
+import { balancesByKind } from '../wallet/read-ledger.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 
 /** Everything the first page of the console shows, in one answer. */

@@ -7,7 +7,7 @@ import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { upstreamNames } from './upstream-names.ts';
+import { upstreamNames } from './read-upstreams.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 
 const LOOK_MS = 5_000;

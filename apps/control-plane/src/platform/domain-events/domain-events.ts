@@ -22,6 +22,6 @@ export class DomainEvents {
 
   /** Waits for all handlers, one after another. Throws what a handler throws: what the fact demands is not done then. */
   async publish(fact: object): Promise<void> {
-    for (const { handle } of this.handlers.get(fact.constructor) ?? []) await handle(fact);
+    for (const handler of this.handlers.get(fact.constructor) ?? []) await handler.handle(fact);
   }
 }

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { waitingRows, type WaitingRows } from '../../../platform/database/waiting-rows.ts';
 
 const countRow = z.object({ count: z.number() });
 
@@ -10,3 +11,7 @@ export async function countDeadLetters(dataSource: DataSource): Promise<number> 
   );
   return countRow.parse(row).count;
 }
+
+/** Dead letters that wait for an administrator. */
+export const waitingDeadLetters = (dataSource: Pick<DataSource, 'query'>): Promise<WaitingRows> =>
+  waitingRows(dataSource, 'usage_dead_letters WHERE resolved_at IS NULL');
