@@ -46,7 +46,12 @@ export interface SubscriptionOwner {
   modelId: number;
 }
 
-const ownerRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() });
+const ownerRow = z
+  .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
+  .transform((row): [number, SubscriptionOwner] => [
+    row.id,
+    { userId: row.user_id, modelId: row.model_id },
+  ]);
 
 /** Account and model of each subscription that exists. They never change. */
 export async function readSubscriptionOwners(
@@ -57,9 +62,7 @@ export async function readSubscriptionOwners(
     'SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])',
     [ids],
   );
-  return rows
-    .map((raw) => ownerRow.parse(raw))
-    .map((row) => [row.id, { userId: row.user_id, modelId: row.model_id }]);
+  return rows.map((row) => ownerRow.parse(row));
 }
 
 /** The subscriptions of these accounts for these models, where there is one. */
@@ -71,9 +74,7 @@ export async function readOwnSubscriptions(
     'SELECT s.id, s.user_id, s.model_id FROM subscriptions s JOIN unnest($1::int[], $2::int[]) AS v(user_id, model_id) USING (user_id, model_id)',
     [owners.map(({ userId }) => userId), owners.map(({ modelId }) => modelId)],
   );
-  return rows
-    .map((raw) => ownerRow.parse(raw))
-    .map((row) => [row.id, { userId: row.user_id, modelId: row.model_id }]);
+  return rows.map((row) => ownerRow.parse(row));
 }
 
 const PAGE = 500;
