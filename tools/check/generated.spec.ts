@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { apiReference } from './api-reference.ts';
 import { errorReference } from './error-reference.ts';
+import { withFolderCharts } from './folder-chart.ts';
 
 /** `npm run generate` repairs each of these. That openapi.json matches the code is checked where the code runs (openapi.spec.ts). */
 const root = path.join(import.meta.dirname, '../..');
@@ -16,6 +17,12 @@ test('docs/api-reference.md lists every route of the API document', () => {
 
 test('docs/errors.md lists every code of both interfaces', () => {
   expect(read('docs/errors.md')).toBe(errorReference());
+});
+
+test('docs/architecture.md draws the folders as they import each other', () => {
+  const page = read('docs/architecture.md');
+  expect(page).toBe(withFolderCharts(page));
+  expect(page).toMatch(/\n {2}keys --> .*\busage\b/);
 });
 
 test('docs/errors.md has every code that the sources of nodes and protocols put on the wire', () => {

@@ -91,12 +91,12 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   },
   'live-state/live-rows.ts': {
     tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
-    reason: 'the rows that live records copy',
+    reason: 'the rows that live records copy, the credits that Redis has, the revisions of keys',
+    isWriter: true,
   },
   'live-state/lost-tail.ts': {
     tables: ['request_ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
-    isWriter: true,
   },
   'reconciliation/drift.ts': {
     tables: [
@@ -108,7 +108,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'compares balances with Redis at one moment',
   },
-  'search/record-names.ts': {
+  'names/record-names.ts': {
     tables: [
       'access_tokens',
       'api_keys',

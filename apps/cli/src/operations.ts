@@ -78,10 +78,13 @@ const GROUPS: Readonly<Record<string, string>> = {
   'proxy-nodes': 'nodes',
   payments: 'wallet',
   'subscription-history': 'subscriptions',
+  'account-removal': 'users',
+  'model-removal': 'models',
+  'config-check': 'proxy',
+  'wallet-logs': 'wallet',
 };
 /** The document's name is the handler's; these read better. */
 const RENAMED: Readonly<Record<string, readonly [group: string, verb: string]>> = {
-  Subscriptions_remove: ['models', 'remove'],
   Payments_list: ['wallet', 'payments'],
   Payments_payoutList: ['wallet', 'payouts'],
   Usage_read: ['usage', 'statistics'],

@@ -5,21 +5,23 @@ import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
 import { BooksModule } from './features/books/books.module.ts';
 import { CeilingsModule } from './features/ceilings/ceilings.module.ts';
+import { ConfigCheckModule } from './features/config-check/config-check.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
 import { FirstStepsModule } from './features/first-steps/first-steps.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { FiguresModule } from './features/metrics/figures.module.ts';
-import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
 import { PlaygroundModule } from './features/playground/playground.module.ts';
 import { PreviewsModule } from './features/previews/previews.module.ts';
 import { ProxyNodesModule } from './features/proxy-nodes/proxy-nodes.module.ts';
 import { ReconciliationModule } from './features/reconciliation/reconciliation.module.ts';
+import { RemovalsModule } from './features/removals/removals.module.ts';
 import { RoutingModule } from './features/routing/routing.module.ts';
 import { SearchModule } from './features/search/search.module.ts';
 import { SnapshotsModule } from './features/snapshots/snapshots.module.ts';
+import { SubscriptionsModule } from './features/subscriptions/subscriptions.module.ts';
 import { UpstreamsModule } from './features/upstreams/upstreams.module.ts';
 import { UsageModule } from './features/usage/usage.module.ts';
 import { UsersModule } from './features/users/users.module.ts';
@@ -27,6 +29,7 @@ import { WalletModule } from './features/wallet/wallet.module.ts';
 import { AccessModule } from './platform/access/access.module.ts';
 import { ConfigModule } from './platform/config.module.ts';
 import { DatabaseModule } from './platform/database/database.module.ts';
+import { DomainEventsModule } from './platform/domain-events/domain-events.module.ts';
 import { HousekeepingModule } from './platform/housekeeping/housekeeping.module.ts';
 import { HttpModule } from './platform/http/http.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
@@ -39,6 +42,7 @@ import { TracingModule } from './platform/tracing/tracing.module.ts';
 
 const PLATFORM: NonNullable<DynamicModule['imports']> = [
   DatabaseModule,
+  DomainEventsModule,
   RedisModule,
   HousekeepingModule,
   QueuesModule,
@@ -51,32 +55,34 @@ const PLATFORM: NonNullable<DynamicModule['imports']> = [
   OpenApiModule,
 ];
 
-/** Features add their module to this list, nothing else. */
+/** Features add their module to this list, in the order of features/README.md, and nothing else. */
 const FEATURES: NonNullable<DynamicModule['imports']> = [
   ActivityModule,
   AlertsModule,
+  UsersModule,
   AuthModule,
-  BooksModule,
   CeilingsModule,
-  DashboardModule,
-  EpochsModule,
-  EventsModule,
-  FiguresModule,
-  FirstStepsModule,
-  KeysModule,
-  ModelsApiModule,
-  PaymentsModule,
-  PlaygroundModule,
-  PreviewsModule,
-  ProxyNodesModule,
-  ReconciliationModule,
-  RoutingModule,
-  SearchModule,
   SnapshotsModule,
+  WalletModule,
+  PaymentsModule,
+  SubscriptionsModule,
+  ReconciliationModule,
+  EpochsModule,
+  ProxyNodesModule,
   UpstreamsModule,
   UsageModule,
-  UsersModule,
-  WalletModule,
+  RoutingModule,
+  KeysModule,
+  PlaygroundModule,
+  BooksModule,
+  ConfigCheckModule,
+  DashboardModule,
+  EventsModule,
+  FirstStepsModule,
+  FiguresModule,
+  PreviewsModule,
+  SearchModule,
+  RemovalsModule,
 ];
 
 @Module({})

@@ -24,8 +24,10 @@ import { ClosedBalances } from '../../../apps/control-plane/src/features/reconci
 import { LostCredits } from '../../../apps/control-plane/src/features/reconciliation/lost-credits.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
 import { UsageArrival } from '../../../apps/control-plane/src/features/reconciliation/usage-arrival.ts';
+import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge-triggers.ts';
 import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
+import { BookedAtOnce } from '../../../apps/control-plane/src/features/usage/ingest/booked-at-once.ts';
 import { DroppedTelemetry } from '../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
 import { EventJudge } from '../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';
 import { KnownFacts } from '../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
@@ -36,12 +38,13 @@ import type { UsageIngest } from '../../../apps/control-plane/src/features/usage
 import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
 import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
 import { Transactions } from '../../../apps/control-plane/src/platform/database/transactions.ts';
+import { DomainEvents } from '../../../apps/control-plane/src/platform/domain-events/domain-events.ts';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
 import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { CREDENTIAL } from './credential.ts';
 import type { Link } from './link.ts';
 import { dataSourceOver } from './postgres/data-source.ts';
-import { openRecharge, triggerRecharge } from './recharge.ts';
+import { openRecharge } from './recharge.ts';
 import { redisClient } from './redis-client.ts';
 import { epochsOver } from './redis-epochs.ts';
 import type { UsageJobs } from './usage-jobs.ts';
@@ -83,19 +86,21 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     announce: (word: Parameters<FleetStore['announce']>[0]) =>
       redisLink.call('announce', () => world.announce(word)),
   } as unknown as FleetStore;
+  const events = new DomainEvents();
+  void new BookedAtOnce(jobs, events);
   const writer = new LiveRecordWriter(
     rows,
     records,
     client as unknown as MeteringStore,
-    dataSource,
     parts.bookedWithdrawals(dataSource, client as unknown as LostWithdrawals),
     fleet,
+    events,
   );
   const pump = new LiveStatePump(transactions, writer);
   const live = new LiveStateService(pump, host);
   const shardEpochs = new ShardEpochs(dataSource, { SHARDS: shards });
   const tokens = new TokenLedger();
-  const ledger = new LedgerService();
+  const ledger = new LedgerService(events);
   const days = parts.droppedDays(host);
   const ingest = parts.ingest(
     transactions,
@@ -123,8 +128,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const epochsOfRedis: EpochsOfRedis = epochsOver(redis, redisLink);
   const filler = redisClient(redis, redisLink, { isFiller: true }) as unknown as LiveRecords;
   const reaped = client as unknown as ReapedRequests;
-  const shardFiller = new ShardFiller(new LiveRebuildService(rows, filler, config), reaped);
-  shardFiller.listen((events) => jobs.process(events));
+  const shardFiller = new ShardFiller(new LiveRebuildService(rows, filler, config), reaped, events);
   const epochs = new EpochsService(
     dataSource,
     epochsOfRedis,
@@ -137,7 +141,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   );
   const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host };
   const recharge = openRecharge(parts.recharge, needs);
-  triggerRecharge(recharge, { ledger, writer });
+  void new AutoRechargeTriggers(recharge, events);
   const closed = new ClosedBalances(dataSource, records, {
     payOut,
   } as unknown as ConstructorParameters<typeof ClosedBalances>[2]);
@@ -178,7 +182,6 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     proofs,
     journal,
     pump,
-    writer,
     epochs,
     closed,
     reconciler,

@@ -1,5 +1,4 @@
 import { JOURNAL_HEADERS } from '@tollgate/contracts';
-import { withdrawalEvent } from '../../../apps/control-plane/src/features/usage/ingest/withdrawal-event.ts';
 import type { JournalPost } from '../../../apps/proxy-node/src/usage/journal-uplink.ts';
 import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { openServices, type Services } from './control-plane-services.ts';
@@ -41,8 +40,7 @@ export class ControlPlane {
       jobs: this.#jobs,
       payOut: (id) => this.#payOut(id),
     });
-    const { writer, lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
-    writer.listen({ withdrawn: (withdrawn) => this.#jobs.process([withdrawalEvent(withdrawn)]) });
+    const { lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
     void lostTail.onApplicationBootstrap();
     this.#every(TAKE_EVERY_MS, () => this.#jobs.takeOne());
     this.#every(1_000, () => pump.sweep());

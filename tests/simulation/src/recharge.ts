@@ -1,9 +1,7 @@
 import type { LiveRecords } from '@tollgate/keyspace';
 import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
-import type { LiveRecordWriter } from '../../../apps/control-plane/src/features/live-state/live-record-writer.ts';
 import type { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
-import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge-triggers.ts';
 import { PurchasesService } from '../../../apps/control-plane/src/features/subscriptions/purchases.service.ts';
 import type { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import type { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
@@ -39,12 +37,4 @@ export function openRecharge(
   const purchases = new PurchasesService(PRICING, ledger, tokens, live, config);
   const balances = new LiveBalances(records, host);
   return recharge(dataSource, transactions, balances, purchases, tokens, alerts, live);
-}
-
-/** What makes it look at once. */
-export function triggerRecharge(
-  recharge: AutoRechargeService,
-  { ledger, writer }: { ledger: LedgerService; writer: LiveRecordWriter },
-): void {
-  void new AutoRechargeTriggers(recharge, ledger, writer);
 }

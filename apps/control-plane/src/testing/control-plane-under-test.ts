@@ -6,7 +6,7 @@ import { startServices, type Services, type ServicesOptions } from '@tollgate/ha
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
-import { Passwords } from '../features/auth/passwords.ts';
+import { Passwords } from '../platform/access/passwords.ts';
 import { limitConnections } from '../platform/http/connection-limits.ts';
 import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';

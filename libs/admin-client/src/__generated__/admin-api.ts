@@ -72,6 +72,162 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List accounts */
+        get: operations["Users_list"];
+        put?: never;
+        /** Create an active account; the answer shows its one-time password, once */
+        post: operations["Users_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/reset-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an account a one-time password; its sessions and access tokens end */
+        post: operations["Users_resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One account */
+        get: operations["Users_get"];
+        /** Change the role of an account, or whether it is of the demo */
+        put: operations["Users_update"];
+        post?: never;
+        /** Delete an account; `forfeit` gives up the money and tokens it holds */
+        delete: operations["AccountRemoval_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a pending or rejected account in */
+        post: operations["Users_approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turn a pending account away */
+        post: operations["Users_reject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/freeze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Freeze an account: sessions and keys stop at once */
+        post: operations["Users_freeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/unfreeze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a frozen account act again */
+        post: operations["Users_unfreeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/erasure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an erasure of a deleted account would empty */
+        get: operations["Users_erasure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Empty what names the person of a deleted account, which cannot be undone; amounts, tokens and times stay */
+        post: operations["Users_erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/auth/login": {
         parameters: {
             query?: never;
@@ -226,40 +382,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/admin/books": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Each equality between ledgers and balances, and when it was last proven */
-        get: operations["Books_read"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/admin/books/run": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Start an audit of ledgers and balances, unless one runs */
-        post: operations["Books_run"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin-api/admin/ceilings": {
         parameters: {
             query?: never;
@@ -278,15 +400,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/admin/dashboard": {
+    "/admin-api/snapshots": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** The installation at a glance */
-        get: operations["Dashboard_read"];
+        /** List published versions */
+        get: operations["Snapshots_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -295,15 +417,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/events": {
+    "/admin-api/snapshots/{id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** What happens, as it happens: server-sent events of alerts, nodes, newest requests and balances. Users see what is theirs. `Last-Event-ID` resumes at any replica */
-        get: operations["Events_open"];
+        /** One version with its document, without secrets */
+        get: operations["Snapshots_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -312,15 +434,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/first-steps": {
+    "/admin-api/snapshots/{id}/diff": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** What a new account has done and what remains */
-        get: operations["FirstSteps_ofAccount"];
+        /** What changed from this version to another, the newest by default */
+        get: operations["Snapshots_diff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -329,42 +451,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/admin/first-steps": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What a new installation has and what it lacks */
-        get: operations["FirstSteps_ofInstallation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List keys; administrators see those of all accounts */
-        get: operations["Keys_list"];
-        put?: never;
-        /** Create a key; the answer shows it, once */
-        post: operations["Keys_create"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/keys/{id}/rotate": {
+    "/admin-api/snapshots/{id}/rollback": {
         parameters: {
             query?: never;
             header?: never;
@@ -373,68 +460,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make another key like this one, which stays good until the overlap ends */
-        post: operations["Keys_rotate"];
+        /** Publish an old version again and pin it */
+        post: operations["Snapshots_rollback"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/admin-api/keys/windows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** How full the request windows of several keys are now; keys that are unknown or of others are left out */
-        get: operations["Keys_readManyWindows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/keys/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One key */
-        get: operations["Keys_get"];
-        /** Change the given fields of a key */
-        put: operations["Keys_update"];
-        post?: never;
-        /** Delete a key; running streams end at their next checkpoint unless `drain` */
-        delete: operations["Keys_delete"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/keys/{id}/windows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** How full the request windows of a key are now */
-        get: operations["Keys_readWindows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/keys/{id}/enable": {
+    "/admin-api/snapshots/unpin": {
         parameters: {
             query?: never;
             header?: never;
@@ -443,15 +477,32 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable a key */
-        post: operations["Keys_enable"];
+        /** Publish the current configuration */
+        post: operations["Snapshots_unpin"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/admin-api/keys/{id}/disable": {
+    "/admin-api/wallet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Balance of the wallet */
+        get: operations["Wallet_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/adjust": {
         parameters: {
             query?: never;
             header?: never;
@@ -460,8 +511,93 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Disable a key from the next request on; running streams end at their next checkpoint unless `drain` */
-        post: operations["Keys_disable"];
+        /** Correct the wallet of an account by a signed amount */
+        post: operations["Wallet_adjust"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/admin-recharge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Credit the wallet of an account */
+        post: operations["Wallet_adminRecharge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payments through the payment provider, newest first */
+        get: operations["Payments_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/recharge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Recharge the wallet through the payment provider */
+        post: operations["Payments_recharge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pay money of a wallet out, by hand or through the payment provider */
+        post: operations["Payments_withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payouts through the payment provider, newest first */
+        get: operations["Payments_payoutList"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -553,25 +689,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/models/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One model */
-        get: operations["Models_get"];
-        /** Change the given fields of a model */
-        put: operations["Models_update"];
-        post?: never;
-        /** Delete a model; `refund` closes and refunds its subscriptions */
-        delete: operations["Subscriptions_remove"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin-api/models": {
         parameters: {
             query?: never;
@@ -643,6 +760,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One model */
+        get: operations["Models_get"];
+        /** Change the given fields of a model */
+        put: operations["Models_update"];
+        post?: never;
+        /** Delete a model; `refund` closes and refunds its subscriptions */
+        delete: operations["ModelRemoval_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/models/{id}/enable": {
         parameters: {
             query?: never;
@@ -677,15 +813,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/payments": {
+    "/admin-api/subscriptions/{id}/lots": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Payments through the payment provider, newest first */
-        get: operations["Payments_list"];
+        /** Purchases of a subscription and what remains of each */
+        get: operations["SubscriptionHistory_readLots"];
         put?: never;
         post?: never;
         delete?: never;
@@ -694,49 +830,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/recharge": {
+    "/admin-api/subscriptions/{id}/ledger": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** Recharge the wallet through the payment provider */
-        post: operations["Payments_recharge"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/wallet/withdraw": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Pay money of a wallet out, by hand or through the payment provider */
-        post: operations["Payments_withdraw"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/wallet/payouts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Payouts through the payment provider, newest first */
-        get: operations["Payments_payoutList"];
+        /** Token ledger of a subscription, newest first */
+        get: operations["SubscriptionHistory_readEntries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -745,100 +847,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/playground/key": {
+    "/admin-api/wallet/logs": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** A key for a quarter of an hour, at most 20 requests a minute; the one this session had before ends */
-        post: operations["Playground_create"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/previews/purchase": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What tokens would cost, or how many an amount buys */
-        get: operations["Previews_purchase"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/previews/refund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What unsubscribing would refund */
-        get: operations["Previews_refund"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/previews/model-removal": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What deleting a model would refund to its subscribers */
-        get: operations["Previews_modelRemoval"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/previews/charge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What a request of so many tokens is charged, line by line */
-        get: operations["Previews_charge"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/previews/price-change": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What another price means for an example request */
-        get: operations["Previews_priceChange"];
+        /** Ledger entries of the wallet, newest first */
+        get: operations["WalletLogs_logs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1003,23 +1020,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/proxy/config-check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Compile without publishing and list what is wrong */
-        get: operations["Proxy_configCheck"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin-api/proxy/stats": {
         parameters: {
             query?: never;
@@ -1082,179 +1082,6 @@ export interface paths {
         put?: never;
         /** Publish without waiting for nodes */
         post: operations["Proxy_publish"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/routing": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List routes */
-        get: operations["Routing_list"];
-        put?: never;
-        /** Route a model to an upstream */
-        post: operations["Routing_create"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/routing/simulation": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Where a request for a model would go now, route by route */
-        get: operations["Routing_simulate"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/routing/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Traffic, errors and latency of each route, and what nodes leave alone */
-        get: operations["Routing_readHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/routing/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One route */
-        get: operations["Routing_get"];
-        /** Change the given fields of a route */
-        put: operations["Routing_update"];
-        post?: never;
-        /** Delete a route */
-        delete: operations["Routing_delete"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Find users, models, keys, upstreams, nodes and requests by name or id */
-        get: operations["Search_search"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/snapshots": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List published versions */
-        get: operations["Snapshots_list"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/snapshots/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One version with its document, without secrets */
-        get: operations["Snapshots_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/snapshots/{id}/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What changed from this version to another, the newest by default */
-        get: operations["Snapshots_diff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/snapshots/{id}/rollback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Publish an old version again and pin it */
-        post: operations["Snapshots_rollback"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/snapshots/unpin": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Publish the current configuration */
-        post: operations["Snapshots_unpin"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1434,137 +1261,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/users": {
+    "/admin-api/routing": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** List accounts */
-        get: operations["Users_list"];
+        /** List routes */
+        get: operations["Routing_list"];
         put?: never;
-        /** Create an active account; the answer shows its one-time password, once */
-        post: operations["Users_create"];
+        /** Route a model to an upstream */
+        post: operations["Routing_create"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/admin-api/users/{id}/reset-password": {
+    "/admin-api/routing/simulation": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** Give an account a one-time password; its sessions and access tokens end */
-        post: operations["Users_resetPassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/users/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One account */
-        get: operations["Users_get"];
-        /** Change the role of an account, or whether it is of the demo */
-        put: operations["Users_update"];
-        post?: never;
-        /** Delete an account; `forfeit` gives up the money and tokens it holds */
-        delete: operations["Users_delete"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/users/{id}/approve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Let a pending or rejected account in */
-        post: operations["Users_approve"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/users/{id}/reject": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Turn a pending account away */
-        post: operations["Users_reject"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/users/{id}/freeze": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Freeze an account: sessions and keys stop at once */
-        post: operations["Users_freeze"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/users/{id}/unfreeze": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Let a frozen account act again */
-        post: operations["Users_unfreeze"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/users/{id}/erasure": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What an erasure of a deleted account would empty */
-        get: operations["Users_erasure"];
+        /** Where a request for a model would go now, route by route */
+        get: operations["Routing_simulate"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1573,32 +1296,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/users/{id}/erase": {
+    "/admin-api/routing/health": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** Empty what names the person of a deleted account, which cannot be undone; amounts, tokens and times stay */
-        post: operations["Users_erase"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/wallet": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Balance of the wallet */
-        get: operations["Wallet_get"];
+        /** Traffic, errors and latency of each route, and what nodes leave alone */
+        get: operations["Routing_readHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1607,24 +1313,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/logs": {
+    "/admin-api/routing/{id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Ledger entries of the wallet, newest first */
-        get: operations["Wallet_logs"];
-        put?: never;
+        /** One route */
+        get: operations["Routing_get"];
+        /** Change the given fields of a route */
+        put: operations["Routing_update"];
         post?: never;
+        /** Delete a route */
+        delete: operations["Routing_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List keys; administrators see those of all accounts */
+        get: operations["Keys_list"];
+        put?: never;
+        /** Create a key; the answer shows it, once */
+        post: operations["Keys_create"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/adjust": {
+    "/admin-api/keys/{id}/rotate": {
         parameters: {
             query?: never;
             header?: never;
@@ -1633,40 +1359,23 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Correct the wallet of an account by a signed amount */
-        post: operations["Wallet_adjust"];
+        /** Make another key like this one, which stays good until the overlap ends */
+        post: operations["Keys_rotate"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/admin-recharge": {
+    "/admin-api/keys/windows": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** Credit the wallet of an account */
-        post: operations["Wallet_adminRecharge"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/subscriptions/{id}/lots": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Purchases of a subscription and what remains of each */
-        get: operations["SubscriptionHistory_readLots"];
+        /** How full the request windows of several keys are now; keys that are unknown or of others are left out */
+        get: operations["Keys_readManyWindows"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1675,15 +1384,306 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/subscriptions/{id}/ledger": {
+    "/admin-api/keys/{id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Token ledger of a subscription, newest first */
-        get: operations["SubscriptionHistory_readEntries"];
+        /** One key */
+        get: operations["Keys_get"];
+        /** Change the given fields of a key */
+        put: operations["Keys_update"];
+        post?: never;
+        /** Delete a key; running streams end at their next checkpoint unless `drain` */
+        delete: operations["Keys_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/keys/{id}/windows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How full the request windows of a key are now */
+        get: operations["Keys_readWindows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/keys/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Enable a key */
+        post: operations["Keys_enable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/keys/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disable a key from the next request on; running streams end at their next checkpoint unless `drain` */
+        post: operations["Keys_disable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/playground/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A key for a quarter of an hour, at most 20 requests a minute; the one this session had before ends */
+        post: operations["Playground_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/admin/books": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Each equality between ledgers and balances, and when it was last proven */
+        get: operations["Books_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/admin/books/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start an audit of ledgers and balances, unless one runs */
+        post: operations["Books_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/proxy/config-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compile without publishing and list what is wrong */
+        get: operations["ConfigCheck_configCheck"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/admin/dashboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The installation at a glance */
+        get: operations["Dashboard_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens, as it happens: server-sent events of alerts, nodes, newest requests and balances. Users see what is theirs. `Last-Event-ID` resumes at any replica */
+        get: operations["Events_open"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/first-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a new account has done and what remains */
+        get: operations["FirstSteps_ofAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/admin/first-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a new installation has and what it lacks */
+        get: operations["FirstSteps_ofInstallation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/purchase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What tokens would cost, or how many an amount buys */
+        get: operations["Previews_purchase"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What unsubscribing would refund */
+        get: operations["Previews_refund"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/model-removal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What deleting a model would refund to its subscribers */
+        get: operations["Previews_modelRemoval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/charge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a request of so many tokens is charged, line by line */
+        get: operations["Previews_charge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/price-change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What another price means for an example request */
+        get: operations["Previews_priceChange"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find users, models, keys, upstreams, nodes and requests by name or id */
+        get: operations["Search_search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4379,6 +4379,428 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Users_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "username" | "-username" | "status" | "-status" | "role" | "-role" | "created_at" | "-created_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                /** @description `deleted` accounts are in no other list */
+                status?: "pending" | "active" | "rejected" | "frozen" | "deleted";
+                role?: "admin" | "user";
+                is_demo?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["User"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "username": "ada"
+                 *     }
+                 */
+                "application/json": {
+                    username: string;
+                    /**
+                     * @default user
+                     * @enum {string}
+                     */
+                    role?: "admin" | "user";
+                    /** @description Made by the demo */
+                    is_demo?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedUser"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            409: components["responses"]["idempotency_in_progress.username_taken"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            429: components["responses"]["rate_limited"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneTimePassword"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["cannot_change_self"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "admin"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    role?: "admin" | "user";
+                    /** @description Made by the demo */
+                    is_demo?: boolean;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    rpm_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    rph_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    rpd_ceiling?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["cannot_change_self.last_administrator"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccountRemoval_delete: {
+        parameters: {
+            query?: {
+                drain?: "true" | "false";
+                forfeit?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["account_not_empty.invalid_transition.cannot_change_self.last_administrator"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["invalid_transition"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_reject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["invalid_transition"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_freeze: {
+        parameters: {
+            query?: {
+                drain?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["invalid_transition.cannot_change_self.last_administrator"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_unfreeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["invalid_transition"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_erasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["invalid_transition"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_erase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "username": "ada"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Of the account, as a confirmation */
+                    username: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["invalid_transition.name_not_confirmed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Auth_login: {
         parameters: {
             query?: {
@@ -4770,55 +5192,6 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Books_read: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Books"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Books_run: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Books"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
     Ceilings_get: {
         parameters: {
             query?: never;
@@ -4886,117 +5259,15 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Dashboard_read: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Dashboard"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Events_open: {
-        parameters: {
-            query?: {
-                user_id?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": components["schemas"]["StreamEvent"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            429: components["responses"]["too_many_streams"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    FirstSteps_ofAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FirstSteps"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    FirstSteps_ofInstallation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InstallationSteps"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_list: {
+    Snapshots_list: {
         parameters: {
             query?: {
                 page?: number;
                 page_size?: number;
                 /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
+                sort?: "version" | "-version";
                 /** @description Part of a name, any case */
                 q?: string;
-                user_id?: number;
-                status?: "enabled" | "disabled";
             };
             header?: never;
             path?: never;
@@ -5011,7 +5282,308 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["ListedKey"][];
+                        data: components["schemas"]["Snapshot"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Snapshots_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotDetail"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["snapshot_unreadable"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Snapshots_diff: {
+        parameters: {
+            query?: {
+                to?: number;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        from: number;
+                        to: number;
+                        models: components["schemas"]["SnapshotKindDiff"];
+                        upstreams: components["schemas"]["SnapshotKindDiff"];
+                        routes: components["schemas"]["SnapshotKindDiff"];
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["snapshot_unreadable"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Snapshots_rollback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        version: number;
+                        checksum: string;
+                        rollback_of: number;
+                        /** @constant */
+                        pinned: true;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["snapshot_unreadable"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Snapshots_unpin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        version: number;
+                        checksum: string;
+                        /** @constant */
+                        pinned: false;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Wallet_get: {
+        parameters: {
+            query?: {
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wallet"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Wallet_adjust: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "-0.5",
+                 *       "note": "Typing error in the recharge of 3 May"
+                 *     }
+                 */
+                "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletCorrection"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            402: components["responses"]["insufficient_funds"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.balance_limit.correction_limit"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Wallet_adminRecharge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "20",
+                 *       "note": "Welcome"
+                 *     }
+                 */
+                "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        transaction_id: number;
+                        user_id: number;
+                        /** @description Decimal text, at most 6 places */
+                        amount: string;
+                        /** @description After it */
+                        balance: string;
+                        /** @description ISO 4217 */
+                        currency: string;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.balance_limit"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Payments_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+                status?: "open" | "paid" | "failed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PaymentEntry"][];
                         page: number;
                         page_size: number;
                         /** @description Rows of all pages */
@@ -5028,7 +5600,7 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Keys_create: {
+    Payments_recharge: {
         parameters: {
             query?: never;
             header?: {
@@ -5042,19 +5614,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "name": "backend",
-                 *       "allowed_models": "gpt-5,claude-*",
-                 *       "rpm": 600
+                 *       "amount": "20"
                  *     }
                  */
                 "application/json": {
-                    name: string;
-                    allowed_models?: string;
-                    rpm?: number;
-                    rph?: number;
-                    rpd?: number;
-                    expires_at?: (string) | null;
-                    ip_allowlist?: string;
+                    amount: string | number;
                     user_id?: number;
                 };
             };
@@ -5066,74 +5630,87 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreatedKey"];
+                    "application/json": components["schemas"]["Payment"];
                 };
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            409: components["responses"]["idempotency_in_progress.payments_not_configured.balance_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
+            503: components["responses"]["payment_provider_failed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Keys_rotate: {
+    Payments_withdraw: {
         parameters: {
             query?: never;
             header?: {
                 /** @description Makes a retry within 24 hours answer what the first call answered */
                 "Idempotency-Key"?: string;
             };
-            path: {
-                id: number;
-            };
+            path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 /**
                  * @example {
-                 *       "overlap_minutes": 60
+                 *       "user_id": 1,
+                 *       "amount": "5",
+                 *       "note": "Bank transfer 4711"
                  *     }
                  */
                 "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note: string;
                     /**
-                     * @description How long the old key stays good
-                     * @default 1440
+                     * @description `hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there
+                     * @default hand
+                     * @enum {string}
                      */
-                    overlap_minutes?: number;
+                    to?: "hand" | "provider";
                 };
             };
         };
         responses: {
-            /** @description Created */
-            201: {
+            /** @description Done */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreatedKey"];
+                    "application/json": components["schemas"]["WalletWithdrawal"];
                 };
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
+            402: components["responses"]["insufficient_funds"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            409: components["responses"]["idempotency_in_progress.correction_limit.payments_not_configured.payout_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Keys_readManyWindows: {
+    Payments_payoutList: {
         parameters: {
-            query: {
-                /** @description Ids of keys, separated by commas; 100 at most */
-                ids: string;
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+                /** @description `paid`: the provider has accepted it; `failed`: the money is in the wallet again */
+                status?: "pending" | "paid" | "failed";
             };
             header?: never;
             path?: never;
@@ -5147,204 +5724,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyWindowsList"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            503: components["responses"]["service_unavailable"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ListedKey"];
+                    "application/json": {
+                        data: components["schemas"]["Payout"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_update: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "rpm": 1200
-                 *     }
-                 */
-                "application/json": {
-                    name?: string;
-                    allowed_models?: string;
-                    rpm?: number;
-                    rph?: number;
-                    rpd?: number;
-                    expires_at?: (string) | null;
-                    ip_allowlist?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Key"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            412: components["responses"]["precondition_failed"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_delete: {
-        parameters: {
-            query?: {
-                drain?: "true" | "false";
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_readWindows: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyWindows"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            503: components["responses"]["service_unavailable"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_enable: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Key"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Keys_disable: {
-        parameters: {
-            query?: {
-                drain?: "true" | "false";
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Key"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5583,136 +5977,6 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Models_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Model"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Models_update: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "description": "For long documents",
-                 *       "context_window": 400000
-                 *     }
-                 */
-                "application/json": {
-                    name?: string;
-                    aliases?: string[];
-                    display_name?: string;
-                    /** @enum {string} */
-                    kind?: "chat" | "embedding";
-                    owned_by?: string;
-                    description?: string;
-                    context_window?: number | null;
-                    max_output_tokens?: number | null;
-                    default_output_tokens?: number | null;
-                    unbounded_input_tokens?: number | null;
-                    reads_more_than_sent?: boolean;
-                    failover?: {
-                        /** @enum {string} */
-                        replay?: "safe" | "always" | "never";
-                        first_byte_timeout_ms?: number;
-                        first_token_timeout_ms?: number;
-                        idle_timeout_ms?: number;
-                        hedge?: {
-                            max_percent: number;
-                            max_tokens_per_hour: number;
-                        };
-                        continues?: boolean;
-                        names_upstream?: boolean;
-                        fallbacks?: {
-                            model: string;
-                            on: ("error" | "overflow" | "rest")[];
-                        }[];
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Model"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["model_name_taken"];
-            412: components["responses"]["precondition_failed"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Subscriptions_remove: {
-        parameters: {
-            query?: {
-                refund?: "true" | "false";
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["model_has_subscribers"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6090,6 +6354,136 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Models_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Models_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "For long documents",
+                 *       "context_window": 400000
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    aliases?: string[];
+                    display_name?: string;
+                    /** @enum {string} */
+                    kind?: "chat" | "embedding";
+                    owned_by?: string;
+                    description?: string;
+                    context_window?: number | null;
+                    max_output_tokens?: number | null;
+                    default_output_tokens?: number | null;
+                    unbounded_input_tokens?: number | null;
+                    reads_more_than_sent?: boolean;
+                    failover?: {
+                        /** @enum {string} */
+                        replay?: "safe" | "always" | "never";
+                        first_byte_timeout_ms?: number;
+                        first_token_timeout_ms?: number;
+                        idle_timeout_ms?: number;
+                        hedge?: {
+                            max_percent: number;
+                            max_tokens_per_hour: number;
+                        };
+                        continues?: boolean;
+                        names_upstream?: boolean;
+                        fallbacks?: {
+                            model: string;
+                            on: ("error" | "overflow" | "rest")[];
+                        }[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["model_name_taken"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    ModelRemoval_remove: {
+        parameters: {
+            query?: {
+                refund?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["model_has_subscribers"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Models_enable: {
         parameters: {
             query?: never;
@@ -6147,7 +6541,86 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Payments_list: {
+    SubscriptionHistory_readLots: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TokenLot"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    SubscriptionHistory_readEntries: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+                kind?: "credit" | "usage" | "withdrawal" | "reconciliation";
+                from?: string;
+                to?: string;
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TokenEntry"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    WalletLogs_logs: {
         parameters: {
             query?: {
                 page?: number;
@@ -6157,7 +6630,10 @@ export interface operations {
                 /** @description Part of a name, any case */
                 q?: string;
                 user_id?: number;
-                status?: "open" | "paid" | "failed";
+                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout" | "payout_return";
+                from?: string;
+                to?: string;
+                format?: "json" | "csv";
             };
             header?: never;
             path?: never;
@@ -6172,7 +6648,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["PaymentEntry"][];
+                        data: components["schemas"]["WalletEntry"][];
                         page: number;
                         page_size: number;
                         /** @description Rows of all pages */
@@ -6180,361 +6656,13 @@ export interface operations {
                         /** @description A further page exists */
                         has_more: boolean;
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Payments_recharge: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amount": "20"
-                 *     }
-                 */
-                "application/json": {
-                    amount: string | number;
-                    user_id?: number;
-                };
-            };
-        };
-        responses: {
-            /** @description Created */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Payment"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.payments_not_configured.balance_limit"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            503: components["responses"]["payment_provider_failed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Payments_withdraw: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "user_id": 1,
-                 *       "amount": "5",
-                 *       "note": "Bank transfer 4711"
-                 *     }
-                 */
-                "application/json": {
-                    user_id: number;
-                    amount: string | number;
-                    note: string;
-                    /**
-                     * @description `hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there
-                     * @default hand
-                     * @enum {string}
-                     */
-                    to?: "hand" | "provider";
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WalletWithdrawal"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.correction_limit.payments_not_configured.payout_limit"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Payments_payoutList: {
-        parameters: {
-            query?: {
-                page?: number;
-                page_size?: number;
-                /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
-                /** @description Part of a name, any case */
-                q?: string;
-                user_id?: number;
-                /** @description `paid`: the provider has accepted it; `failed`: the money is in the wallet again */
-                status?: "pending" | "paid" | "failed";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Payout"][];
-                        page: number;
-                        page_size: number;
-                        /** @description Rows of all pages */
-                        total: number;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Playground_create: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /** @example {} */
-                "application/json": {
-                    /** @description One of your keys: the same models and, below 20 a minute, its limits */
-                    key_id?: number;
-                };
-            };
-        };
-        responses: {
-            /** @description Created */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TemporaryKey"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Previews_purchase: {
-        parameters: {
-            query: {
-                model_id: number;
-                /** @description Administrators: the account that would buy */
-                user_id?: number;
-                tokens?: number;
-                /** @description Money to spend; as many tokens as it buys */
-                amount?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PurchasePreview"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["model_off_shelf.model_not_priced.token_limit"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Previews_refund: {
-        parameters: {
-            query: {
-                model_id: number;
-                /** @description Administrators: the account that would unsubscribe */
-                user_id?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RefundPreview"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found.not_subscribed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Previews_modelRemoval: {
-        parameters: {
-            query: {
-                model_id: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelRemovalPreview"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Previews_charge: {
-        parameters: {
-            query: {
-                model_id: number;
-                input_tokens?: number;
-                cache_read_tokens?: number;
-                cache_write_tokens?: number;
-                output_tokens?: number;
-                cache_write_1h_tokens?: number;
-                audio_input_tokens?: number;
-                audio_output_tokens?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChargePreview"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["model_not_priced.token_limit"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Previews_priceChange: {
-        parameters: {
-            query: {
-                model_id: number;
-                input_tokens?: number;
-                cache_read_tokens?: number;
-                cache_write_tokens?: number;
-                output_tokens?: number;
-                cache_write_1h_tokens?: number;
-                audio_input_tokens?: number;
-                audio_output_tokens?: number;
-                price_per_million?: string;
-                weight_input?: string;
-                weight_cache_read?: string;
-                weight_cache_write?: string;
-                weight_output?: string;
-                weight_cache_write_1h?: string;
-                weight_audio_input?: string;
-                weight_audio_output?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PriceChangePreview"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["token_limit"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6935,33 +7063,6 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Proxy_configCheck: {
-        parameters: {
-            query?: {
-                node_id?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConfigCheck"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
     Proxy_stats: {
         parameters: {
             query?: {
@@ -7080,459 +7181,6 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_list: {
-        parameters: {
-            query?: {
-                page?: number;
-                page_size?: number;
-                /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "model_id" | "-model_id" | "upstream_id" | "-upstream_id" | "priority" | "-priority";
-                /** @description Part of a name, any case */
-                q?: string;
-                model_id?: number;
-                upstream_id?: number;
-                enabled?: "true" | "false";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Route"][];
-                        page: number;
-                        page_size: number;
-                        /** @description Rows of all pages */
-                        total: number;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_create: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "model_id": 1,
-                 *       "upstream_id": 1,
-                 *       "upstream_model": "gpt-5-2025-08-07",
-                 *       "priority": 0,
-                 *       "weight": 3
-                 *     }
-                 */
-                "application/json": {
-                    model_id: number;
-                    upstream_id: number;
-                    upstream_model?: string;
-                    priority?: number;
-                    weight?: number;
-                    enabled?: boolean;
-                    /** @enum {string} */
-                    output_limit_field?: "auto" | "max_tokens" | "max_completion_tokens";
-                    context_window?: number | null;
-                };
-            };
-        };
-        responses: {
-            /** @description Created */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Route"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.route_exists"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_simulate: {
-        parameters: {
-            query?: {
-                model_id?: number;
-                /** @description Its name or an alias */
-                model?: string;
-                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RoutingSimulation"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_readHealth: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RoutingHealth"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Route"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_update: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
-                "If-Match"?: string;
-            };
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "priority": 1,
-                 *       "enabled": false
-                 *     }
-                 */
-                "application/json": {
-                    model_id?: number;
-                    upstream_id?: number;
-                    upstream_model?: string;
-                    priority?: number;
-                    weight?: number;
-                    enabled?: boolean;
-                    /** @enum {string} */
-                    output_limit_field?: "auto" | "max_tokens" | "max_completion_tokens";
-                    context_window?: number | null;
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Route"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["route_exists"];
-            412: components["responses"]["precondition_failed"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Routing_delete: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Search_search: {
-        parameters: {
-            query: {
-                /** @description Part of a name, a key prefix, an id, or a request id */
-                q: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SearchResults"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Snapshots_list: {
-        parameters: {
-            query?: {
-                page?: number;
-                page_size?: number;
-                /** @description A leading - sorts descending */
-                sort?: "version" | "-version";
-                /** @description Part of a name, any case */
-                q?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Snapshot"][];
-                        page: number;
-                        page_size: number;
-                        /** @description Rows of all pages */
-                        total: number;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Snapshots_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SnapshotDetail"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["snapshot_unreadable"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Snapshots_diff: {
-        parameters: {
-            query?: {
-                to?: number;
-            };
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        from: number;
-                        to: number;
-                        models: components["schemas"]["SnapshotKindDiff"];
-                        upstreams: components["schemas"]["SnapshotKindDiff"];
-                        routes: components["schemas"]["SnapshotKindDiff"];
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["snapshot_unreadable"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Snapshots_rollback: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        version: number;
-                        checksum: string;
-                        rollback_of: number;
-                        /** @constant */
-                        pinned: true;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["snapshot_unreadable"];
-            415: components["responses"]["unsupported_media_type"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Snapshots_unpin: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        version: number;
-                        checksum: string;
-                        /** @constant */
-                        pinned: false;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -8083,19 +7731,18 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_list: {
+    Routing_list: {
         parameters: {
             query?: {
                 page?: number;
                 page_size?: number;
                 /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "username" | "-username" | "status" | "-status" | "role" | "-role" | "created_at" | "-created_at";
+                sort?: "id" | "-id" | "model_id" | "-model_id" | "upstream_id" | "-upstream_id" | "priority" | "-priority";
                 /** @description Part of a name, any case */
                 q?: string;
-                /** @description `deleted` accounts are in no other list */
-                status?: "pending" | "active" | "rejected" | "frozen" | "deleted";
-                role?: "admin" | "user";
-                is_demo?: "true" | "false";
+                model_id?: number;
+                upstream_id?: number;
+                enabled?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -8110,7 +7757,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["User"][];
+                        data: components["schemas"]["Route"][];
                         page: number;
                         page_size: number;
                         /** @description Rows of all pages */
@@ -8126,7 +7773,7 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_create: {
+    Routing_create: {
         parameters: {
             query?: never;
             header?: {
@@ -8140,18 +7787,23 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "username": "ada"
+                 *       "model_id": 1,
+                 *       "upstream_id": 1,
+                 *       "upstream_model": "gpt-5-2025-08-07",
+                 *       "priority": 0,
+                 *       "weight": 3
                  *     }
                  */
                 "application/json": {
-                    username: string;
-                    /**
-                     * @default user
-                     * @enum {string}
-                     */
-                    role?: "admin" | "user";
-                    /** @description Made by the demo */
-                    is_demo?: boolean;
+                    model_id: number;
+                    upstream_id: number;
+                    upstream_model?: string;
+                    priority?: number;
+                    weight?: number;
+                    enabled?: boolean;
+                    /** @enum {string} */
+                    output_limit_field?: "auto" | "max_tokens" | "max_completion_tokens";
+                    context_window?: number | null;
                 };
             };
         };
@@ -8162,27 +7814,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CreatedUser"];
+                    "application/json": components["schemas"]["Route"];
                 };
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["idempotency_in_progress.username_taken"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.route_exists"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
-            429: components["responses"]["rate_limited"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_resetPassword: {
+    Routing_simulate: {
         parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
+            query?: {
+                model_id?: number;
+                /** @description Its name or an alias */
+                model?: string;
+                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions";
             };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -8193,37 +7848,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OneTimePassword"];
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["cannot_change_self"];
-            415: components["responses"]["unsupported_media_type"];
-            429: components["responses"]["rate_limited"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Users_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["RoutingSimulation"];
                 };
             };
             400: components["responses"]["invalid_request"];
@@ -8233,7 +7858,58 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_update: {
+    Routing_readHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoutingHealth"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Routing_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Route"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Routing_update: {
         parameters: {
             query?: never;
             header?: {
@@ -8249,20 +7925,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "role": "admin"
+                 *       "priority": 1,
+                 *       "enabled": false
                  *     }
                  */
                 "application/json": {
+                    model_id?: number;
+                    upstream_id?: number;
+                    upstream_model?: string;
+                    priority?: number;
+                    weight?: number;
+                    enabled?: boolean;
                     /** @enum {string} */
-                    role?: "admin" | "user";
-                    /** @description Made by the demo */
-                    is_demo?: boolean;
-                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
-                    rpm_ceiling?: number | null;
-                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
-                    rph_ceiling?: number | null;
-                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
-                    rpd_ceiling?: number | null;
+                    output_limit_field?: "auto" | "max_tokens" | "max_completion_tokens";
+                    context_window?: number | null;
                 };
             };
         };
@@ -8273,25 +7949,298 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["Route"];
                 };
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["cannot_change_self.last_administrator"];
+            409: components["responses"]["route_exists"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_delete: {
+    Routing_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+                status?: "enabled" | "disabled";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ListedKey"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "backend",
+                 *       "allowed_models": "gpt-5,claude-*",
+                 *       "rpm": 600
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                    allowed_models?: string;
+                    rpm?: number;
+                    rph?: number;
+                    rpd?: number;
+                    expires_at?: (string) | null;
+                    ip_allowlist?: string;
+                    user_id?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_rotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_minutes": 60
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description How long the old key stays good
+                     * @default 1440
+                     */
+                    overlap_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_readManyWindows: {
+        parameters: {
+            query: {
+                /** @description Ids of keys, separated by commas; 100 at most */
+                ids: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWindowsList"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            503: components["responses"]["service_unavailable"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedKey"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rpm": 1200
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    allowed_models?: string;
+                    rpm?: number;
+                    rph?: number;
+                    rpd?: number;
+                    expires_at?: (string) | null;
+                    ip_allowlist?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_delete: {
         parameters: {
             query?: {
                 drain?: "true" | "false";
-                forfeit?: "true" | "false";
             };
             header?: never;
             path: {
@@ -8312,12 +8261,11 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["account_not_empty.invalid_transition.cannot_change_self.last_administrator"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_approve: {
+    Keys_readWindows: {
         parameters: {
             query?: never;
             header?: never;
@@ -8334,19 +8282,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["KeyWindows"];
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["invalid_transition"];
-            415: components["responses"]["unsupported_media_type"];
+            503: components["responses"]["service_unavailable"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_reject: {
+    Keys_enable: {
         parameters: {
             query?: never;
             header?: never;
@@ -8363,19 +8310,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["Key"];
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["invalid_transition"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_freeze: {
+    Keys_disable: {
         parameters: {
             query?: {
                 drain?: "true" | "false";
@@ -8394,25 +8340,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["Key"];
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["invalid_transition.cannot_change_self.last_administrator"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_unfreeze: {
+    Playground_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": {
+                    /** @description One of your keys: the same models and, below 20 a minute, its limits */
+                    key_id?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemporaryKey"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Books_read: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                id: number;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -8423,25 +8406,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["Books"];
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["invalid_transition"];
-            415: components["responses"]["unsupported_media_type"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_erasure: {
+    Books_run: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                id: number;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -8452,39 +8430,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Erasure"];
+                    "application/json": components["schemas"]["Books"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    ConfigCheck_configCheck: {
+        parameters: {
+            query?: {
+                node_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigCheck"];
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_erase: {
+    Dashboard_read: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                id: number;
-            };
+            path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "username": "ada"
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Of the account, as a confirmation */
-                    username: string;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Done */
             200: {
@@ -8492,20 +8482,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Erasure"];
+                    "application/json": components["schemas"]["Dashboard"];
                 };
             };
-            400: components["responses"]["invalid_request.malformed_json"];
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["invalid_transition.name_not_confirmed"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Wallet_get: {
+    Events_open: {
         parameters: {
             query?: {
                 user_id?: number;
@@ -8522,30 +8508,74 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Wallet"];
+                    "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
+            429: components["responses"]["too_many_streams"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Wallet_logs: {
+    FirstSteps_ofAccount: {
         parameters: {
-            query?: {
-                page?: number;
-                page_size?: number;
-                /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
-                /** @description Part of a name, any case */
-                q?: string;
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstSteps"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    FirstSteps_ofInstallation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstallationSteps"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_purchase: {
+        parameters: {
+            query: {
+                model_id: number;
+                /** @description Administrators: the account that would buy */
                 user_id?: number;
-                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout" | "payout_return";
-                from?: string;
-                to?: string;
-                format?: "json" | "csv";
+                tokens?: number;
+                /** @description Money to spend; as many tokens as it buys */
+                amount?: string;
             };
             header?: never;
             path?: never;
@@ -8559,16 +8589,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["WalletEntry"][];
-                        page: number;
-                        page_size: number;
-                        /** @description Rows of all pages */
-                        total: number;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
-                    "text/csv": string;
+                    "application/json": components["schemas"]["PurchasePreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["model_off_shelf.model_not_priced.token_limit"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_refund: {
+        parameters: {
+            query: {
+                model_id: number;
+                /** @description Administrators: the account that would unsubscribe */
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundPreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found.not_subscribed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_modelRemoval: {
+        parameters: {
+            query: {
+                model_id: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelRemovalPreview"];
                 };
             };
             400: components["responses"]["invalid_request"];
@@ -8578,121 +8656,20 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Wallet_adjust: {
+    Previews_charge: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "user_id": 1,
-                 *       "amount": "-0.5",
-                 *       "note": "Typing error in the recharge of 3 May"
-                 *     }
-                 */
-                "application/json": {
-                    user_id: number;
-                    amount: string | number;
-                    note: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WalletCorrection"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.balance_limit.correction_limit"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Wallet_adminRecharge: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "user_id": 1,
-                 *       "amount": "20",
-                 *       "note": "Welcome"
-                 *     }
-                 */
-                "application/json": {
-                    user_id: number;
-                    amount: string | number;
-                    note?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        transaction_id: number;
-                        user_id: number;
-                        /** @description Decimal text, at most 6 places */
-                        amount: string;
-                        /** @description After it */
-                        balance: string;
-                        /** @description ISO 4217 */
-                        currency: string;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.balance_limit"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    SubscriptionHistory_readLots: {
-        parameters: {
-            query?: {
-                /** @description `next_cursor` of the page before */
-                cursor?: string;
-                page_size?: number;
+            query: {
+                model_id: number;
+                input_tokens?: number;
+                cache_read_tokens?: number;
+                cache_write_tokens?: number;
+                output_tokens?: number;
+                cache_write_1h_tokens?: number;
+                audio_input_tokens?: number;
+                audio_output_tokens?: number;
             };
             header?: never;
-            path: {
-                id: number;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -8703,37 +8680,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["TokenLot"][];
-                        /** @description null on the last page */
-                        next_cursor: string | null;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
+                    "application/json": components["schemas"]["ChargePreview"];
                 };
             };
-            400: components["responses"]["invalid_request.invalid_cursor"];
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["model_not_priced.token_limit"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    SubscriptionHistory_readEntries: {
+    Previews_priceChange: {
         parameters: {
-            query?: {
-                /** @description `next_cursor` of the page before */
-                cursor?: string;
-                page_size?: number;
-                kind?: "credit" | "usage" | "withdrawal" | "reconciliation";
-                from?: string;
-                to?: string;
-                format?: "json" | "csv";
+            query: {
+                model_id: number;
+                input_tokens?: number;
+                cache_read_tokens?: number;
+                cache_write_tokens?: number;
+                output_tokens?: number;
+                cache_write_1h_tokens?: number;
+                audio_input_tokens?: number;
+                audio_output_tokens?: number;
+                price_per_million?: string;
+                weight_input?: string;
+                weight_cache_read?: string;
+                weight_cache_write?: string;
+                weight_output?: string;
+                weight_cache_write_1h?: string;
+                weight_audio_input?: string;
+                weight_audio_output?: string;
             };
             header?: never;
-            path: {
-                id: number;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -8744,20 +8723,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["TokenEntry"][];
-                        /** @description null on the last page */
-                        next_cursor: string | null;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
-                    "text/csv": string;
+                    "application/json": components["schemas"]["PriceChangePreview"];
                 };
             };
-            400: components["responses"]["invalid_request.invalid_cursor"];
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["token_limit"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Search_search: {
+        parameters: {
+            query: {
+                /** @description Part of a name, a key prefix, an id, or a request id */
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResults"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

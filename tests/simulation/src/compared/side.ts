@@ -25,6 +25,7 @@ import { LateUsage } from '../../../../apps/control-plane/src/features/usage/ing
 import { UsageRows } from '../../../../apps/control-plane/src/features/usage/ingest/usage-rows.ts';
 import { UsageIngest } from '../../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { LedgerService } from '../../../../apps/control-plane/src/features/wallet/ledger.service.ts';
+import { DomainEvents } from '../../../../apps/control-plane/src/platform/domain-events/domain-events.ts';
 import { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
 import { Host } from '../../../../apps/control-plane/src/platform/host/host.ts';
 import { Random } from '../random.ts';
@@ -97,20 +98,21 @@ export function openSide({ source, seed, now }: SideParts) {
   };
   const lost = { repeatWithdrawal: applied, repeatRelease: applied };
   const fleet = { announce: () => Promise.resolve() } as unknown as FleetStore;
+  const events = new DomainEvents();
   const writer = new LiveRecordWriter(
     rows,
     records as unknown as LiveRecords,
     metering as unknown as MeteringStore,
-    dataSource,
     new BookedWithdrawals(dataSource, lost as unknown as LostWithdrawals),
     fleet,
+    events,
   );
   const pump = new LiveStatePump(transactions, writer);
   // What is promised waits for a sweep.
   const live = new LiveStateService({ deliver: () => Promise.resolve() }, host);
   const tokens = new TokenLedger();
   const epochs = new ShardEpochs(dataSource, { SHARDS });
-  const ledger = new LedgerService();
+  const ledger = new LedgerService(events);
   const days = new DroppedDays(host);
   const alerts = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
   const ingest = new UsageIngest(

@@ -6,7 +6,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { nameRecords, type RecordName, type RecordRef } from '../search/record-names.ts';
+import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.ts';
 import {
   ALERT_RULES,
   type AlertRule,

@@ -11,7 +11,6 @@ import { AuthController } from './auth.controller.ts';
 import { AuthService } from './auth.service.ts';
 import { CookieSessions } from './cookie-sessions.ts';
 import { FirstAdministrator } from './first-administrator.ts';
-import { PasswordsModule } from './passwords.module.ts';
 import { SessionRow } from './session.entity.ts';
 import { SessionsController } from './sessions.controller.ts';
 import { SessionsService } from './sessions.service.ts';
@@ -22,7 +21,6 @@ import { SessionsService } from './sessions.service.ts';
     UsersModule,
     ActivityModule,
     LiveStateModule,
-    PasswordsModule,
   ],
   controllers: [AuthController, SessionsController, AccessTokensController],
   providers: [

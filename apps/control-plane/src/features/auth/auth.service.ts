@@ -17,7 +17,7 @@ import {
   type RegisterBody,
   type RegisteredResponse,
 } from './auth.dto.ts';
-import { Passwords } from './passwords.ts';
+import { Passwords } from '../../platform/access/passwords.ts';
 
 @Injectable()
 export class AuthService {

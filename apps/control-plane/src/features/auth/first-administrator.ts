@@ -5,7 +5,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService, SYSTEM } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
-import { Passwords } from './passwords.ts';
+import { Passwords } from '../../platform/access/passwords.ts';
 
 /** Creates the administrator named in the environment when there is none; of two replicas starting at once one does it (security S44). */
 @Injectable()

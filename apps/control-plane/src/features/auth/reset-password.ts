@@ -4,7 +4,7 @@ import { revokeAccessTokens } from '../../platform/access/access-tokens.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService, SYSTEM } from '../activity/activity.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
-import { Passwords } from './passwords.ts';
+import { Passwords } from '../../platform/access/passwords.ts';
 
 const PASSWORD_BYTES = 18;
 

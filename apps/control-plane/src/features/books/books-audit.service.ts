@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Reconciler } from '../reconciliation/reconciler.service.ts';
-import { hasTransactions } from '../wallet/has-transactions.ts';
+import { hasTransactions } from '../wallet/read-ledger.ts';
 import { brokenRows, EQUALITY_NAMES } from './broken-rows.ts';
 import { LIVE_BALANCES } from './equalities.ts';
 

@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { countDeadLetters } from '../usage/dead-letters/count-dead-letters.ts';
+import { countDeadLetters } from '../usage/dead-letters/read-dead-letters.ts';
 import { BooksAudit } from './books-audit.service.ts';
 import type { Books } from './books.dto.ts';
 import { EQUALITIES, LIVE_BALANCES } from './equalities.ts';

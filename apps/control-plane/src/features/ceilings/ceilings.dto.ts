@@ -8,9 +8,6 @@ export type RequestLimits = Record<(typeof REQUEST_WINDOWS)[number], number>;
 
 const ceiling = z.number().int().min(0).max(INTEGER_MAX);
 
-/** Of an account: null = the installation's. */
-export const accountCeilingField = ceiling.nullable();
-
 export const ceilingsBody = z
   .strictObject({ rpm: ceiling.optional(), rph: ceiling.optional(), rpd: ceiling.optional() })
   .refine((body) => REQUEST_WINDOWS.some((window) => body[window] !== undefined), {

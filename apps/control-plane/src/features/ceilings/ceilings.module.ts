@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ActivityModule } from '../activity/activity.module.ts';
-import { KeyRevisionsModule } from '../keys/key-revisions.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { CeilingsController } from './ceilings.controller.ts';
 import { CeilingsService } from './ceilings.service.ts';
 
 @Module({
-  imports: [ActivityModule, KeyRevisionsModule],
+  imports: [ActivityModule, LiveStateModule],
   controllers: [CeilingsController],
   providers: [CeilingsService],
   exports: [CeilingsService],

@@ -6,8 +6,8 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { KeyRevisions } from '../keys/key-revisions.ts';
-import { accountsUnderCeilings, ceilingsOfAccount } from '../users/account-ceilings.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
+import { accountsUnderCeilings, ceilingsOfAccount } from '../users/read-accounts.ts';
 import {
   ABOVE_CEILING,
   limitsInForceSchema,
@@ -27,7 +27,7 @@ export class CeilingsService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
-    private readonly keys: KeyRevisions,
+    private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
   ) {}
 
@@ -48,16 +48,11 @@ export class CeilingsService {
         [rpm, rph, rpd],
       );
       const after = toCeilings(changed);
-      await this.keys.raise(tx, await accountsUnderCeilings(tx));
+      await this.liveState.limitsChanged(tx, await accountsUnderCeilings(tx));
       const target = { kind: 'ceilings', id: null };
       this.activity.record(tx, caller, { action: 'ceilings.update', target, before, after });
       return after;
     });
-  }
-
-  /** The account's row has been changed in `tx`. */
-  accountChanged(tx: EntityManager, userId: number): Promise<void> {
-    return this.keys.raise(tx, [userId]);
   }
 
   /** No ceiling of the installation changes until `tx` ends, so that a later change sees the key that `tx` inserts. */

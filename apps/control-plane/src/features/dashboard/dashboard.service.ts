@@ -5,12 +5,12 @@ import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
-import { nameRecords } from '../search/record-names.ts';
+import { nameRecords } from '../names/record-names.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
-import { activeTokens } from '../subscriptions/active-tokens.ts';
+import { activeTokens } from '../subscriptions/read-subscriptions.ts';
 import { readTraffic } from '../usage/traffic.ts';
-import { countAccounts } from '../users/count-accounts.ts';
-import { balancesByKind } from '../wallet/balances-by-kind.ts';
+import { countAccounts } from '../users/read-accounts.ts';
+import { balancesByKind } from '../wallet/read-ledger.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 
 /** Everything the first page of the console shows, in one answer. */

@@ -9,6 +9,7 @@ import {
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
@@ -28,7 +29,7 @@ import { ShardOpening } from './shard-opening.ts';
     ShardOpening,
     {
       provide: ShardFiller,
-      inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG],
+      inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG, DomainEvents],
       // Writes under the mark of a rebuild, which keeps all others out of the shard until it is whole.
       useFactory: (
         dataSource: DataSource,
@@ -36,6 +37,7 @@ import { ShardOpening } from './shard-opening.ts';
         library: FunctionLibrary,
         epochs: Epochs,
         config: Config,
+        events: DomainEvents,
       ) => {
         const records = new LiveRecords({
           redis,
@@ -46,6 +48,7 @@ import { ShardOpening } from './shard-opening.ts';
         return new ShardFiller(
           new LiveRebuildService(new LiveRows(dataSource), records, config),
           new ReapedRequests({ redis, library, epochs: new EpochCache(epochs) }),
+          events,
         );
       },
     },

@@ -1,27 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import type { RelayedEvent } from '@tollgate/contracts';
 import type { OutboxEvent, ReapedRequests } from '@tollgate/keyspace';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 
 /** Epoch of what was written before the shard was filled: never the one that it has. */
 const FORGOTTEN_EPOCH = 'forgotten';
 
-/** Books usage of an epoch that is gone. */
-type Booking = (events: readonly RelayedEvent[]) => Promise<void>;
+/** A shard is about to be forgotten with this usage, which is of an epoch that is gone. It is booked before the publication ends. */
+export class ShardForgotten {
+  constructor(readonly usage: readonly RelayedEvent[]) {}
+}
 
 /** Writes everything Redis must know of a shard, in order. What a rebuild does beyond live records is added here. */
 @Injectable()
 export class ShardFiller {
-  private book: Booking = () => Promise.resolve();
-
   constructor(
     private readonly records: LiveRebuildService,
     private readonly reaped: Pick<ReapedRequests, 'unbooked' | 'unrelayed'>,
+    private readonly events: DomainEvents,
   ) {}
-
-  listen(book: Booking): void {
-    this.book = book;
-  }
 
   /**
    * Removes what Redis has of the shard from an epoch that is gone. What it charged there is booked before, so that the balances which are written next have it:
@@ -45,6 +43,6 @@ export class ShardFiller {
   private async bookForgotten(shard: string, events: readonly OutboxEvent[]): Promise<void> {
     if (events.length === 0) return;
     const gone = { shard, epoch: FORGOTTEN_EPOCH, outboxId: '' };
-    await this.book(events.map((event) => ({ ...event, ...gone })));
+    await this.events.publish(new ShardForgotten(events.map((event) => ({ ...event, ...gone }))));
   }
 }

@@ -4,7 +4,6 @@ import { ActivityModule } from '../activity/activity.module.ts';
 import { CeilingsModule } from '../ceilings/ceilings.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
-import { KeyLastUses } from './key-last-uses.service.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysController } from './keys.controller.ts';
 import { KeysService } from './keys.service.ts';
@@ -14,7 +13,7 @@ import { TemporaryKeysService } from './temporary-keys.service.ts';
 @Module({
   imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule, CeilingsModule],
   controllers: [KeysController],
-  providers: [KeysService, ListedKeys, KeyLastUses, KeyWindowsService, TemporaryKeysService],
+  providers: [KeysService, ListedKeys, KeyWindowsService, TemporaryKeysService],
   exports: [KeysService, TemporaryKeysService],
 })
 export class KeysModule {}

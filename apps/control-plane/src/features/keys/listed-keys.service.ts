@@ -6,9 +6,9 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch } from '../../platform/http/refusal.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
+import { lastUsesOf } from '../usage/last-uses.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import { toKeyResponse } from './key-columns.ts';
-import { KeyLastUses } from './key-last-uses.service.ts';
 import type { KeyList, KeyResponse, ListedKey } from './keys.dto.ts';
 import { KeysService } from './keys.service.ts';
 
@@ -19,7 +19,6 @@ export class ListedKeys {
     @InjectRepository(ApiKeyRow) private readonly rows: Repository<ApiKeyRow>,
     private readonly keys: KeysService,
     private readonly scope: AccountScope,
-    private readonly lastUses: KeyLastUses,
     private readonly ceilings: CeilingsService,
   ) {}
 
@@ -46,13 +45,16 @@ export class ListedKeys {
   }
 
   private async withUse(keys: readonly KeyResponse[]): Promise<ListedKey[]> {
-    const uses = await this.lastUses.of(keys);
-    const limits = await this.ceilings.inForce(keys.map(({ id }) => id));
+    if (keys.length === 0) return [];
+    const keyIds = keys.map(({ id }) => id);
+    const userIds = [...new Set(keys.map((key) => key.user_id))];
+    const uses = await lastUsesOf(this.rows.manager, { userIds, keyIds });
+    const limits = await this.ceilings.inForce(keyIds);
     return keys.map((key) => {
       const { rpm, rph, rpd } = limits.get(key.id) ?? key;
       return {
         ...key,
-        last_used_at: uses.get(key.id) ?? null,
+        last_used_at: uses.get(key.id)?.toISOString() ?? null,
         limits_in_force: { rpm, rph, rpd },
       };
     });

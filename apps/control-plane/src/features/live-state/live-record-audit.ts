@@ -8,7 +8,6 @@ import {
   type LiveKey,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
-import { isKeyOf } from '../keys/is-key-of.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows, type KeyLiveRow } from './live-rows.ts';
 import type { LiveRecord } from './live-target.ts';
@@ -73,7 +72,7 @@ export class LiveRecordAudit {
   }
 
   private async removeUnknown({ accountId, keyId }: KeyUse, keyHash: string): Promise<string[]> {
-    if (!(await isKeyOf(this.dataSource, { keyHash, userId: accountId })))
+    if (!(await this.rows.hasKey({ keyHash, userId: accountId })))
       await this.records.discard(accountId, keyHash);
     return [`a key of account ${accountId} was used that is not key ${keyId}, as Redis said`];
   }

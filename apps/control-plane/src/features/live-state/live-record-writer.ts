@@ -5,50 +5,25 @@ import {
   MeteringStore,
   normaliseAllowlist,
   type PutReply,
-  type SubscriptionRef,
 } from '@tollgate/keyspace';
-import { DataSource } from 'typeorm';
-import { noteAppliedCredits } from '../subscriptions/applied-credits.ts';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
+import { CreditsApplied, RedisAhead, TokensWithdrawn } from './live-facts.ts';
 import type { LiveRecord } from './live-target.ts';
 import { ShardFenced } from './shard-fenced.ts';
 import { LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
 
-export interface Withdrawn {
-  userId: number;
-  modelId: number;
-  subscriptionId: number;
-  withdrawalId: string;
-  /** Charged tokens WITHDRAW took out of Redis; to be booked and refunded. */
-  tokens: number;
-}
-
-export interface LiveListeners {
-  /** Credits of this subscription have reached Redis. */
-  credited?: (subscriptionId: number) => Promise<void>;
-  /** Redis counts credits of this subscription that PostgreSQL has not given, or has a record of a later revision than its row. */
-  ahead?: (subscription: SubscriptionRef & { id: number }) => void;
-  /** Must be idempotent: repeated until it succeeds. */
-  withdrawn?: (withdrawn: Withdrawn) => Promise<void>;
-}
-
 /** Brings one live record up to what PostgreSQL says now. Every method may be repeated and may run anywhere at the same time: revisions and sequences decide. */
 @Injectable()
 export class LiveRecordWriter {
-  private readonly listeners: LiveListeners[] = [];
-
   constructor(
     private readonly rows: LiveRows,
     private readonly records: LiveRecords,
     private readonly metering: MeteringStore,
-    private readonly dataSource: DataSource,
     private readonly withdrawals: BookedWithdrawals,
     private readonly fleet: FleetStore,
+    private readonly events: DomainEvents,
   ) {}
-
-  listen(listeners: LiveListeners): void {
-    this.listeners.push(listeners);
-  }
 
   async write({ kind, id }: LiveRecord): Promise<void> {
     switch (kind) {
@@ -101,7 +76,7 @@ export class LiveRecordWriter {
     });
     refuseFenced(put);
     // Of a later write, or altered.
-    if (put.kind === 'stale') this.noteAhead(row);
+    if (put.kind === 'stale') await this.noteAhead(row);
     const credited = await this.applyCredits(row);
     await this.fleet.announce({
       kind: 'subscription_changed',
@@ -110,7 +85,7 @@ export class LiveRecordWriter {
     });
     if (row.status === 'closing' && row.withdrawalId !== null)
       await this.withdraw({ ...row, withdrawalId: row.withdrawalId });
-    if (credited) for (const { credited: tell } of this.listeners) await tell?.(row.id);
+    if (credited) await this.events.publish(new CreditsApplied(row.id));
   }
 
   private async applyCredits(row: SubscriptionLiveRow): Promise<boolean> {
@@ -135,15 +110,15 @@ export class LiveRecordWriter {
         queue = await this.rows.creditsAfter(row.id, reply.seq);
         continue;
       }
-      if (reply.kind === 'duplicate' && reply.seq > row.creditSeq) this.noteAhead(row);
+      if (reply.kind === 'duplicate' && reply.seq > row.creditSeq) await this.noteAhead(row);
       applied.push(credit.seq);
     }
-    if (applied.length > 0) await noteAppliedCredits(this.dataSource, row.id, applied);
+    if (applied.length > 0) await this.rows.noteApplied(row.id, applied);
     return applied.length > 0;
   }
 
-  private noteAhead({ id, userId: accountId, modelId }: SubscriptionLiveRow): void {
-    for (const { ahead } of this.listeners) ahead?.({ id, accountId, modelId });
+  private noteAhead({ id, userId: accountId, modelId }: SubscriptionLiveRow): Promise<void> {
+    return this.events.publish(new RedisAhead({ id, accountId, modelId }));
   }
 
   private async withdraw(row: SubscriptionLiveRow & { withdrawalId: string }): Promise<void> {
@@ -158,10 +133,9 @@ export class LiveRecordWriter {
     if (reply.kind === 'fenced') throw new ShardFenced(`shard of account ${userId} is fenced`);
     if (reply.kind === 'not_found')
       throw new Error(`subscription ${subscriptionId} has no live record to withdraw from`);
-    const tell = this.listeners.flatMap((listener) => listener.withdrawn ?? []);
-    // The event is in the shard's outbox too; without a listener here it is booked when it is relayed.
-    for (const one of tell)
-      await one({ userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens });
+    const withdrawn = { userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens };
+    // The event is in the shard's outbox too; without a handler here it is booked when it is relayed.
+    await this.events.publish(new TokensWithdrawn(withdrawn));
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 
@@ -92,7 +92,7 @@ const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, 
 /** Which rows: by id, or the next ones of a shard (account id mod shards) after an id. */
 type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };
 
-/** What of PostgreSQL has a live copy. Reads the three tables across features: it is their mirror, and knows nothing else of them. */
+/** Reads the rows that have a live copy, across features. It writes the state of that copy only: which credits Redis has, and the revisions of keys. */
 @Injectable()
 export class LiveRows {
   constructor(private readonly dataSource: DataSource) {}
@@ -111,6 +111,15 @@ export class LiveRows {
     );
   }
 
+  /** Is true when the account has a key with this hash, whatever its status. */
+  async hasKey({ keyHash, userId }: { keyHash: string; userId: number }): Promise<boolean> {
+    const known: unknown[] = await this.dataSource.query(
+      'SELECT 1 FROM api_keys WHERE key_hash = $1 AND user_id = $2',
+      [keyHash, userId],
+    );
+    return known.length > 0;
+  }
+
   async pendingCredits(subscriptionId: number): Promise<z.output<typeof creditRow>[]> {
     const rows: unknown[] = await this.dataSource.query(
       'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL ORDER BY seq',
@@ -127,6 +136,14 @@ export class LiveRows {
     return rows.map((row) => creditRow.parse(row));
   }
 
+  /** Notes which credits of a subscription Redis has. */
+  async noteApplied(subscriptionId: number, seqs: readonly number[]): Promise<void> {
+    await this.dataSource.query(
+      'UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL',
+      [subscriptionId, seqs],
+    );
+  }
+
   private select(
     select: string,
     accountColumn: 'id' | 'user_id',
@@ -141,3 +158,29 @@ export class LiveRows {
     return this.dataSource.query(`${select} WHERE id = ANY($1::int[])`, [which]);
   }
 }
+
+/** Redis has lost the credits of this subscription after this one. */
+export async function forgetApplied(
+  tx: EntityManager,
+  subscriptionId: number,
+  afterSeq: number,
+): Promise<void> {
+  await tx.query(
+    'UPDATE token_credits SET applied_at = NULL WHERE subscription_id = $1 AND seq > $2',
+    [subscriptionId, afterSeq],
+  );
+}
+
+/** Raises the revisions of the keys of these accounts. Live records of deleted keys are kept for two days and compared with their rows until then. */
+export async function raiseKeys(tx: EntityManager, userIds: readonly number[]): Promise<number[]> {
+  const [rows]: [{ id: number }[], number] = await tx.query(
+    `UPDATE api_keys SET revision = revision + 1 WHERE user_id = ANY($1::int[])
+       AND (status <> 'deleted' OR deleted_at > now() - interval '3 days') RETURNING id`,
+    [userIds],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Part of a statement: the credits that Redis may have lost `since` are not noted any more. */
+export const FORGET_RECENT_CREDITS =
+  'UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id';

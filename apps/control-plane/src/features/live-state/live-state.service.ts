@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { afterCommit } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
+import { raiseKeys } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import type { LiveTarget } from './live-target.ts';
 
@@ -41,6 +42,11 @@ export class LiveStateService {
       tx,
       keyIds.map((id) => ({ kind: 'key', id })),
     );
+  }
+
+  /** The limits in force for the keys of these accounts changed, which are not in the rows of the keys alone. */
+  async limitsChanged(tx: EntityManager, userIds: readonly number[]): Promise<void> {
+    await this.keysChanged(tx, await raiseKeys(tx, userIds));
   }
 
   subscriptionChanged(tx: EntityManager, subscriptionId: number): Promise<void> {

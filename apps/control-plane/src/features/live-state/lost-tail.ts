@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
+import { FORGET_RECENT_CREDITS } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 
 /** Redis loses about a second of its file, a promoted replica a little more, both counted from the moment it went away. */
@@ -27,7 +28,7 @@ const NEWEST = `
 /** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
   WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at),
-    credited AS (UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id)
+    credited AS (${FORGET_RECENT_CREDITS})
   INSERT INTO live_state_outbox (kind, target_id)
   SELECT kind, id FROM (
     SELECT 1 AS turn, 'withdrawal' AS kind, id FROM subscriptions, since WHERE withdrawal_id IS NOT NULL AND revised_at > since.at - interval '${RELEASES_FOLLOW}'

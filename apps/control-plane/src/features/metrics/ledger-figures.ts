@@ -6,8 +6,8 @@ import type { WaitingRows } from '../../platform/database/waiting-rows.ts';
 import { alertCounts } from '../alerts/alert-counts.ts';
 import { ALERT_RULES } from '../alerts/alert-rules.ts';
 import { waitingWrites } from '../live-state/waiting-writes.ts';
-import { waitingDeadLetters } from '../usage/dead-letters/waiting-dead-letters.ts';
-import { balancesByKind } from '../wallet/balances-by-kind.ts';
+import { waitingDeadLetters } from '../usage/dead-letters/read-dead-letters.ts';
+import { balancesByKind } from '../wallet/read-ledger.ts';
 
 /** Sums over all wallets need not be read for every scrape. */
 const MONEY_EVERY_MS = 30_000;

@@ -3,20 +3,8 @@ import { z } from 'zod';
 
 type Tx = Pick<EntityManager, 'query'>;
 
-const kindRow = z.object({ id: z.number(), kind: z.enum(['chat', 'embedding']) });
 const modelRow = z.object({ id: z.number(), name: z.string(), is_on_shelf: z.boolean() });
 const nameRow = z.object({ name: z.string() });
-
-/** The kinds of these models, by their ids. */
-export async function modelKinds(
-  tx: Tx,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, z.output<typeof kindRow>['kind']>> {
-  const rows: unknown[] = await tx.query('SELECT id, kind FROM models WHERE id = ANY($1::int[])', [
-    ids,
-  ]);
-  return new Map(rows.map((row) => kindRow.parse(row)).map(({ id, kind }) => [id, kind] as const));
-}
 
 /** The model of this id, or of this name or alias. */
 export async function findModel(

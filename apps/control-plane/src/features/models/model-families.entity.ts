@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ModelFamilyTable } from './model-families.ts';
+import type { ModelFamilyTable } from '../snapshots/model-families.ts';
 
 /** One row at most: the last import. */
 @Entity('model_families')

@@ -11,7 +11,7 @@ import {
   shippedFamilies,
   type ModelFamily,
   type ModelFamilyTable,
-} from './model-families.ts';
+} from '../snapshots/model-families.ts';
 import type { ModelFamiliesResponse } from './models.dto.ts';
 
 const ROW_ID = 1;

@@ -6,7 +6,7 @@ import { pageOf } from '../../platform/http/list-query.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { modelFamilyTableSchema, type ModelFamilyTable } from './model-families.ts';
+import { modelFamilyTableSchema, type ModelFamilyTable } from '../snapshots/model-families.ts';
 import { ModelFamiliesService } from './model-families.service.ts';
 import {
   createModelSchema,

@@ -10,7 +10,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { decimalField } from '../../platform/http/amount-field.ts';
 import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
-import { modelFamilyTableSchema } from './model-families.ts';
+import { modelFamilyTableSchema } from '../snapshots/model-families.ts';
 import { nameText, optionalNoteText } from '../../platform/http/text-field.ts';
 
 const id = z.number().int().positive().max(INTEGER_MAX);
@@ -232,9 +232,6 @@ export const marketResponseSchema = z
   .object({ ...described, price: priceTagSchema.nullable().describe('In force now') })
   .meta({ id: 'MarketModel' });
 export type MarketResponse = z.output<typeof marketResponseSchema>;
-
-export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });
-export type RemoveModel = z.infer<typeof removeModelSchema>;
 
 export const modelFamiliesResponseSchema = modelFamilyTableSchema
   .extend({ imported_at: timeField.nullable().describe('null = the table of this release') })

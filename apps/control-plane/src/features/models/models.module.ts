@@ -11,7 +11,7 @@ import { PriceVersionRow } from './price-version.entity.ts';
 import { PriceWatch } from './price-watch.ts';
 import { PricingService } from './pricing.service.ts';
 
-/** The catalogue without its routes: those live in ModelsApiModule, because some of them are about subscriptions. */
+/** `SubscriptionsModule` registers the controller, after the routes of subscriptions below `/models`. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([ModelRow, PriceVersionRow, ModelFamiliesRow]),

@@ -12,7 +12,7 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
 import { ModelFamiliesService } from './model-families.service.ts';
-import type { ModelFamily } from './model-families.ts';
+import type { ModelFamily } from '../snapshots/model-families.ts';
 import type {
   CreateModel,
   MarketList,
@@ -26,8 +26,6 @@ import { PricingService } from './pricing.service.ts';
 
 @Injectable()
 export class ModelsService {
-  private readonly deletionListeners: ((tx: EntityManager, id: number) => Promise<void>)[] = [];
-
   constructor(
     @InjectRepository(ModelRow) private readonly models: Repository<ModelRow>,
     private readonly transactions: Transactions,
@@ -115,17 +113,11 @@ export class ModelsService {
     return this.changing(caller, id, 'model.disable', { isOnShelf: false });
   }
 
-  /** Called in the transaction that deletes a model. */
-  onDeleted(listener: (tx: EntityManager, id: number) => Promise<void>): void {
-    this.deletionListeners.push(listener);
-  }
-
-  /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it and closed its subscriptions. */
+  /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it, closed its subscriptions and deleted its routes. */
   async markDeleted(tx: EntityManager, caller: Caller, row: ModelRow): Promise<void> {
     await tx
       .getRepository(ModelRow)
       .update({ id: row.id }, { deletedAt: new Date(), isOnShelf: false });
-    for (const listener of this.deletionListeners) await listener(tx, row.id);
     this.activity.record(tx, caller, {
       action: 'model.delete',
       target: { kind: 'model', id: row.id },

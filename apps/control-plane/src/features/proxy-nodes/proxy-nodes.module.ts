@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
-import { ConfigCheck } from './config-check.ts';
 import { FinalProofs } from './final-proofs.ts';
 import { FleetFormats } from './fleet-formats.ts';
 import { FleetStatusService } from './fleet-status.service.ts';
@@ -17,8 +16,6 @@ import { ProxyNodesController } from './proxy-nodes.controller.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 import { ProxyController } from './proxy.controller.ts';
 import { ProxyService } from './proxy.service.ts';
-import { TrustWatch } from './trust-watch.ts';
-import { UpstreamWatch } from './upstream-watch.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([ProxyNode]), ActivityModule, AlertsModule, SnapshotsModule],
@@ -34,9 +31,6 @@ import { UpstreamWatch } from './upstream-watch.ts';
     FinalProofs,
     FleetSync,
     NodeDumps,
-    ConfigCheck,
-    TrustWatch,
-    UpstreamWatch,
   ],
   exports: [FinalProofs, ProxyNodesService, NodeRegistry],
 })

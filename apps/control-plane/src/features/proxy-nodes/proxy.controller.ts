@@ -4,7 +4,6 @@ import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import {
-  configCheckSchema,
   fleetHealthSchema,
   fleetStatusSchema,
   nodesSchema,
@@ -54,13 +53,6 @@ export class ProxyController {
   @HttpCode(200)
   reload(@FromCaller() caller: Caller, @Query({ schema: nodeScopeSchema }) scope: NodeScope) {
     return this.proxy.reload(caller, scope);
-  }
-
-  @Get('config-check')
-  @Permission('admin')
-  @Answers('Compile without publishing and list what is wrong', configCheckSchema)
-  configCheck(@Query({ schema: nodeScopeSchema }) scope: NodeScope) {
-    return this.proxy.configCheck(scope);
   }
 
   @Get('stats')

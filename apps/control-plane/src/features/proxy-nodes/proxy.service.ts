@@ -4,8 +4,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
-import { ConfigCheck } from './config-check.ts';
-import type { ConfigCheckResult, SyncResult } from './node-answers.ts';
+import type { SyncResult } from './node-answers.ts';
 import type { NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
@@ -17,7 +16,6 @@ export class ProxyService {
     private readonly nodes: ProxyNodesService,
     private readonly publisher: SnapshotPublisher,
     private readonly fleet: FleetStore,
-    private readonly checker: ConfigCheck,
     private readonly activity: ActivityService,
   ) {}
 
@@ -61,11 +59,6 @@ export class ProxyService {
     if (nodeId !== undefined) await this.nodes.get(nodeId);
     await this.record(caller, 'fleet.sync', nodeId);
     return this.nodes.sync(nodeId);
-  }
-
-  async configCheck({ node_id: nodeId }: NodeScope): Promise<ConfigCheckResult> {
-    await this.nodes.scope(nodeId);
-    return this.checker.check(nodeId);
   }
 
   private record(caller: Caller, action: string, nodeId: number | undefined): Promise<void> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LiveRecords, type BalanceMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { Watch } from '../../platform/background/watch.ts';
-import { leftOverPages } from '../subscriptions/subscription-pages.ts';
+import { leftOverPages } from '../subscriptions/read-subscriptions.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
 import { driftsAt } from './drift.ts';
 import { unreadable } from './unreadable.ts';

@@ -3,8 +3,8 @@ import { LiveRecords, type BalanceMark } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { forgetApplied } from '../live-state/live-rows.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { forgetAppliedCredits } from '../subscriptions/applied-credits.ts';
 import { lastAppliedOf } from './drift.ts';
 import { unreadable } from './unreadable.ts';
 
@@ -43,7 +43,7 @@ export class LostCredits {
     const message = `Subscription ${id}: Redis has lost credits: it had ${last} and has ${counted}; the others are sent again`;
     this.logger.error(message);
     return this.transactions.run(async (tx) => {
-      await forgetAppliedCredits(tx, id, counted);
+      await forgetApplied(tx, id, counted);
       await this.alerts.raise(tx, {
         rule: 'drift',
         subject: `subscription:${id}`,

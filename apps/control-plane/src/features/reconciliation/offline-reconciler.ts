@@ -13,6 +13,7 @@ import {
 } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config.ts';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { offlineAlerts } from '../alerts/offline-alerts.ts';
@@ -85,8 +86,8 @@ function openWriter(
     new LiveRows(dataSource),
     records,
     new MeteringStore(parts),
-    dataSource,
     new BookedWithdrawals(dataSource, new LostWithdrawals(parts)),
     new FleetStore(parts),
+    new DomainEvents(),
   );
 }

@@ -10,7 +10,7 @@ import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Host } from '../../platform/host/host.ts';
-import { openPages, positionsOf } from '../subscriptions/subscription-pages.ts';
+import { openPages, positionsOf } from '../subscriptions/read-subscriptions.ts';
 import { hasOpenRestore } from '../restores/open-restore.ts';
 import { AlteredCounts, type Subscription } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';

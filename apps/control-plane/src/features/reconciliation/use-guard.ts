@@ -3,11 +3,12 @@ import type { UsageFinal } from '@tollgate/contracts';
 import { onRedisReturn, type RedisConnection, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { BackgroundService } from '../../platform/background/background-service.ts';
-import { LibraryKeeper } from '../../platform/redis/library-keeper.ts';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
+import { FunctionsReplaced } from '../../platform/redis/library-keeper.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordAudit, type KeyUse } from '../live-state/live-record-audit.ts';
-import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
+import { RedisAhead } from '../live-state/live-facts.ts';
 import { Reconciler } from './reconciler.service.ts';
 
 /** Used subscriptions and keys are gathered for this long and checked together. */
@@ -43,10 +44,9 @@ export class UseGuard extends BackgroundService {
     private readonly dataSource: DataSource,
     private readonly reconciler: Reconciler,
     private readonly audit: LiveRecordAudit,
-    private readonly writer: LiveRecordWriter,
     private readonly alerts: AlertsService,
     @Inject(REDIS) private readonly redis: RedisConnection,
-    functions: LibraryKeeper,
+    events: DomainEvents,
   ) {
     super({
       name: 'use-guard',
@@ -54,14 +54,13 @@ export class UseGuard extends BackgroundService {
       retryMs: RETRY_MS,
       failing: 'used balances cannot be compared with the ledger',
     });
-    // Here, as the keeper may find something before this provider starts.
-    functions.listen((libraries) =>
+    events.on(FunctionsReplaced, ({ libraries }) =>
       this.note(libraries.map((library) => `functions in place of library ${library}`)),
     );
+    events.on(RedisAhead, ({ subscription }) => this.doubted(subscription));
   }
 
   override onApplicationBootstrap(): void {
-    this.writer.listen({ ahead: (subscription) => this.doubted(subscription) });
     this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
       // The first connection of a process follows no outage that it has seen; the regular reconciliation waits as well.
       if (awayMs !== undefined) this.quietUntilMs = performance.now() + REPEATING_MS;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { findModel } from '../models/known-models.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
-import { routedUpstreams, type RoutedUpstream } from '../upstreams/routed-upstreams.ts';
+import { routedUpstreams, type RoutedUpstream } from '../upstreams/read-upstreams.ts';
 import type {
   RoutingSimulation,
   SimulatedRoute,

@@ -22,5 +22,6 @@ import { RoutingService } from './routing.service.ts';
   ],
   controllers: [RoutingController],
   providers: [RoutingService, RoutingSimulationService, RoutingHealthService],
+  exports: [RoutingService],
 })
 export class RoutingModule {}

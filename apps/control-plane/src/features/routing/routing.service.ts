@@ -38,12 +38,7 @@ export class RoutingService {
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
     private readonly models: ModelsService,
-  ) {
-    // A deleted model must not keep an upstream from being deleted.
-    models.onDeleted(
-      async (tx, modelId) => void (await tx.getRepository(Route).delete({ modelId })),
-    );
-  }
+  ) {}
 
   list(query: RouteList): Promise<Page<RouteResponse>> {
     const builder = this.routes.createQueryBuilder('route');
@@ -128,6 +123,11 @@ export class RoutingService {
       });
       this.snapshots.changed(tx);
     });
+  }
+
+  /** A deleted model must not keep an upstream from being deleted. */
+  async deleteOfModel(tx: EntityManager, modelId: number): Promise<void> {
+    await tx.getRepository(Route).delete({ modelId });
   }
 
   private async lock(tx: EntityManager, id: number): Promise<Route> {

@@ -18,7 +18,7 @@ import {
   modelFamilyTableSchema,
   shippedFamilies,
   type ModelFamilyTable,
-} from '../models/model-families.ts';
+} from './model-families.ts';
 
 const id = z.number().int().positive();
 const count = z.number().int().nonnegative();
@@ -120,6 +120,20 @@ function familyFactsOf(
     familyLimitField: family?.output_limit_field ?? null,
     familyContextWindow: family?.context_window ?? null,
   };
+}
+
+const routedRow = z.object({ upstream_model: z.string(), kind: z.enum(MODEL_KINDS) });
+
+/** The models that routes send to an upstream, the preferred route first. */
+export async function routedModels(
+  tx: Pick<EntityManager, 'query'>,
+  upstreamId: number,
+): Promise<z.output<typeof routedRow>[]> {
+  const rows: unknown[] = await tx.query(
+    'SELECT r.upstream_model, m.kind FROM routes r JOIN models m ON m.id = r.model_id WHERE r.upstream_id = $1 ORDER BY r.priority, r.id',
+    [upstreamId],
+  );
+  return rows.map((row) => routedRow.parse(row));
 }
 
 /** PostgreSQL's side of the snapshot: the only place that reads these tables together. */

@@ -1,5 +1,5 @@
 import { In, type EntityManager } from 'typeorm';
-import { notSubscribed } from './not-subscribed.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 
 /** Throws not_subscribed when the account has no open subscription to the model. */
@@ -14,4 +14,10 @@ export async function findActive(
     .findOne({ where, ...(lock && { lock: { mode: lock } }) });
   if (!row) throw notSubscribed();
   return row;
+}
+
+/** 404 of a call that names the model of a subscription which does not exist. */
+export function notSubscribed(): Refusal {
+  const message = 'The account is not subscribed to this model';
+  return new Refusal('not_subscribed', { errors: [{ field: 'model_id', message }] });
 }

@@ -1,27 +1,21 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { z } from 'zod';
 import { ModelsService } from '../models/models.service.ts';
-import { WalletLogsService } from '../wallet/wallet-logs.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 
 const row = z.object({ reference: z.string(), model_id: z.number() });
 
-/** Says for the wallet's ledger which model a purchase or a refund was for: its references are made here. */
+/** Finds the model that a purchase or a refund in the wallet's ledger was for: its references are made here. */
 @Injectable()
-export class ModelsOfMovements implements OnModuleInit {
+export class ModelsOfMovements {
   constructor(
     @InjectRepository(SubscriptionRow) private readonly subscriptions: Repository<SubscriptionRow>,
     private readonly models: ModelsService,
-    private readonly walletLogs: WalletLogsService,
   ) {}
 
-  onModuleInit(): void {
-    this.walletLogs.nameModelsBy((userId, references) => this.find(userId, references));
-  }
-
-  private async find(
+  async find(
     userId: number,
     references: readonly string[],
   ): Promise<Map<string, { id: number; name: string }>> {

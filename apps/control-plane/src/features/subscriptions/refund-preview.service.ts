@@ -4,7 +4,7 @@ import type { Repository } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { LiveBalances } from '../live-state/live-balances.ts';
-import { notSubscribed } from './not-subscribed.ts';
+import { notSubscribed } from './find-active.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import { REFUND_OF_REST, refundOf } from './token-lots.ts';
 

@@ -1,13 +1,10 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
-import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
-import { IdPath } from '../../platform/http/id-path.ts';
+import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
-import { removeModelSchema, type RemoveModel } from '../models/models.dto.ts';
-import { ModelRemovalService } from './model-removal.service.ts';
 import {
   autoRechargeResponseSchema,
   autoRechargeSchema,
@@ -39,7 +36,6 @@ export class SubscriptionsController {
     private readonly mine: MySubscriptions,
     private readonly recharge: AutoRechargeSettings,
     private readonly withdrawals: WithdrawalsService,
-    private readonly removal: ModelRemovalService,
   ) {}
 
   @Get('my')
@@ -123,19 +119,5 @@ export class SubscriptionsController {
     @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge,
   ) {
     return this.recharge.set(caller, body);
-  }
-
-  @Delete(':id')
-  @Permission('admin')
-  @AnswersNothing('Delete a model; `refund` closes and refunds its subscriptions', {
-    refuses: ['model_has_subscribers'],
-  })
-  @HttpCode(204)
-  async remove(
-    @FromCaller() caller: Caller,
-    @IdPath() id: number,
-    @Query({ schema: removeModelSchema }) query: RemoveModel,
-  ) {
-    await this.removal.remove(caller, id, { refund: query.refund ?? false });
   }
 }

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { ModelsController } from '../models/models.controller.ts';
 import { ModelsModule } from '../models/models.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { AutoRechargeSettings } from './auto-recharge-settings.service.ts';
@@ -11,14 +12,15 @@ import { AutoRechargeService } from './auto-recharge.service.ts';
 import { ModelsOfMovements } from './models-of-movements.ts';
 import { MySubscriptions } from './my-subscriptions.service.ts';
 import { BalanceWatch } from './balance-watch.ts';
-import { ModelRemovalService } from './model-removal.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { RefundPreviewService } from './refund-preview.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import { SubscriptionHistoryController } from './subscription-history.controller.ts';
 import { SubscriptionHistoryService } from './subscription-history.service.ts';
+import { SubscriptionsController } from './subscriptions.controller.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
+import { WalletLogsController } from './wallet-logs.controller.ts';
 import { WithdrawalBooking } from './withdrawal-booking.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
@@ -31,7 +33,13 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     ActivityModule,
     AlertsModule,
   ],
-  controllers: [SubscriptionHistoryController],
+  // The order counts: `models/my` must be known before `models/:id` could take it.
+  controllers: [
+    SubscriptionsController,
+    ModelsController,
+    SubscriptionHistoryController,
+    WalletLogsController,
+  ],
   providers: [
     TokenLedger,
     PurchasesService,
@@ -44,7 +52,6 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     SubscriptionsService,
     WithdrawalsService,
     WithdrawalBooking,
-    ModelRemovalService,
     RefundPreviewService,
     SubscriptionHistoryService,
   ],
@@ -56,7 +63,6 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     SubscriptionsService,
     WithdrawalsService,
     WithdrawalBooking,
-    ModelRemovalService,
     RefundPreviewService,
     SubscriptionHistoryService,
   ],

@@ -10,8 +10,8 @@ import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { bookedRefund } from '../wallet/booked-refund.ts';
-import { notSubscribed } from './not-subscribed.ts';
+import { bookedRefund } from '../wallet/read-ledger.ts';
+import { notSubscribed } from './find-active.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 

@@ -16,6 +16,7 @@ import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { guardedRequest, type GuardedAnswer } from '../../platform/outbound/guarded-request.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { routedModels } from '../snapshots/read-routing-rows.ts';
 import {
   MODEL_IS_NEEDED,
   KEY_UNREADABLE,
@@ -23,7 +24,6 @@ import {
   type ConnectionTest,
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
-import { firstRouted } from '../routing/routes-of-upstream.ts';
 import { Upstream } from './upstream.entity.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -76,7 +76,9 @@ export class ConnectionTestService {
     { model, kind }: ConnectionTestBody,
   ): Promise<{ model: string; kind: 'chat' | 'embedding' }> {
     if (model !== undefined) return { model, kind: kind ?? 'chat' };
-    const routed = await firstRouted(this.upstreams.manager, id, kind);
+    const routed = (await routedModels(this.upstreams.manager, id)).find(
+      (one) => kind === undefined || one.kind === kind,
+    );
     if (!routed) throw invalidField('model', MODEL_IS_NEEDED);
     return { model: routed.upstream_model, kind: routed.kind };
   }

@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { ConnectionTestService } from './connection-test.service.ts';
+import { TrustWatch } from './trust-watch.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
+import { UpstreamWatch } from './upstream-watch.ts';
 import { Upstream } from './upstream.entity.ts';
 import { UpstreamsController } from './upstreams.controller.ts';
 import { UpstreamsService } from './upstreams.service.ts';
@@ -13,11 +16,12 @@ import { UpstreamsService } from './upstreams.service.ts';
   imports: [
     TypeOrmModule.forFeature([Upstream]),
     ActivityModule,
+    AlertsModule,
     ProxyNodesModule,
     SnapshotsModule,
   ],
   controllers: [UpstreamsController],
-  providers: [UpstreamsService, UpstreamSecrets, ConnectionTestService],
+  providers: [UpstreamsService, UpstreamSecrets, ConnectionTestService, TrustWatch, UpstreamWatch],
   exports: [UpstreamsService],
 })
 export class UpstreamsModule {}

@@ -20,8 +20,8 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { routedModels } from '../snapshots/read-routing-rows.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
-import { firstRouted, hasRoutes } from '../routing/routes-of-upstream.ts';
 import { isPlainAndPublic } from './plain-http.ts';
 import { UpstreamSecrets, type Sealer } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
@@ -132,7 +132,7 @@ export class UpstreamsService {
   async delete(caller: Caller, id: number): Promise<void> {
     await this.saving(async (tx) => {
       const row = await this.lock(tx, id);
-      if (await hasRoutes(tx, id))
+      if ((await routedModels(tx, id)).length > 0)
         throw new Refusal('upstream_in_use', {
           detail: 'Delete or redirect the routes that lead to this upstream first',
         });
@@ -174,7 +174,7 @@ export class UpstreamsService {
   }
 
   private async refuseWhileEmbedding(tx: EntityManager, id: number): Promise<void> {
-    if (await firstRouted(tx, id, 'embedding'))
+    if ((await routedModels(tx, id)).some(({ kind }) => kind === 'embedding'))
       throw invalidField('protocol', EMBEDDINGS_ARE_ROUTED);
   }
 

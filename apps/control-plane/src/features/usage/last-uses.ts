@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
 /**
@@ -23,11 +23,11 @@ const LAST_USES = `
 
 const lastUse = z.object({ key_id: z.number(), at: z.date() });
 
-/** When these keys of these accounts were last used; without those that were not used yet. */
+/** Returns when these keys were last used, a second or two behind the nodes; without those that were not used yet. */
 export async function lastUsesOf(
-  source: Pick<DataSource, 'query'>,
+  source: Pick<EntityManager, 'query'>,
   { userIds, keyIds }: { userIds: readonly number[]; keyIds: readonly number[] },
-): Promise<z.output<typeof lastUse>[]> {
+): Promise<ReadonlyMap<number, Date>> {
   const rows: unknown[] = await source.query(LAST_USES, [userIds, keyIds]);
-  return rows.map((row) => lastUse.parse(row));
+  return new Map(rows.map((row) => lastUse.parse(row)).map(({ key_id: id, at }) => [id, at]));
 }

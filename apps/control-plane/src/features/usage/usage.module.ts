@@ -21,7 +21,7 @@ import { BookingTraces } from './ingest/booking-traces.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { DroppedDays } from './ingest/dropped-days.ts';
 import { EventJudge } from './ingest/event-judge.ts';
-import { ForgottenReaps } from './ingest/forgotten-reaps.ts';
+import { BookedAtOnce } from './ingest/booked-at-once.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
 import { KnownWithdrawals } from './ingest/known-withdrawals.ts';
 import { LateUsage } from './ingest/late-usage.ts';
@@ -30,7 +30,6 @@ import { UsagePartitions } from './ingest/usage-partitions.ts';
 import { UsageRows } from './ingest/usage-rows.ts';
 import { UsedShards } from './ingest/used-shards.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
-import { WithdrawalEvents } from './ingest/withdrawal-events.ts';
 import { JournalController } from './journal/journal.controller.ts';
 import { JournalService } from './journal/journal.service.ts';
 
@@ -54,7 +53,7 @@ import { JournalService } from './journal/journal.service.ts';
     DroppedTelemetry,
     DroppedDays,
     EventJudge,
-    ForgottenReaps,
+    BookedAtOnce,
     KnownFacts,
     KnownWithdrawals,
     LateUsage,
@@ -62,7 +61,6 @@ import { JournalService } from './journal/journal.service.ts';
     UsageIngest,
     UsageWorker,
     UsedShards,
-    WithdrawalEvents,
     UsagePartitions,
     UsageRows,
     UsageLogsService,

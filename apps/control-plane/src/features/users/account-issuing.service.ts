@@ -7,7 +7,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { oneTimePassword, Passwords } from '../auth/passwords.ts';
+import { oneTimePassword, Passwords } from '../../platform/access/passwords.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { AccountsService } from './accounts.service.ts';
 import { User } from './user.entity.ts';

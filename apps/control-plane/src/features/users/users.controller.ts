@@ -1,16 +1,15 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission, SessionOnly } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
-import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
+import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { AccountIssuing } from './account-issuing.service.ts';
 import {
   createdUserSchema,
   createUserBody,
-  deleteUserQuery,
   eraseUserBody,
   erasureSchema,
   freezeQuery,
@@ -19,7 +18,6 @@ import {
   usersQuery,
   oneTimePasswordSchema,
   type CreateUserBody,
-  type DeleteUserQuery,
   type EraseUserBody,
   type FreezeQuery,
   type UpdateUserBody,
@@ -157,24 +155,5 @@ export class UsersController {
     @Body({ schema: eraseUserBody }) body: EraseUserBody,
   ) {
     return this.users.erase(caller, id, body);
-  }
-
-  @Delete(':id')
-  @Permission('admin')
-  @AnswersNothing('Delete an account; `forfeit` gives up the money and tokens it holds', {
-    refuses: [
-      'account_not_empty',
-      'invalid_transition',
-      'cannot_change_self',
-      'last_administrator',
-    ],
-  })
-  @HttpCode(204)
-  delete(
-    @FromCaller() caller: Caller,
-    @IdPath() id: number,
-    @Query({ schema: deleteUserQuery }) query: DeleteUserQuery,
-  ) {
-    return this.users.delete(caller, id, query);
   }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ROLES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
-import { accountCeilingField } from '../ceilings/ceilings.dto.ts';
 import { USER_STATUSES } from './user-transitions.ts';
 import { newUsername } from './username.ts';
 import type { User } from './user.entity.ts';
@@ -22,13 +22,7 @@ export type UsersQuery = z.output<typeof usersQuery>;
 export const freezeQuery = z.strictObject({ drain: booleanFilter.default(false) });
 export type FreezeQuery = z.output<typeof freezeQuery>;
 
-/** `forfeit`: money and tokens the account still holds are given up. */
-export const deleteUserQuery = z.strictObject({
-  drain: booleanFilter.default(false),
-  forfeit: booleanFilter.default(false),
-});
-export type DeleteUserQuery = z.output<typeof deleteUserQuery>;
-
+const accountCeilingField = z.number().int().min(0).max(INTEGER_MAX).nullable();
 const CEILING =
   "Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's";
 

@@ -8,14 +8,12 @@ import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { CeilingsService } from '../ceilings/ceilings.service.ts';
-import { AccountClosing } from './account-closing.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ERASURE_ASKED, eraseAccount } from './erase-account.ts';
 import { statusAfter, type UserMove } from './user-transitions.ts';
 import { User } from './user.entity.ts';
 import {
   toUserResponse,
-  type DeleteUserQuery,
   type EraseUserBody,
   type ErasureResponse,
   type UpdateUserBody,
@@ -37,8 +35,7 @@ export class UsersService {
     @InjectRepository(User) private readonly users: Repository<User>,
     private readonly transactions: Transactions,
     private readonly activity: ActivityService,
-    private readonly closing: AccountClosing,
-    private readonly ceilings: CeilingsService,
+    private readonly liveState: LiveStateService,
   ) {}
 
   async list(query: UsersQuery): Promise<Page<UserResponse>> {
@@ -87,12 +84,13 @@ export class UsersService {
     );
   }
 
-  async delete(caller: Caller, id: number, { drain, forfeit }: DeleteUserQuery): Promise<void> {
-    await this.transactions.run(async (tx) => {
-      const row = await this.lockForDemotion(tx, caller, id);
-      await this.closing.emptyAccount(tx, { userId: id, actor: caller, forfeit, drain });
-      await this.move(tx, caller, { row, move: 'delete', drain });
-    });
+  /** The caller has locked the row for demotion and emptied the account. */
+  async markDeleted(
+    tx: EntityManager,
+    caller: Caller,
+    { row, drain }: { row: User; drain: boolean },
+  ): Promise<void> {
+    await this.move(tx, caller, { row, move: 'delete', drain });
   }
 
   /** Rows that name the person of a deleted account. */
@@ -131,7 +129,7 @@ export class UsersService {
         rpdCeiling: after.rpd_ceiling,
       });
       if (!isDeepStrictEqual(ceilingsOf(before), ceilingsOf(after)))
-        await this.ceilings.accountChanged(tx, id);
+        await this.liveState.limitsChanged(tx, [id]);
       this.activity.record(tx, caller, {
         action: 'user.update',
         target: { kind: 'user', id },
@@ -175,7 +173,7 @@ export class UsersService {
       revision: row.revision + 1,
       deletedAt: status === 'deleted' ? new Date() : null,
     });
-    await this.closing.followAccount(tx, row.id);
+    await this.liveState.accountChanged(tx, row.id);
     this.activity.record(tx, caller, {
       action: `user.${move}`,
       target: { kind: 'user', id: row.id },
@@ -186,7 +184,7 @@ export class UsersService {
   }
 
   /** Freezing, deleting and demoting take turns, so that two administrators cannot remove each other at once. */
-  private async lockForDemotion(tx: EntityManager, caller: Caller, id: number): Promise<User> {
+  async lockForDemotion(tx: EntityManager, caller: Caller, id: number): Promise<User> {
     const administrators = await tx.getRepository(User).find({
       where: { role: 'admin', status: 'active' },
       order: { id: 'ASC' },

@@ -3,6 +3,7 @@ import { formatAmount, micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { afterCommit } from '../../platform/database/transactions.ts';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 
 export type HouseAccount = 'payments' | 'revenue' | 'grants' | 'overdraft';
@@ -46,15 +47,15 @@ const accountRow = z.object({
 });
 type AccountRow = z.infer<typeof accountRow>;
 
+/** Published after the commit that brought money into a wallet. */
+export class WalletCredited {
+  constructor(readonly userId: number) {}
+}
+
 /** The double-entry ledger. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
 @Injectable()
 export class LedgerService {
-  private readonly creditListeners: ((userId: number) => Promise<void>)[] = [];
-
-  /** Called after the commit that brought money into a wallet. */
-  onWalletCredited(listener: (userId: number) => Promise<void>): void {
-    this.creditListeners.push(listener);
-  }
+  constructor(private readonly events: DomainEvents) {}
 
   /**
    * Posts one transaction inside `tx`. Throws insufficient_funds (402) when a wallet would fall below zero.
@@ -95,7 +96,7 @@ export class LedgerService {
   private announceCredits(tx: EntityManager, entries: Posting['entries']): void {
     for (const { account, amount } of entries) {
       if (account.kind !== 'wallet' || amount <= 0n) continue;
-      for (const listener of this.creditListeners) afterCommit(tx, () => listener(account.userId));
+      afterCommit(tx, () => this.events.publish(new WalletCredited(account.userId)));
     }
   }
 

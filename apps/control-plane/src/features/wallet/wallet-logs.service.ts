@@ -27,47 +27,33 @@ const CSV_COLUMNS = [
   'model',
 ] as const;
 
-/** The model whose tokens moved with the money, by the reference of the movement. */
-export type ModelsOfReferences = (
+/** Answers the models whose tokens moved with the money, by the references of the movements: the ledger knows no models. */
+type ModelsOfReferences = (
   userId: number,
   references: readonly string[],
 ) => Promise<ReadonlyMap<string, { id: number; name: string }>>;
 
 @Injectable()
 export class WalletLogsService {
-  private modelsOf: ModelsOfReferences = () => Promise.resolve(new Map());
-
   constructor(
     @InjectRepository(LedgerEntry) private readonly entries: Repository<LedgerEntry>,
     private readonly scope: AccountScope,
   ) {}
 
-  /** By the feature whose references they are: the ledger knows no models. */
-  nameModelsBy(modelsOf: ModelsOfReferences): void {
-    this.modelsOf = modelsOf;
-  }
-
   async list(
     caller: Caller,
     query: WalletLogsQuery,
+    modelsOf: ModelsOfReferences,
   ): Promise<Page<WalletLogResponse> | StreamableFile> {
     const userId = await this.scope.resolve(caller, query.user_id);
     if (query.format === 'csv')
-      return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query));
+      return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query, modelsOf));
     const { data, ...page } = await readPage(this.matching(userId, query), query, {
       columns: SORT_COLUMNS,
       search: ['transaction.note', 'transaction.reference'],
       map: (row) => row,
     });
-    return { data: await this.named(userId, data), ...page };
-  }
-
-  private async named(userId: number, rows: readonly LedgerEntry[]): Promise<WalletLogResponse[]> {
-    const models = await this.modelsOf(
-      userId,
-      rows.map(({ transaction: { reference } }) => reference),
-    );
-    return rows.map((row) => toWalletLogResponse(row, models.get(row.transaction.reference)));
+    return { data: await named(userId, data, modelsOf), ...page };
   }
 
   private matching(userId: number, query: WalletLogsQuery): SelectQueryBuilder<LedgerEntry> {
@@ -85,15 +71,31 @@ export class WalletLogsService {
   }
 
   /** Newest first, in batches by id, so that an export neither holds a long transaction nor all rows. */
-  private async *rows(userId: number, query: WalletLogsQuery): AsyncGenerator<CsvCell[]> {
+  private async *rows(
+    userId: number,
+    query: WalletLogsQuery,
+    modelsOf: ModelsOfReferences,
+  ): AsyncGenerator<CsvCell[]> {
     for (let beforeId: number | undefined; ;) {
       const builder = this.matching(userId, query).orderBy('entry.id', 'DESC').take(EXPORT_BATCH);
       if (beforeId !== undefined) builder.andWhere('entry.id < :beforeId', { beforeId });
       const rows = await builder.getMany();
-      for (const response of await this.named(userId, rows))
+      for (const response of await named(userId, rows, modelsOf))
         yield CSV_COLUMNS.map((column) => response[column]);
       beforeId = rows.at(-1)?.id;
       if (rows.length < EXPORT_BATCH) return;
     }
   }
+}
+
+async function named(
+  userId: number,
+  rows: readonly LedgerEntry[],
+  modelsOf: ModelsOfReferences,
+): Promise<WalletLogResponse[]> {
+  const models = await modelsOf(
+    userId,
+    rows.map(({ transaction: { reference } }) => reference),
+  );
+  return rows.map((row) => toWalletLogResponse(row, models.get(row.transaction.reference)));
 }

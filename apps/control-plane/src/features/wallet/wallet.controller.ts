@@ -2,34 +2,28 @@ import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
-import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
-import { WalletLogsService } from './wallet-logs.service.ts';
 import { WalletCorrections } from './wallet-corrections.ts';
 import {
   adjustBody,
   adminRechargeBody,
   adminRechargeResponseSchema,
   walletCorrectionSchema,
-  walletLogResponseSchema,
-  walletLogsQuery,
   walletQuery,
   walletResponseSchema,
   type AdjustBody,
   type AdminRechargeBody,
-  type WalletLogsQuery,
   type WalletQuery,
 } from './wallet.dto.ts';
 import { WalletService } from './wallet.service.ts';
 
-/** `POST wallet/recharge` and `POST wallet/withdraw` are with the payments. */
+/** `POST wallet/recharge` and `POST wallet/withdraw` are with the payments, `GET wallet/logs` is with the subscriptions. */
 @ApiTags('wallet')
 @Controller('wallet')
 export class WalletController {
   constructor(
     private readonly wallet: WalletService,
-    private readonly walletLogs: WalletLogsService,
     private readonly corrections: WalletCorrections,
   ) {}
 
@@ -38,15 +32,6 @@ export class WalletController {
   @Answers('Balance of the wallet', walletResponseSchema)
   get(@FromCaller() caller: Caller, @Query({ schema: walletQuery }) query: WalletQuery) {
     return this.wallet.get(caller, query);
-  }
-
-  @Get('logs')
-  @Permission('user')
-  @Answers('Ledger entries of the wallet, newest first', pageOf(walletLogResponseSchema), {
-    isAlsoCsv: true,
-  })
-  logs(@FromCaller() caller: Caller, @Query({ schema: walletLogsQuery }) query: WalletLogsQuery) {
-    return this.walletLogs.list(caller, query);
   }
 
   @Post('adjust')

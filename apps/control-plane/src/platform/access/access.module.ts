@@ -5,6 +5,7 @@ import { AccessGuard } from './access-guard.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { AccountScope } from './account-scope.ts';
 import { AccountTurns } from './account-turns.ts';
+import { Passwords } from './passwords.ts';
 import { QueryGuard } from './query-guard.ts';
 import { RouteTable } from './route-table.ts';
 import { SessionToken } from './session-token.ts';
@@ -21,10 +22,11 @@ import { Standing } from './standing.ts';
     AccountScope,
     Standing,
     RouteTable,
+    { provide: Passwords, useFactory: () => new Passwords() },
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_INTERCEPTOR, useClass: AccountTurns },
   ],
-  exports: [Sessions, AccessTokens, AccountScope, Standing, RouteTable],
+  exports: [Sessions, AccessTokens, AccountScope, Passwords, Standing, RouteTable],
 })
 export class AccessModule {}

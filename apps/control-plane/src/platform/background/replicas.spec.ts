@@ -11,8 +11,8 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { AlertsService } from '../../features/alerts/alerts.service.ts';
 import { BalanceWatch } from '../../features/subscriptions/balance-watch.ts';
-import { TrustWatch } from '../../features/proxy-nodes/trust-watch.ts';
-import { UpstreamWatch } from '../../features/proxy-nodes/upstream-watch.ts';
+import { TrustWatch } from '../../features/upstreams/trust-watch.ts';
+import { UpstreamWatch } from '../../features/upstreams/upstream-watch.ts';
 import { Reconciler } from '../../features/reconciliation/reconciler.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
 import {

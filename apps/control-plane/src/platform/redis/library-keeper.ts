@@ -1,20 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { FunctionLibrary, onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
 import { BackgroundService } from '../background/background-service.ts';
+import { DomainEvents } from '../domain-events/domain-events.ts';
 import { REDIS } from './redis-token.ts';
 
 /** Nodes that miss a function wait three seconds for it. */
 const EVERY_MS = 1_000;
 const RETRY_MS = 200;
 
+/** Another writer had put functions in the place of these libraries. */
+export class FunctionsReplaced {
+  constructor(readonly libraries: readonly string[]) {}
+}
+
 /** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. What another writer put in their place is replaced. */
 @Injectable()
 export class LibraryKeeper extends BackgroundService {
   private stopWatching = (): void => undefined;
-  private onForeign: (libraries: readonly string[]) => Promise<void> = async () => undefined;
   constructor(
     private readonly library: FunctionLibrary,
     @Inject(REDIS) private readonly redis: RedisConnection,
+    private readonly events: DomainEvents,
   ) {
     super({
       name: 'redis',
@@ -29,11 +35,6 @@ export class LibraryKeeper extends BackgroundService {
     this.loop.start();
   }
 
-  /** Called with the names of libraries that another writer had put in the place of this one. */
-  listen(onForeign: (libraries: readonly string[]) => Promise<void>): void {
-    this.onForeign = onForeign;
-  }
-
   override onApplicationShutdown(): Promise<void> {
     this.stopWatching();
     return super.onApplicationShutdown();
@@ -41,6 +42,6 @@ export class LibraryKeeper extends BackgroundService {
 
   protected async runOnce(): Promise<void> {
     const foreign = await this.library.keepLoaded();
-    if (foreign.length > 0) await this.onForeign(foreign);
+    if (foreign.length > 0) await this.events.publish(new FunctionsReplaced(foreign));
   }
 }

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { ActivityService } from '../../activity/activity.service.ts';
+import { DomainEvents } from '../../../platform/domain-events/domain-events.ts';
 import { ALERT_ENTITIES, offlineAlerts } from '../../alerts/offline-alerts.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
@@ -46,7 +47,7 @@ export function offlineDeadLetters(
       new DroppedDays(),
     ),
     tokens,
-    new WithdrawalBooking(tokens, new LedgerService()),
+    new WithdrawalBooking(tokens, new LedgerService(new DomainEvents())),
     alerts,
     new LateUsage(epochs, tokens, live),
     new UsageRows(),

@@ -8,7 +8,7 @@ import {
   readOwnSubscriptions,
   readSubscriptionOwners,
   type SubscriptionOwner,
-} from '../../subscriptions/subscription-owners.ts';
+} from '../../subscriptions/read-subscriptions.ts';
 import type { ReadEvent } from './read-event.ts';
 
 /** Rows of these two kinds never change what is kept here, so they are read once. Beyond this many the oldest are read again. */

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
-import { readBegunWithdrawals, type WithdrawalRef } from '../../subscriptions/begun-withdrawals.ts';
+import {
+  readBegunWithdrawals,
+  type WithdrawalRef,
+} from '../../subscriptions/read-subscriptions.ts';
 import { dayOf } from './dropped-days.ts';
 import { isRequestId, uuidTimeMs, type ReadEvent } from './read-event.ts';
 

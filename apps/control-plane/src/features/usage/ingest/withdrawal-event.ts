@@ -1,5 +1,5 @@
 import type { RelayedEvent } from '@tollgate/contracts';
-import type { Withdrawn } from '../../live-state/live-record-writer.ts';
+import type { Withdrawn } from '../../live-state/live-facts.ts';
 
 /** What a withdrawal is to the ingest. It has no place in an outbox yet. */
 export function withdrawalEvent(withdrawn: Withdrawn): RelayedEvent {

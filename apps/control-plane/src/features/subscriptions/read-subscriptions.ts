@@ -1,0 +1,138 @@
+import type { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { toSafeInteger } from '../../platform/database/columns.ts';
+
+const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
+const tokensRow = z
+  .object({ count: integer, tokens: integer })
+  .transform(({ count, tokens }) => ({ active: count, tokens }));
+
+/** Active subscriptions, and the tokens on all of them. */
+export async function activeTokens(
+  dataSource: Pick<DataSource, 'query'>,
+): Promise<z.output<typeof tokensRow>> {
+  const rows: unknown[] = await dataSource.query(
+    `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens
+     FROM subscriptions WHERE status = 'active'`,
+  );
+  return tokensRow.parse(rows[0]);
+}
+
+export interface WithdrawalRef {
+  id: string;
+  subscriptionId: number;
+}
+
+const begunRow = z
+  .object({ id: z.string(), subscription_id: z.number() })
+  .transform((row) => ({ id: row.id, subscriptionId: row.subscription_id }));
+
+/** Those of the asked withdrawals that their subscription has begun: its last one, or one that its token ledger has. */
+export async function readBegunWithdrawals(
+  dataSource: Pick<DataSource, 'query'>,
+  asked: readonly WithdrawalRef[],
+): Promise<WithdrawalRef[]> {
+  const rows: unknown[] = await dataSource.query(
+    `SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[]) AS w(id, subscription_id)
+     WHERE EXISTS (SELECT FROM subscriptions s WHERE s.id = w.subscription_id AND s.withdrawal_id = w.id)
+        OR EXISTS (SELECT FROM token_entries t WHERE t.subscription_id = w.subscription_id AND t.kind = 'withdrawal' AND t.reference = 'withdrawal:' || w.id || ':0')`,
+    [asked.map(({ id }) => id), asked.map(({ subscriptionId }) => subscriptionId)],
+  );
+  return rows.map((row) => begunRow.parse(row));
+}
+
+export interface SubscriptionOwner {
+  userId: number;
+  modelId: number;
+}
+
+const ownerRow = z
+  .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
+  .transform((row): [number, SubscriptionOwner] => [
+    row.id,
+    { userId: row.user_id, modelId: row.model_id },
+  ]);
+
+/** Account and model of each subscription that exists. They never change. */
+export async function readSubscriptionOwners(
+  dataSource: Pick<DataSource, 'query'>,
+  ids: readonly number[],
+): Promise<[number, SubscriptionOwner][]> {
+  const rows: unknown[] = await dataSource.query(
+    'SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])',
+    [ids],
+  );
+  return rows.map((row) => ownerRow.parse(row));
+}
+
+/** The subscriptions of these accounts for these models, where there is one. */
+export async function readOwnSubscriptions(
+  dataSource: Pick<DataSource, 'query'>,
+  owners: readonly SubscriptionOwner[],
+): Promise<[number, SubscriptionOwner][]> {
+  const rows: unknown[] = await dataSource.query(
+    'SELECT s.id, s.user_id, s.model_id FROM subscriptions s JOIN unnest($1::int[], $2::int[]) AS v(user_id, model_id) USING (user_id, model_id)',
+    [owners.map(({ userId }) => userId), owners.map(({ modelId }) => modelId)],
+  );
+  return rows.map((row) => ownerRow.parse(row));
+}
+
+const PAGE = 500;
+
+/** The ledger owes these tokens to an account that has closed the subscription. */
+const LEFT_OVER = `
+  SELECT id, user_id, model_id FROM subscriptions
+  WHERE status = 'closed' AND balance > greatest(overdraft, 0) AND id > $1 ORDER BY id LIMIT ${PAGE}`;
+const refRow = z
+  .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
+  .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
+const positionRow = z
+  .object({
+    id: z.number(),
+    position: z.coerce.number(),
+    credit_seq: z.coerce.number(),
+    status: z.string(),
+    generation: z.number(),
+    revision: z.coerce.number(),
+  })
+  .transform(({ credit_seq: creditSeq, ...row }) => ({ ...row, creditSeq }));
+
+type Ref = z.output<typeof refRow>;
+type Source = Pick<DataSource, 'query'>;
+
+/** Closed subscriptions in which tokens are left. */
+export function leftOverPages(source: Source): AsyncGenerator<Ref[]> {
+  return pages((afterId) => source.query(LEFT_OVER, [afterId]));
+}
+
+/** All subscriptions but those that close: their tokens are on their way out. */
+export function openPages(source: Source): AsyncGenerator<Ref[]> {
+  return pages((afterId) =>
+    source.query(
+      "SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing' ORDER BY id LIMIT $2",
+      [afterId, PAGE],
+    ),
+  );
+}
+
+/** What the ledger holds of each, and how its row stands, without those that close. */
+export async function positionsOf(
+  source: Source,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, z.output<typeof positionRow>>> {
+  const rows: unknown[] = await source.query(
+    "SELECT id, balance - overdraft AS position, credit_seq, status, generation, revision FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
+    [ids],
+  );
+  return new Map(rows.map((row) => positionRow.parse(row)).map((row) => [row.id, row]));
+}
+
+async function* pages(read: (afterId: number) => Promise<unknown[]>): AsyncGenerator<Ref[]> {
+  for (let afterId = 0; ;) {
+    const page = (await read(afterId)).map((row) => refRow.parse(row));
+    yield page;
+    const last = page.at(-1);
+    if (page.length < PAGE || !last) return;
+    afterId = last.id;
+  }
+}

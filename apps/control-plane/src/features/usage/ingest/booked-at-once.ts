@@ -1,0 +1,20 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DomainEvents } from '../../../platform/domain-events/domain-events.ts';
+import { ShardForgotten } from '../../epochs/shard-filler.ts';
+import { TokensWithdrawn } from '../../live-state/live-facts.ts';
+import { UsageWorker } from './usage-worker.ts';
+import { withdrawalEvent } from './withdrawal-event.ts';
+
+/** Books what other features state, without waiting for the relay: withdrawals, and the usage of shards that are forgotten. */
+@Injectable()
+export class BookedAtOnce {
+  constructor(@Inject(UsageWorker) worker: Pick<UsageWorker, 'process'>, events: DomainEvents) {
+    // The same event also comes through the shard's outbox; whichever is first books it.
+    events.on(TokensWithdrawn, async ({ withdrawn }) => {
+      await worker.process([withdrawalEvent(withdrawn)]);
+    });
+    events.on(ShardForgotten, async ({ usage }) => {
+      await worker.process(usage);
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+
+type Tx = Pick<EntityManager, 'query'>;
+
+const ceiling = z.number().nullable();
+const ceilingsRow = z.object({ rpm: ceiling, rph: ceiling, rpd: ceiling });
+const idRow = z.object({ id: z.number() });
+const countRow = z.object({
+  status: z.enum(['pending', 'active', 'rejected', 'frozen']),
+  count: z.coerce.number(),
+});
+
+export async function isDeleted(tx: Tx, userId: number): Promise<boolean> {
+  const deleted: unknown[] = await tx.query(
+    'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL',
+    [userId],
+  );
+  return deleted.length > 0;
+}
+
+/** Locks the row of an account until the end of the transaction. False when the account is not active. */
+export async function lockActiveAccount(tx: EntityManager, userId: number): Promise<boolean> {
+  const owners: unknown[] = await tx.query(
+    "SELECT 1 FROM users WHERE id = $1 AND status = 'active' FOR UPDATE",
+    [userId],
+  );
+  return owners.length > 0;
+}
+
+/** Returns the ceilings of an account's own; null = the installation's. */
+export async function ceilingsOfAccount(
+  tx: Tx,
+  userId: number,
+): Promise<z.output<typeof ceilingsRow>> {
+  const rows: unknown[] = await tx.query(
+    'SELECT rpm_ceiling AS rpm, rph_ceiling AS rph, rpd_ceiling AS rpd FROM users WHERE id = $1',
+    [userId],
+  );
+  return ceilingsRow.parse(rows[0]);
+}
+
+/** Returns the accounts for which at least one ceiling of the installation is in force. */
+export async function accountsUnderCeilings(tx: Tx): Promise<number[]> {
+  const rows: unknown[] = await tx.query(
+    'SELECT id FROM users WHERE rpm_ceiling IS NULL OR rph_ceiling IS NULL OR rpd_ceiling IS NULL',
+  );
+  return rows.map((row) => idRow.parse(row).id);
+}
+
+/** Counts accounts by status, without deleted ones. */
+export async function countAccounts(tx: Tx) {
+  const raw: unknown[] = await tx.query(
+    'SELECT status, count(*)::bigint AS count FROM users WHERE deleted_at IS NULL GROUP BY status',
+  );
+  const rows = raw.map((row) => countRow.parse(row));
+  const counts = {
+    pending: 0,
+    active: 0,
+    rejected: 0,
+    frozen: 0,
+    ...Object.fromEntries(rows.map((row) => [row.status, row.count])),
+  };
+  return { total: rows.reduce((sum, row) => sum + row.count, 0), ...counts };
+}

@@ -1,0 +1,111 @@
+import path from 'node:path';
+import { read, sources } from './tracked-files.ts';
+
+/** The sources whose README has the order of their folders, in one table: each folder may import those before it. */
+export const ORDERED_SOURCES = ['apps/control-plane/src/features'];
+
+export interface Layer {
+  readonly name: string;
+  readonly folders: readonly string[];
+}
+
+export interface FolderImport {
+  readonly importer: string;
+  readonly imported: string;
+  readonly files: string;
+}
+
+type SourceFile = readonly [file: string, text: string];
+
+/** Returns the layers of a table `| Layer | Folders |`, the lowest first. */
+export function layersOf(readme: string): Layer[] {
+  return [...readme.matchAll(/^\| ([^|`]+) \| (`[^|]+`) \|$/gm)].map(
+    ([, name = '', cell = '']) => ({
+      name,
+      folders: [...cell.matchAll(/`([^`]+)`/g)].map(([, folder = '']) => folder),
+    }),
+  );
+}
+
+const isProductFile = (file: string): boolean => !/-under-test\.tsx?$|\/testing\//.test(file);
+
+export function filesIn(root: string): SourceFile[] {
+  return sources
+    .filter((file) => file.startsWith(`${root}/`) && file.endsWith('.ts') && isProductFile(file))
+    .map((file) => [file.slice(root.length + 1), read(file)]);
+}
+
+const folderOf = (file: string): string | undefined =>
+  file.startsWith('../') || !file.includes('/') ? undefined : file.split('/')[0];
+
+/** Returns the imports between the folders of `files`, whose paths begin with the folder. */
+export function importsBetween(files: readonly SourceFile[]): FolderImport[] {
+  return files.flatMap(([file, text]) => {
+    const importer = folderOf(file);
+    return [...text.matchAll(/\b(?:from|import\(|import) ?'(\.[^']+)'/g)].flatMap(
+      ([, name = '']) => {
+        const target = path.join(path.dirname(file), name);
+        const imported = folderOf(target);
+        if (importer === undefined || imported === undefined || importer === imported) return [];
+        return [{ importer, imported, files: `${file} -> ${target}` }];
+      },
+    );
+  });
+}
+
+/** Returns the imports of a folder that the order does not place below the importer. */
+export function upwardImports(
+  imports: readonly FolderImport[],
+  order: readonly string[],
+): string[] {
+  return imports
+    .filter(({ importer, imported }) => {
+      const below = order.slice(0, Math.max(0, order.indexOf(importer)));
+      return !below.includes(imported);
+    })
+    .map(({ files }) => files);
+}
+
+/** Returns for each folder all that it imports, directly or through others. */
+function reachOf(imports: readonly FolderImport[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const direct = Map.groupBy(imports, ({ importer }) => importer);
+  const reach = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const { imported } of direct.get(from) ?? [])
+      if (!seen.has(imported)) reach(imported, seen.add(imported));
+    return seen;
+  };
+  return new Map([...direct.keys()].map((folder) => [folder, reach(folder)]));
+}
+
+/** Returns the folders that import themselves through others. */
+export function circularFolders(imports: readonly FolderImport[]): string[] {
+  return [...reachOf(imports)].flatMap(([folder, reach]) => (reach.has(folder) ? [folder] : []));
+}
+
+/** Returns a flowchart of the folders by layers. An import that others imply is left out, so that the picture fits a page. */
+export function folderChart(layers: readonly Layer[], imports: readonly FolderImport[]): string {
+  const reach = reachOf(imports);
+  const direct = Map.groupBy(imports, ({ importer }) => importer);
+  const importedBy = (folder: string): string[] => [
+    ...new Set((direct.get(folder) ?? []).map(({ imported }) => imported)),
+  ];
+  const shown = (folder: string): string[] => {
+    const all = importedBy(folder);
+    return all.filter((one) => !all.some((other) => reach.get(other)?.has(one))).toSorted();
+  };
+  const folders = layers.flatMap((layer) => layer.folders);
+  return [
+    '```mermaid',
+    'flowchart BT',
+    ...layers.flatMap(({ name, folders: inLayer }, at) => [
+      `  subgraph layer${at} [${name}]`,
+      `    ${inLayer.join(' & ')}`,
+      '  end',
+    ]),
+    ...folders.flatMap((folder) => {
+      const below = shown(folder);
+      return below.length === 0 ? [] : [`  ${folder} --> ${below.join(' & ')}`];
+    }),
+    '```',
+  ].join('\n');
+}

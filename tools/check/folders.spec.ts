@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  circularFolders,
+  filesIn,
+  importsBetween,
+  layersOf,
+  ORDERED_SOURCES,
+  upwardImports,
+} from './folder-graph.ts';
+import { read } from './tracked-files.ts';
+
+describe.each(ORDERED_SOURCES)('%s', (root) => {
+  const order = layersOf(read(`${root}/README.md`)).flatMap(({ folders }) => folders);
+  const files = filesIn(root);
+  const imports = importsBetween(files);
+
+  test('every folder has one place in the order of its README', () => {
+    const folders = new Set(files.flatMap(([file]) => (/^([^/]+)\//.exec(file) ?? []).slice(1)));
+    expect(order.toSorted()).toEqual([...folders].toSorted());
+  });
+
+  test('a folder imports only those before it', () => {
+    expect(upwardImports(imports, order)).toEqual([]);
+    expect(imports.length).toBeGreaterThan(50);
+  });
+
+  test('no folder imports itself through others', () => {
+    expect(circularFolders(imports)).toEqual([]);
+  });
+
+  test('a planted import that turns another round is found, and the cycle that it closes', () => {
+    const { importer, imported } = imports[0] ?? { importer: '', imported: '' };
+    const file = `${imported}/deep/planted.ts`;
+    const all = [
+      ...imports,
+      ...importsBetween([[file, `import { a } from '../../${importer}/a.ts';`]]),
+    ];
+    expect(upwardImports(all, order)).toEqual([`${file} -> ${importer}/a.ts`]);
+    expect(circularFolders(all)).toEqual(expect.arrayContaining([importer, imported]));
+  });
+});
+
+test('planted imports are found in each form, also when they are of types or dynamic', () => {
+  const planted = [
+    ['low/a.ts', "import type { B } from '../high/b.ts';"],
+    ['low/c.ts', "const { d } = await import('../high/d.ts');"],
+    ['low/deep/e.ts', "import { a } from '../a.ts';\nimport '../../unlisted/f.ts';"],
+    ['low/g.ts', "import { config } from '../config.ts';\nimport { h } from '../../other/h.ts';"],
+    ['high/b.ts', "export { i } from '../middle/i.ts';"],
+    ['middle/i.ts', "import { a } from '../low/a.ts';"],
+  ] as const;
+  const imports = importsBetween(planted);
+  expect(upwardImports(imports, ['low', 'middle', 'high'])).toEqual([
+    'low/a.ts -> high/b.ts',
+    'low/c.ts -> high/d.ts',
+    'low/deep/e.ts -> unlisted/f.ts',
+  ]);
+  expect(circularFolders(imports).toSorted()).toEqual(['high', 'low', 'middle']);
+});
+
+test('an order is read from the table alone', () => {
+  const readme =
+    'Of `a`.\n| Layer | Features |\n| --- | --- |\n| low | `x`, `y` |\n| high | `z` |\n';
+  expect(layersOf(readme)).toEqual([
+    { name: 'low', folders: ['x', 'y'] },
+    { name: 'high', folders: ['z'] },
+  ]);
+});
