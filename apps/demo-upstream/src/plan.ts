@@ -8,6 +8,8 @@ import { wordsUpTo } from './words.ts';
  * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
  * Modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request
  * but the first of a connection. `overflow` answers that the prompt is too long.
+ * In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment
+ * later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them.
  * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
  */
 export const MODES = [
@@ -48,6 +50,9 @@ export const MODES = [
   'thinking',
   'overlong',
   'absurd-usage',
+  'hidden',
+  'cancel-usage',
+  'forgets',
 ] as const;
 export type Mode = (typeof MODES)[number];
 
@@ -59,6 +64,10 @@ export interface Plan {
   from: number;
   /** Pause before each output token. */
   delayMs: number;
+  /** Of a response in the background: tokens between two pauses. */
+  step: number;
+  /** Of mode `hidden`: output tokens a second. */
+  tokensPerSecond: number;
   /** What mode `tools` calls. */
   call: ToolCall;
   /** Answers of so many tokens each that are generated. */
@@ -73,6 +82,7 @@ export interface ToolCall {
 const TOKENS_DEFAULT = 16;
 const TOKENS_MAX = 100_000;
 const SLOW_DELAY_MS = 50;
+const RATE_DEFAULT = 100;
 const CALL_DEFAULT: ToolCall = { name: 'get_weather', input: { city: 'Bern' } };
 
 const bodySchema = z.looseObject({
@@ -127,6 +137,8 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     tokens: mode === 'overlong' ? asked : Math.min(asked, limit),
     from,
     delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
+    step: Math.max(1, Number(directive['step'] ?? 1) || 1),
+    tokensPerSecond: Number(directive['rate'] ?? RATE_DEFAULT) || RATE_DEFAULT,
     call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
     choices: request.prompt === undefined ? 1 : generatedChoices(request),
   };

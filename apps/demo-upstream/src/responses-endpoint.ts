@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
-import { answer, usageOf, type Exchange } from './answer.ts';
-import { EventLog } from './event-log.ts';
+import { answer, type Exchange } from './answer.ts';
+import { inBackground } from './background-response.ts';
 import { planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import type { ProviderRecord } from './record.ts';
@@ -13,8 +12,7 @@ import {
   type Item,
   type ResponseStore,
 } from './response-store.ts';
-import { ResponsesDialect, responseOf, responsesUsage } from './responses-dialect.ts';
-import { wordAt } from './words.ts';
+import { ResponsesDialect, responsesUsage } from './responses-dialect.ts';
 
 export interface ResponsesCall {
   response: ServerResponse;
@@ -45,7 +43,7 @@ export async function respond(asked: DemoRequest, call: ResponsesCall): Promise<
   const { record, response, gone } = call;
   const exchange: Exchange = { request, plan, entry, record, response, gone };
   const dialect = new ResponsesDialect((ended) => keep(asked, ended, { items, call }));
-  if (asked.background === true) return inBackground(exchange, { items, call });
+  if (asked.background === true) return inBackground(exchange, { items, store: call.store });
   await answer(exchange, dialect);
 }
 
@@ -58,56 +56,6 @@ function keep(
   const output = Array.isArray(ended['output']) ? (ended['output'] as Item[]) : [];
   conversation?.push(...inputItems(asked), ...output);
   if (asked.store !== false) store.keep({ response: ended, input: items });
-}
-
-/** The answer is made whether or not its caller asks for it again, and whether or not its stream is read. */
-async function inBackground(
-  exchange: Exchange,
-  { items, call: { store } }: { items: readonly Item[]; call: ResponsesCall },
-): Promise<void> {
-  const { plan, entry, record, request, response } = exchange;
-  const events = new EventLog();
-  const dialect = new ResponsesDialect((ended) =>
-    store.keep({ response: ended, input: items, events }),
-  );
-  const queued = { ...responseOf({ request }, dialect.id), status: 'queued' };
-  store.keep({ response: queued, input: items, events });
-  if (request.stream) events.follow(response);
-  else sendJson(response, 200, queued);
-  events.add(dialect.start(exchange));
-  for (let index = 0; index < plan.tokens || plan.mode === 'stalls'; index += 1) {
-    if (index === Math.floor(plan.tokens / 2)) {
-      if (plan.mode === 'dies') response.destroy();
-      if (plan.mode === 'error-mid') return failed(exchange, { items, store, queued, events });
-    }
-    await delay(plan.delayMs);
-    if (store.get(dialect.id)?.response['status'] !== 'queued') {
-      events.end();
-      return record.close(entry, 'aborted');
-    }
-    if (index >= plan.tokens) continue;
-    entry.emitted += 1;
-    events.add(dialect.token(exchange, wordAt(index)));
-  }
-  if (plan.mode !== 'no-usage') entry.reported = usageOf(exchange);
-  events.add(dialect.finish(exchange));
-  events.end();
-  record.close(entry, 'finished');
-}
-
-function failed(
-  { record, entry }: Exchange,
-  {
-    items,
-    store,
-    queued,
-    events,
-  }: { items: readonly Item[]; store: ResponseStore; queued: Item; events: EventLog },
-): void {
-  const error = { code: 'server_error', message: 'the model failed' };
-  store.keep({ response: { ...queued, status: 'failed', error }, input: items, events });
-  events.end();
-  record.close(entry, 'aborted');
 }
 
 /** What a compaction is said to generate. */
@@ -187,6 +135,8 @@ function serveResponse(
         stored.events.follow(response, Number(query.get('starting_after') ?? -1));
         return true;
       }
+      if (query.get('stream') === 'true' && stored.response['background'] === true)
+        return sendError(response, 400, 'This response cannot be streamed.');
       return sendJson(response, 200, stored.response);
     case 'DELETE ':
       store.delete(id);
@@ -196,7 +146,7 @@ function serveResponse(
     case 'POST cancel':
       if (stored.response['background'] !== true)
         return sendError(response, 400, 'Cannot cancel a synchronous response.');
-      if (stored.response['status'] !== 'queued')
+      if (stored.response['status'] !== 'in_progress')
         return sendError(response, 400, 'Cannot cancel a completed response.');
       store.keep({ ...stored, response: { ...stored.response, status: 'cancelled' } });
       return sendJson(response, 200, store.get(id)?.response);
