@@ -75,6 +75,12 @@ export function withMoreOutput(usage: TokenUsage, more: OutputUsage): TokenUsage
   );
 }
 
+/** The same with at least so many output tokens: what is missing counts as text. */
+export function withOutputAtLeast(usage: TokenUsage, tokens: number): TokenUsage {
+  const missing = tokens - outputTokensOf(usage);
+  return missing > 0 ? { ...usage, output: usage.output + missing } : usage;
+}
+
 /** Whether both report the same prompt, class by class. */
 export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
   return PROMPT_KEYS.every((key) => one[key] === other[key]);

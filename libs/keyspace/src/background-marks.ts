@@ -10,9 +10,21 @@ export interface BackgroundPlace {
   responseId: string;
 }
 
+/** What the nodes of the fleet did with a response that is not settled. */
+export interface BackgroundNews {
+  /** The most output tokens of it that a client was shown. */
+  shownTokens: number;
+  /** Unix ms at which its upstream first took a client's cancellation; null while it runs. */
+  cancelledAtMs: number | null;
+}
+
+const SHOWN = 'shown';
+const CANCELLED = 'cancelled';
+const NEVER = '+inf';
+
 /**
- * Which responses are still to be settled by what their upstreams say of them: a response must not be deleted before, by whichever node is asked to. Lost
- * with Redis' data, which costs the report of a response that is deleted meanwhile.
+ * Which responses are still to be settled by what their upstreams say of them: a response must not be deleted before, by whichever node is asked to. With each
+ * goes what nodes other than its own have shown of it. Lost with Redis' data, until its node looks at it again.
  */
 export class BackgroundMarks {
   readonly #redis: RedisConnection;
@@ -23,13 +35,37 @@ export class BackgroundMarks {
     this.#shards = shards;
   }
 
-  /** `lifeMs`: it goes by itself when no node is left to remove it. */
+  /** Keeps the news of one that is there. `lifeMs`: it goes by itself when no node is left to remove it. */
   async set(place: BackgroundPlace, lifeMs: number): Promise<void> {
-    await this.#redis.set(this.#key(place), '1', 'PX', Math.max(1, Math.ceil(lifeMs)));
+    const key = this.#key(place);
+    await this.#redis.zadd(key, 'NX', 0, SHOWN, NEVER, CANCELLED);
+    await this.#redis.pexpire(key, Math.max(1, Math.ceil(lifeMs)));
   }
 
   async has(place: BackgroundPlace): Promise<boolean> {
-    return (await this.#redis.get(this.#key(place))) !== null;
+    return (await this.#redis.zscore(this.#key(place), SHOWN)) !== null;
+  }
+
+  /** Null where it is not marked. */
+  async read(place: BackgroundPlace): Promise<BackgroundNews | null> {
+    const key = this.#key(place);
+    const [shown, cancelled] = await Promise.all([
+      this.#redis.zscore(key, SHOWN),
+      this.#redis.zscore(key, CANCELLED),
+    ]);
+    if (shown === null) return null;
+    const atMs = Number(cancelled ?? Number.NaN);
+    return { shownTokens: Number(shown), cancelledAtMs: Number.isFinite(atMs) ? atMs : null };
+  }
+
+  /** Changes nothing where the response is settled, or where more was shown before. */
+  async shown(place: BackgroundPlace, tokens: number): Promise<void> {
+    await this.#redis.zadd(this.#key(place), 'XX', 'GT', tokens, SHOWN);
+  }
+
+  /** Changes nothing where the response is settled, or was cancelled before. */
+  async cancelled(place: BackgroundPlace, atMs: number): Promise<void> {
+    await this.#redis.zadd(this.#key(place), 'XX', 'LT', atMs, CANCELLED);
   }
 
   async remove(place: BackgroundPlace): Promise<void> {

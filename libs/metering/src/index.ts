@@ -1,6 +1,7 @@
 export * from './charge.ts';
 export * from './credibility.ts';
 export * from './estimated-usage.ts';
+export * from './generation-rate.ts';
 export * from './hold-plan.ts';
 export * from './premium-price.ts';
 export * from './estimates/argument-counter.ts';

@@ -91,11 +91,12 @@ export function reportedOf(rid: string): number {
 }
 
 /** Called by the spec: a node, and a demo upstream that speaks /v1/responses. */
-export function shareNode(): void {
+export function shareNode(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
     upstreamAndNode = await startDemoNode({
       BACKGROUND_MS_MAX: '8000',
       BACKGROUND_POLL_MS: '1000',
+      ...environment,
     });
     ({ node, baseUrl, record } = upstreamAndNode);
   });

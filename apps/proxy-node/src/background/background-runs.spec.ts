@@ -11,8 +11,17 @@ async function looksOf(pollMs: number, withinMs: number): Promise<number[]> {
   const time = new ManualTime();
   const looks: number[] = [];
   const runs = new BackgroundRuns({
-    calls: { whole: () => Promise.reject(new Error('it has no upstream')) },
-    marks: { set: () => Promise.resolve(), remove: () => Promise.resolve() },
+    calls: {
+      whole: () => Promise.reject(new Error('it has no upstream')),
+      stream: () => Promise.reject(new Error('it has no upstream')),
+    },
+    marks: {
+      set: () => Promise.resolve(),
+      read: () => Promise.resolve(null),
+      cancelled: () => Promise.resolve(),
+      remove: () => Promise.resolve(),
+    },
+    generatedTokens: () => 0,
     trust: { note: () => undefined },
     upstreamById: () => {
       looks.push(time.nowMs);
@@ -26,9 +35,17 @@ async function looksOf(pollMs: number, withinMs: number): Promise<number[]> {
     now: time.now,
     timers: time.timers,
   });
-  const background = { upstreamId: 1, responseId: 'resp_1', untilMs: LIFE_MS };
+  const background = {
+    bounds: { outputTokens: 100 },
+    upstreamId: 1,
+    responseId: 'resp_1',
+    untilMs: LIFE_MS,
+  };
   const hold = { rid: 'r', accountId: 7, background } as unknown as OpenHold;
-  runs.take({ hold, handle: { onStop: () => undefined } as unknown as HoldHandle });
+  runs.take({
+    hold,
+    handle: { countAtLeast: () => undefined, onStop: () => undefined } as unknown as HoldHandle,
+  });
   await time.pass(withinMs);
   runs.close();
   return looks;

@@ -1,6 +1,6 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import type { BackgroundMarks, BackgroundPlace } from '@tollgate/keyspace';
-import { readStoredResponse, type StoredResponse } from '@tollgate/protocols';
+import type { StoredResponse } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
 import { finalOfHold } from '../journal/final-of-hold.ts';
@@ -12,7 +12,9 @@ import type { SideCalls } from '../upstream/side-calls.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
+import { RunCalls } from './run-calls.ts';
 import { endingOfRun, type EndedBy } from './run-ending.ts';
+import { RunEvidence, tokensOf } from './run-evidence.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const WAIT_GROWTH = 1.5;
@@ -20,16 +22,21 @@ const WAIT_GROWTH = 1.5;
 const ABSENCES_MAX = 3;
 /** After its time a run is cancelled, and its upstream has this long to report the usage. */
 const FINAL_GRACE_MS = 60_000;
+/** A provider may know the usage of what it cancels a moment later, and nodes that show a run may be behind by a tick. */
+const REPORT_WAIT_MS = 800;
+const REPORT_LOOK_MS = 250;
 /** A mark of a run that no node is left to settle. */
 const MARK_SPARE_MS = 3_600_000;
 const STATUS_OK = 200;
 
 export interface BackgroundOptions {
-  calls: Pick<SideCalls, 'whole'>;
-  marks: Pick<BackgroundMarks, 'set' | 'remove'>;
+  calls: Pick<SideCalls, 'whole' | 'stream'>;
+  marks: Pick<BackgroundMarks, 'set' | 'read' | 'cancelled' | 'remove'>;
   trust: Pick<UpstreamTrust, 'note'>;
   upstreamById: (id: number) => SnapshotUpstream | undefined;
   onFinal: (rid: string, final: UsageFinal) => void;
+  /** What a run of this hold has generated at most in this time, in output tokens. */
+  generatedTokens: (hold: OpenHold, runningMs: number) => number;
   /** Address of this worker. */
   node: string;
   /** A run that lasts longer is cancelled. */
@@ -43,6 +50,7 @@ export interface BackgroundOptions {
 
 interface Run extends AdoptedRun {
   readonly background: BackgroundRun;
+  readonly evidence: RunEvidence;
   endedBy: EndedBy | null;
   isCancelled: boolean;
   isAsking: boolean;
@@ -62,11 +70,13 @@ export class BackgroundRuns {
   readonly #options: BackgroundOptions;
   readonly #now: () => number;
   readonly #timers: Timers;
+  readonly #calls: RunCalls;
   readonly #runs = new Map<string, Run>();
   #isClosed = false;
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
+    this.#calls = new RunCalls(options);
     this.#now = options.now ?? Date.now;
     this.#timers = options.timers ?? SYSTEM_TIMERS;
   }
@@ -90,6 +100,7 @@ export class BackgroundRuns {
       hold,
       handle,
       background,
+      evidence: new RunEvidence({ startedAtMs: hold.startedAtMs, bounds: background.bounds }),
       endedBy: null,
       isCancelled: false,
       isAsking: false,
@@ -100,6 +111,7 @@ export class BackgroundRuns {
       stopWaiting: () => undefined,
     };
     this.#runs.set(nameOf(placeOf(hold)), run);
+    handle.countAtLeast(() => run.evidence.shownTokens);
     this.#mark(hold);
     this.#wait(run);
     handle.onStop((reason) => {
@@ -113,10 +125,17 @@ export class BackgroundRuns {
     this.#options.marks.remove(placeOf(hold)).catch(() => undefined);
   }
 
-  /** Its client did something to it: it is checked now, if it is this process's. */
-  wake(place: BackgroundPlace): void {
+  /** A client is being shown so many output tokens of it, if it is this process's. */
+  shown(place: BackgroundPlace, tokens: number): void {
+    this.#runs.get(nameOf(place))?.evidence.shown(tokens);
+  }
+
+  /** Its client had it cancelled, which its upstream answered so: it is checked now, if it is this process's. */
+  wake(place: BackgroundPlace, cancelled: StoredResponse | null): void {
     const run = this.#runs.get(nameOf(place));
-    if (run) this.#look(run);
+    if (!run) return;
+    if (cancelled) run.evidence.cancelledBy(cancelled, this.#now());
+    this.#look(run);
   }
 
   close(): void {
@@ -151,37 +170,50 @@ export class BackgroundRuns {
   async #ask(run: Run): Promise<void> {
     const { background } = run;
     if (this.#now() >= background.untilMs) run.endedBy ??= 'upstream_interrupted';
-    if (run.endedBy && !run.isCancelled) await this.#cancel(run);
-    const body = await this.#call(run, 'GET', '');
+    if (run.endedBy && !run.isCancelled) {
+      await this.#cancel(run);
+      run.isCancelled = true;
+    }
+    const { isThere, response } = await this.#calls.get(run.hold);
     if (this.#isClosed) return;
-    const response = body && readStoredResponse(body);
     run.failures = 0;
-    run.absences = body ? 0 : run.absences + 1;
-    if (response?.isOver) return this.#settle(run, response);
+    run.absences = isThere ? 0 : run.absences + 1;
+    await this.#hear(run).catch(() => undefined);
+    if (response) run.evidence.look(response, this.#now());
+    if (response?.isOver) return this.#over(run, response);
     if (run.absences >= ABSENCES_MAX || this.#isOverdue(run)) return this.#settle(run, null);
     this.#wait(run);
   }
 
-  /** What refuses to be cancelled is over, as the next look shows. */
-  async #cancel(run: Run): Promise<void> {
-    try {
-      await this.#call(run, 'POST', '/cancel');
-    } catch (error) {
-      const isRefused = error instanceof UpstreamFailure && error.error.kind === 'invalid_request';
-      if (!isRefused) throw error;
+  /** What its caller ended is settled once its provider has reported it, or has had time to. */
+  async #over(run: Run, response: StoredResponse): Promise<void> {
+    const { evidence, endedBy } = run;
+    const isCut = response.status === 'cancelled' && endedBy !== 'upstream_interrupted';
+    if (!isCut || response.usage || evidence.usage) return this.#settle(run, response);
+    if (this.#now() < (evidence.endedAtMs ?? 0) + REPORT_WAIT_MS) {
+      run.waitMs = REPORT_LOOK_MS;
+      return this.#wait(run);
     }
-    run.isCancelled = true;
+    const log = await this.#calls.log(run.hold);
+    if (log) await evidence.readLog(log);
+    // Settled without what other nodes have shown, it would be charged too little.
+    await this.#hear(run);
+    return this.#settle(run, response);
   }
 
-  #call(
-    { hold: { rid }, background: { upstreamId, responseId } }: Run,
-    method: 'GET' | 'POST',
-    action: string,
-  ): Promise<Buffer | null> {
-    const upstream = this.#options.upstreamById(upstreamId);
-    if (!upstream) throw new Error(`upstream ${upstreamId} is not configured`);
-    const path = `/responses/${encodeURIComponent(responseId)}${action}`;
-    return this.#options.calls.whole({ upstream, method, path, rid });
+  /** Marked again at each look, for a Redis that has lost it. */
+  async #hear({ hold, evidence }: Run): Promise<void> {
+    this.#mark(hold);
+    evidence.hear(await this.#options.marks.read(placeOf(hold)));
+  }
+
+  async #cancel({ hold, evidence }: Run): Promise<void> {
+    const response = await this.#calls.cancel(hold);
+    if (!response) return;
+    const atMs = this.#now();
+    evidence.cancelledBy(response, atMs);
+    evidence.shown(await tokensOf(response.outputText));
+    await this.#options.marks.cancelled(placeOf(hold), atMs).catch(() => undefined);
   }
 
   async #failed(run: Run, error: unknown): Promise<void> {
@@ -202,9 +234,9 @@ export class BackgroundRuns {
   }
 
   async #settle(run: Run, response: StoredResponse | null): Promise<void> {
-    const { hold, handle, background, endedBy } = run;
+    const { hold, handle, background, evidence } = run;
     const { log, node, trust, onFinal } = this.#options;
-    const { outcome, counted } = await endingOfRun(background, { response, endedBy, handle });
+    const { outcome, counted } = await this.#endingOf(run, response ?? evidence.cancelled);
     if (this.#isClosed) return;
     const { upstreamId, attempts, traceparent } = background;
     const final = finalOfHold(hold, {
@@ -229,6 +261,17 @@ export class BackgroundRuns {
       );
     trust.note({ rid: hold.rid, upstreamId }, counted, monotonicMs());
     onFinal(hold.rid, final);
+  }
+
+  #endingOf({ hold, handle, background, evidence, endedBy }: Run, response: StoredResponse | null) {
+    const runningMs = evidence.generatedMs(this.#now());
+    return endingOfRun(background, {
+      response: response && { ...response, usage: response.usage ?? evidence.usage },
+      endedBy,
+      isCancelled: evidence.endedAtMs !== null,
+      handle,
+      generatedTokens: evidence.isAllShown ? 0 : this.#options.generatedTokens(hold, runningMs),
+    });
   }
 
   #mark(hold: OpenHold): void {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, rename } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { until } from '@tollgate/harness';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
@@ -17,6 +18,7 @@ let node: NodeUnderTest;
 let upstream: LocalUpstream;
 /** What the provider says of its responses. */
 let isDone = false;
+let isCancelled = false;
 let created = 0;
 const calls: string[] = [];
 
@@ -25,8 +27,14 @@ beforeAll(async () => {
   upstream = await startLocalUpstream((response, body, { method, url }) => {
     calls.push(`${method} ${url}`);
     if (method === 'POST' && url === '/v1/responses') created += 1;
+    if (url?.endsWith('/cancel')) isCancelled = true;
+    if (url?.endsWith('?stream=true')) return showWords(response);
     const isStream = body.includes('"stream":true');
-    const now = isDone ? { status: 'completed', usage: USAGE } : { status: 'queued', usage: null };
+    const now = isCancelled
+      ? { status: 'cancelled', usage: null }
+      : isDone
+        ? { status: 'completed', usage: USAGE }
+        : { status: 'queued', usage: null };
     const base = { id: `resp_${created}`, object: 'response', background: true, output: [] };
     const answer = { ...base, model: 'real', ...now };
     if (!isStream) {
@@ -43,6 +51,22 @@ afterAll(async () => {
   await node.stop();
   await upstream.close();
 });
+
+/** More than any rate of generation makes of the time that these tests take. */
+const WORDS = 20_000;
+const ASKED = { input: 'go', background: true, max_output_tokens: WORDS };
+
+/** The events of a response that has not ended; none once it is cancelled. */
+function showWords(response: ServerResponse): ServerResponse {
+  if (isCancelled)
+    return response.writeHead(400).end('{"error":{"message":"it cannot be streamed"}}');
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (let at = 0; at < WORDS; at += 1) {
+    const event = { type: 'response.output_text.delta', sequence_number: at + 1, delta: ' word' };
+    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  }
+  return response;
+}
 
 interface Process {
   child: ChildProcess;
@@ -82,10 +106,11 @@ async function stop({ child }: Process): Promise<void> {
 /** Begins a response there; resolves once its client has its id. */
 async function begin({ url }: Process, model: string, isStream: boolean): Promise<string> {
   isDone = false;
+  isCancelled = false;
   const response = await fetch(`${url}/v1/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${node.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, input: 'go', background: true, stream: isStream }),
+    body: JSON.stringify({ ...ASKED, model, stream: isStream }),
   });
   let text = '';
   for await (const chunk of response.body ?? []) {
@@ -220,4 +245,54 @@ describe('a response in the background is charged exactly once, by what its prov
       await stop(process);
     }
   }, 120_000);
+});
+
+/** Reads so many words of it there. */
+async function readWords(url: string, id: string): Promise<void> {
+  const left = new AbortController();
+  const response = await fetch(`${url}/v1/responses/${id}?stream=true`, {
+    headers: { authorization: `Bearer ${node.apiKey}` },
+    signal: left.signal,
+  });
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString('utf8');
+    if (text.includes(`"sequence_number":${WORDS},`)) break;
+  }
+  left.abort();
+}
+
+describe('what was read of a response in the background is charged', () => {
+  test.each([
+    ['through the node that is killed, and cancelled after its return', true],
+    ['through another node, and cancelled there while its own is dead', false],
+  ])(
+    'when its node is killed with -9: %s',
+    async (_, isOwn) => {
+      const folder = `read-${isOwn}`;
+      const model = await native();
+      const first = await start(`node-${folder}`, folder);
+      const id = await begin(first, model.name, false);
+      await readWords(isOwn ? first.url : node.url, id);
+      // What a node has shown is in its journal, and with the other nodes, within two ticks.
+      await looked();
+      await kill(first);
+      const cancel = async (url: string): Promise<void> => {
+        const answer = await fetch(`${url}/v1/responses/${id}/cancel`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${node.apiKey}` },
+        });
+        expect(await answer.json()).toMatchObject({ status: 'cancelled' });
+      };
+      if (!isOwn) await cancel(node.url);
+      const second = await start(`node-${folder}`, folder);
+      try {
+        if (isOwn) await cancel(second.url);
+        expect(TOKENS - (await node.settledBalance(model))).toBeGreaterThanOrEqual(WORDS);
+      } finally {
+        await stop(second);
+      }
+    },
+    60_000,
+  );
 });

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BackgroundMarks, BackgroundPlace } from '@tollgate/keyspace';
+import { readStoredResponse } from '@tollgate/protocols';
 import type { BackgroundRuns } from '../background/background-runs.ts';
+import { tokensOf } from '../background/run-evidence.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 
@@ -9,41 +11,58 @@ const WAIT_MS = 5_000;
 const LOOK_MS = 100;
 const RETRY_MS = 5_000;
 
-/** What clients do to responses that are made in the background, of whichever node of the fleet. */
-export class BackgroundGuard {
-  readonly #marks: Pick<BackgroundMarks, 'has'>;
-  readonly #runs: Pick<BackgroundRuns, 'wake'>;
+type Marks = Pick<BackgroundMarks, 'has' | 'shown' | 'cancelled'>;
 
-  constructor({
-    marks,
-    runs,
-  }: {
-    marks: Pick<BackgroundMarks, 'has'>;
-    runs: Pick<BackgroundRuns, 'wake'>;
-  }) {
+/** What clients do to responses that are made in the background, and what they are shown of them, of whichever node of the fleet. */
+export class BackgroundGuard {
+  readonly #marks: Marks;
+  readonly #runs: Pick<BackgroundRuns, 'wake' | 'shown'>;
+
+  constructor({ marks, runs }: { marks: Marks; runs: Pick<BackgroundRuns, 'wake' | 'shown'> }) {
     this.#marks = marks;
     this.#runs = runs;
   }
 
   /** Its usage would be deleted with it: a response that is not settled is cancelled and settled first. Throws Refusal while that takes long. */
-  async beforeDelete(place: BackgroundPlace, cancel: () => Promise<unknown>): Promise<void> {
-    if (!(await this.#isRunning(place))) return;
+  async beforeDelete(
+    place: BackgroundPlace,
+    cancel: () => Promise<Uint8Array | null>,
+  ): Promise<void> {
+    if (!(await this.isRunning(place))) return;
     // One that has ended refuses; any other failure shows in the next try.
-    await cancel().catch(() => undefined);
-    this.#runs.wake(place);
+    const answer = await cancel().catch(() => null);
+    if (answer) await this.cancelled(place, answer);
+    else this.#runs.wake(place, null);
     const deadline = monotonicMs() + WAIT_MS;
-    while (await this.#isRunning(place)) {
+    while (await this.isRunning(place)) {
       if (monotonicMs() > deadline)
         throw new Refusal('background_running', { headers: retryHeaders(RETRY_MS) });
       await delay(LOOK_MS);
     }
   }
 
-  cancelled(place: BackgroundPlace): void {
-    this.#runs.wake(place);
+  /** Its upstream has answered a client's cancellation so. */
+  async cancelled(place: BackgroundPlace, answer: Uint8Array): Promise<void> {
+    await this.#marks.cancelled(place, Date.now()).catch(() => undefined);
+    await this.shownWhole(place, answer);
+    this.#runs.wake(place, readStoredResponse(answer));
   }
 
-  async #isRunning(place: BackgroundPlace): Promise<boolean> {
+  /** A client is about to see this answer about a run. */
+  async shownWhole(place: BackgroundPlace, answer: Uint8Array): Promise<void> {
+    const { outputText = '' } = readStoredResponse(answer) ?? {};
+    await this.shown(place, await tokensOf(outputText));
+  }
+
+  /** A client has seen so many output tokens of a run. While Redis does not answer, only the run's own node knows. */
+  async shown(place: BackgroundPlace, tokens: number): Promise<void> {
+    if (tokens === 0) return;
+    this.#runs.shown(place, tokens);
+    await this.#marks.shown(place, tokens).catch(() => undefined);
+  }
+
+  /** Whether it is still to be settled. */
+  async isRunning(place: BackgroundPlace): Promise<boolean> {
     try {
       return await this.#marks.has(place);
     } catch {

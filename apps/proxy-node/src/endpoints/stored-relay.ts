@@ -3,12 +3,22 @@ import type { ClientReply } from '../http/client-reply.ts';
 import type { SideCall, SideCalls } from '../upstream/side-calls.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { gatewayFailure } from '../upstream/upstream-failure.ts';
+import { ShownCounter } from './shown-counter.ts';
 import { StoredStream, storedStreamDeadlines } from './stored-stream.ts';
 
 export interface StoredCall extends SideCall {
   readonly ids: StoredIds;
   /** The client's name of the model; null where the answer names none. */
   readonly model: string | null;
+}
+
+/** Of a stream that is shown to a client. */
+export interface StoredView {
+  readonly reply: ClientReply;
+  /** Its client has the events up to this number; -1 where the upstream leaves them out itself. */
+  readonly after: number;
+  /** Called from time to time, and at the end, with the output tokens that the client has been shown so far; null where they are not counted. */
+  readonly onShown: ((tokens: number) => void) | null;
 }
 
 /** Passes calls about what an upstream has stored on to it: they generate nothing and are free. */
@@ -41,11 +51,28 @@ export class StoredRelay {
   }
 
   /** As `call`, of an answer that comes in events; false where nothing is stored. */
-  async stream({ ids, model, ...asked }: StoredCall, reply: ClientReply): Promise<boolean> {
+  async stream(
+    { ids, model, ...asked }: StoredCall,
+    { reply, after, onShown }: StoredView,
+  ): Promise<boolean> {
     const call = await this.#calls.stream(asked, storedStreamDeadlines(asked.upstream));
     if (!call) return false;
-    const reader = openStoredStream({ ids, model: model ?? '', idSeed: asked.rid });
-    const parts = { call, reader, reply, ticker: this.#ticker, keepAliveMs: this.#keepAliveMs };
+    const counter = onShown && new ShownCounter(onShown);
+    const reader = openStoredStream({
+      ids,
+      model: model ?? '',
+      idSeed: asked.rid,
+      after,
+      sink: counter ?? { output: () => undefined },
+    });
+    const parts = {
+      call,
+      reader,
+      reply,
+      counter,
+      ticker: this.#ticker,
+      keepAliveMs: this.#keepAliveMs,
+    };
     await new StoredStream(parts).pass();
     return true;
   }

@@ -1,6 +1,7 @@
 import type { StreamReader } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { ClientReply } from '../http/client-reply.ts';
+import type { ShownCounter } from './shown-counter.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Ticker, Ticking } from '../upstream/ticker.ts';
 import type { CallDeadlines, UpstreamCall } from '../upstream/upstream-call.ts';
@@ -21,6 +22,7 @@ export class StoredStream implements Ticking {
   readonly #call: UpstreamCall;
   readonly #reader: StreamReader;
   readonly #reply: ClientReply;
+  readonly #counter: ShownCounter | null;
   readonly #ticker: Ticker;
   readonly #keepAliveMs: number;
   readonly #over = Promise.withResolvers<void>();
@@ -31,18 +33,21 @@ export class StoredStream implements Ticking {
     call,
     reader,
     reply,
+    counter,
     ticker,
     keepAliveMs,
   }: {
     call: UpstreamCall;
     reader: StreamReader;
     reply: ClientReply;
+    counter: ShownCounter | null;
     ticker: Ticker;
     keepAliveMs: number;
   }) {
     this.#call = call;
     this.#reader = reader;
     this.#reply = reply;
+    this.#counter = counter;
     this.#ticker = ticker;
     this.#keepAliveMs = keepAliveMs;
   }
@@ -62,10 +67,12 @@ export class StoredStream implements Ticking {
     } finally {
       this.#ticker.remove(this);
       this.#call.abort('the stream is over');
+      this.#counter?.end();
     }
   }
 
   tick(now: number): void {
+    this.#counter?.report();
     if (this.#reply.isStalled(now)) return this.#reply.cut();
     const isQuiet = now - this.#lastWriteAt >= this.#keepAliveMs;
     if (isQuiet && !this.#reply.isBlocked) this.#write(this.#reader.keepAlive());

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { IdSealer } from '@tollgate/contracts';
+import type { BackgroundPlace } from '@tollgate/keyspace';
 import { conversationBody, fieldName, isNative, type StoredIds } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { ClientReply } from '../http/client-reply.ts';
@@ -53,14 +54,45 @@ export interface StoredRequest {
  * object where the answer has been streamed. Throws Refusal.
  */
 export async function storedEndpoint(admitter: Admitter, request: StoredRequest): Promise<object> {
-  const { incoming, addressHex, rid, index, path, id, quota, bytesMax } = request;
-  const { relay, guard, reply } = request;
+  const { incoming, addressHex, path, id, quota, relay, guard } = request;
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
+  const { call, native, run } = await callOf(request, access, quota.takeFor(access.accountId));
+  const { method } = call;
+  if (path === RESPONSE && method === 'DELETE' && run)
+    await guard.beforeDelete(run, () =>
+      relay.call({ ...call, method: 'POST', path: `${native}/cancel` }),
+    );
+  const isRead = path === RESPONSE && method === 'GET';
+  const running = isRead && run && (await guard.isRunning(run)) ? run : null;
+  if (isRead && asksForStream(incoming)) {
+    if (!(await showStream(request, { call, native, running }))) throw storedNotFound(id ?? '');
+    return {};
+  }
+  const answer = await relay.call(call);
+  if (!answer) throw storedNotFound(id ?? '');
+  if (path === CANCEL && run) await guard.cancelled(run, answer);
+  if (running) await guard.shownWhole(running, answer);
+  return answer;
+}
+
+interface Stored {
+  readonly call: StoredCall;
+  /** The path at the upstream, without a query. */
+  readonly native: string;
+  /** Where it may be made in the background; null where it has no place yet. */
+  readonly run: BackgroundPlace | null;
+}
+
+async function callOf(
+  request: StoredRequest,
+  access: Awaited<ReturnType<Admitter['inquire']>>,
+  take: ReturnType<QuotaOfRequest['takeFor']>,
+): Promise<Stored> {
+  const { incoming, rid, index, path, bytesMax, sealer } = request;
   const { accountId } = access;
-  const take = quota.takeFor(accountId);
   const { place, upstream } = placeOf(request, access);
   const { modelId } = place ?? { modelId: 0 };
-  const ids = storedIdsOf(request.sealer, { accountId, upstreamId: upstream.id, modelId });
+  const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, modelId });
   const native = nativePath(request, place, ids);
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
   const kept = { ids, passesFiles: upstream.passes_file_ids ?? false };
@@ -75,16 +107,22 @@ export async function storedEndpoint(admitter: Admitter, request: StoredRequest)
     ids,
     model: modelId === 0 ? null : (index.modelById(modelId)?.name ?? ''),
   };
-  const running = place && { accountId, upstreamId: upstream.id, responseId: place.id };
-  if (path === RESPONSE && method === 'DELETE' && running)
-    await guard.beforeDelete(running, () =>
-      relay.call({ ...call, method: 'POST', path: `${native}/cancel` }),
-    );
-  const isStream = path === RESPONSE && method === 'GET' && asksForStream(incoming);
-  const answer = isStream ? await relay.stream(call, reply) : await relay.call(call);
-  if (!answer) throw storedNotFound(id ?? '');
-  if (path === CANCEL && running) guard.cancelled(running);
-  return answer === true ? {} : answer;
+  const run = place && { accountId, upstreamId: upstream.id, responseId: place.id };
+  return { call, native, run };
+}
+
+/** A stream of what is still to be settled is read from its beginning, wherever its client continues: so that all that was shown of it is counted. */
+function showStream(
+  { incoming, relay, guard, reply }: StoredRequest,
+  { call, native, running }: { call: StoredCall; native: string; running: BackgroundPlace | null },
+): Promise<boolean> {
+  const after = Number(askedIn(incoming).get(AFTER) ?? -1);
+  // What is no number is for the upstream to refuse.
+  if (!running || !Number.isSafeInteger(after))
+    return relay.stream(call, { reply, after: -1, onShown: null });
+  const path = native + queryOf(incoming, call.ids, (name) => name !== AFTER);
+  const onShown = (tokens: number): void => void guard.shown(running, tokens);
+  return relay.stream({ ...call, path }, { reply, after, onShown });
 }
 
 /** Which upstream has it. A new conversation has no place yet. */
@@ -137,6 +175,7 @@ function conversationsOf(
     .find(({ upstream }) => isNative('responses', upstream))?.upstream;
 }
 
+const AFTER = 'starting_after';
 const PASSED = new Set([
   'after',
   'include',
@@ -144,7 +183,7 @@ const PASSED = new Set([
   'include_obfuscation',
   'limit',
   'order',
-  'starting_after',
+  AFTER,
   'stream',
 ]);
 
@@ -156,9 +195,13 @@ function askedIn({ url }: IncomingMessage): URLSearchParams {
   return new URL(url ?? '/', 'http://node').searchParams;
 }
 
-function queryOf(incoming: IncomingMessage, ids: StoredIds): string {
+function queryOf(
+  incoming: IncomingMessage,
+  ids: StoredIds,
+  isWanted: (name: string) => boolean = () => true,
+): string {
   const passed = [...askedIn(incoming)]
-    .filter(([name]) => PASSED.has(name))
+    .filter(([name]) => PASSED.has(name) && isWanted(name))
     .map(([name, value]): [string, string] => [
       name,
       name === 'after' ? opened(ids, value) : value,

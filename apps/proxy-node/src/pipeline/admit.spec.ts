@@ -179,6 +179,7 @@ describe('what Redis said of a key last stands for it alone', () => {
     const handle = {
       isBoundHeld: () => true,
       more: () => undefined,
+      countAtLeast: () => undefined,
       count: () => undefined,
       room: () => 0,
       grow: () => undefined,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -160,6 +160,18 @@ export class NodeUnderTest {
     autoRecharge: LiveSubscription['autoRecharge'] = null,
   ): Promise<void> {
     await this.#putSubscription(id, autoRecharge);
+    await this.#announceSubscription(id);
+  }
+
+  /** Ends the account's subscription at once, and takes what is left of it. */
+  async unsubscribe({ id }: SnapshotModel): Promise<void> {
+    await this.#store.withdraw({
+      accountId: ACCOUNT_ID,
+      modelId: id,
+      subscriptionId: id,
+      withdrawalId: randomUUIDv7(),
+      drain: false,
+    });
     await this.#announceSubscription(id);
   }
 

@@ -15,7 +15,14 @@ import {
 import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { Timers } from '../timers.ts';
-import { countAgain, countIfMore, note, watchedHold, type Watched } from './watched-hold.ts';
+import {
+  countAgain,
+  countAtLeast,
+  countIfMore,
+  note,
+  watchedHold,
+  type Watched,
+} from './watched-hold.ts';
 import { LiveMap } from '../live-map.ts';
 
 const COUNT_INTERVAL_MS = 100;
@@ -45,7 +52,7 @@ export interface CheckpointerOptions {
 /** A hold that is kept; `release` ends it. */
 export type KeptHold = Pick<
   HoldHandle,
-  'count' | 'more' | 'counted' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'
+  'count' | 'countAtLeast' | 'more' | 'counted' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'
 > & {
   /** Its answer is made in the background from now on. */
   detached: () => void;
@@ -94,6 +101,7 @@ export class Checkpointer {
     this.#planTurn();
     return {
       count: (source) => (note(watched, false), void (watched.source = source)),
+      countAtLeast: (outputTokens) => countAtLeast(watched, outputTokens),
       more: () => note(watched, true),
       room: (usage) =>
         outputPaidBy(watched.state.heldTokens - chargeOf(usage, hold.price), hold.price),

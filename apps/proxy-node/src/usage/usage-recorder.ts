@@ -29,6 +29,8 @@ export interface HoldHandle {
    * journal and before a checkpoint; never after `settle`. A chunk therefore costs nothing here, and tokenising is done in batches.
    */
   count(source: () => TokenUsage): void;
+  /** Adds to the source that has been said: at least so many output tokens are counted. Call it once, after `count`. */
+  countAtLeast(outputTokens: () => number): void;
   /** There is more to count than at the last look. A source that says so once is asked after it says so, and once a second. */
   more(): void;
   /** What is counted by now. */

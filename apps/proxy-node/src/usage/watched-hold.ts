@@ -1,4 +1,10 @@
-import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
+import {
+  NO_USAGE,
+  outputTokensOf,
+  promptTokensOf,
+  withOutputAtLeast,
+  type TokenUsage,
+} from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Logger } from 'pino';
 import type { OpenHold } from '../journal/open-hold.ts';
@@ -36,6 +42,13 @@ export function watchedHold(hold: OpenHold, state: HoldState): Watched {
 export function note(watched: Watched, isPushed: boolean): void {
   watched.isPushed = isPushed;
   watched.hasMore = true;
+}
+
+/** Counts in each turn from then on: the source no longer says when there is more. */
+export function countAtLeast(watched: Watched, outputTokens: () => number): void {
+  const { source } = watched;
+  watched.source = () => withOutputAtLeast(source?.() ?? watched.usage, outputTokens());
+  note(watched, false);
 }
 
 /** What becomes known without a chunk, such as the tokens of a long prompt, waits for so many turns: a second. */

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { parseRanges } from '@tollgate/contracts';
 import { nodeAddress } from '@tollgate/keyspace';
+import { generatedAtMost } from '@tollgate/metering';
 import { createApp } from '../app.ts';
 import { workerCount } from '../config.ts';
 import { BackgroundRuns } from '../background/background-runs.ts';
@@ -43,10 +44,11 @@ export function createServing(
     upstreams,
     background: () => background.size,
   });
-  const background: BackgroundRuns = openBackground(foundation, { upstreams, metrics });
+  const reasoning = new ReasoningRates();
+  const background: BackgroundRuns = openBackground(foundation, { upstreams, metrics, reasoning });
   const affinity = new SessionAffinity();
   const bodies = new BodyQuota(foundation.config.BODY_BYTES_MAX);
-  const parts = { gate, upstreams, admission, metrics, background, affinity, bodies };
+  const parts = { gate, upstreams, admission, metrics, reasoning, background, affinity, bodies };
   const pipeline = openPipeline(foundation, parts);
   const operations = new Operations({
     gate,
@@ -68,6 +70,7 @@ interface ServingParts {
   upstreams: UpstreamAccess;
   admission: AdmissionParts;
   metrics: Metrics;
+  reasoning: ReasoningRates;
   background: BackgroundRuns;
   affinity: SessionAffinity;
   bodies: BodyQuota;
@@ -99,7 +102,11 @@ function openMetrics(
 
 function openBackground(
   { config, marks, follower, log }: Foundation,
-  { upstreams: { calls, trust }, metrics }: Pick<ServingParts, 'upstreams' | 'metrics'>,
+  {
+    upstreams: { calls, trust },
+    metrics,
+    reasoning,
+  }: Pick<ServingParts, 'upstreams' | 'metrics' | 'reasoning'>,
 ): BackgroundRuns {
   return new BackgroundRuns({
     calls,
@@ -108,6 +115,8 @@ function openBackground(
     upstreamById: (id) => follower.current?.upstreamById(id),
     onFinal: (rid, final) =>
       metrics.ended(rid, final, follower.current?.modelById(final.model_id)?.name ?? ''),
+    generatedTokens: ({ modelId }, runningMs) =>
+      generatedAtMost(runningMs, reasoning.of(modelId).tokensIn(runningMs)),
     node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
     lifeMs: config.BACKGROUND_MS_MAX,
     pollMs: config.BACKGROUND_POLL_MS,
@@ -116,7 +125,7 @@ function openBackground(
 }
 
 function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipeline {
-  const { gate, bodies, admission, affinity, metrics, background } = parts;
+  const { gate, bodies, admission, affinity, metrics, reasoning, background } = parts;
   const { ids, forwarder, health, trust, ticker } = parts.upstreams;
   return new Pipeline({
     gate,
@@ -131,7 +140,7 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
     }),
     trust,
     ticker,
-    reasoning: new ReasoningRates(),
+    reasoning,
     log,
     node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
     limits: {

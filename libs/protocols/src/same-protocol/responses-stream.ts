@@ -23,6 +23,8 @@ export interface ResponsesStreamOptions {
   ask: Pick<Ask, 'body' | 'model'>;
   ids: StoredIds;
   idSeed: string;
+  /** Of a stored response: its client has the events up to this number. */
+  after?: number;
   sink: StreamSink;
 }
 
@@ -58,7 +60,7 @@ export class ResponsesStream extends StreamHandler {
     this.tap.observe(value);
     this.soFar.follow(value);
     if (error) return this.fail(error, out);
-    out.add(this.shown(event.raw, value));
+    if (!this.isKnown(value)) out.add(this.shown(event.raw, value));
     if (isLastEvent(value['type'])) this.finish(out);
   }
 
@@ -75,6 +77,10 @@ export class ResponsesStream extends StreamHandler {
 
   protected writeCut(usage: TokenUsage, out: ByteOutput): void {
     this.write(this.soFar.cut(usage), out);
+  }
+
+  private isKnown({ sequence_number: number }: JsonRecord): boolean {
+    return typeof number === 'number' && number <= (this.options.after ?? -1);
   }
 
   private write(events: readonly TypedRecord[], out: ByteOutput): void {

@@ -1,0 +1,72 @@
+import { readStoredResponse, type StoredResponse } from '@tollgate/protocols';
+import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { OpenHold } from '../journal/open-hold.ts';
+import type { SideCall, SideCalls } from '../upstream/side-calls.ts';
+import type { CallDeadlines, UpstreamCall } from '../upstream/upstream-call.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+
+/** The events of a response that has ended are there at once. A client that deletes the response waits for them. */
+const LOG: CallDeadlines = {
+  firstByteMs: null,
+  firstTokenMs: null,
+  isKeptByKeepAlives: false,
+  idleMs: 2_000,
+  totalMs: 10_000,
+};
+
+/** Asks the upstream that makes a response in the background about it. Throws UpstreamFailure. */
+export class RunCalls {
+  readonly #calls: Pick<SideCalls, 'whole' | 'stream'>;
+  readonly #upstreamById: (id: number) => SnapshotUpstream | undefined;
+
+  constructor({
+    calls,
+    upstreamById,
+  }: {
+    calls: Pick<SideCalls, 'whole' | 'stream'>;
+    upstreamById: (id: number) => SnapshotUpstream | undefined;
+  }) {
+    this.#calls = calls;
+    this.#upstreamById = upstreamById;
+  }
+
+  /** `isThere` is false where nothing is stored. */
+  async get(hold: OpenHold): Promise<{ isThere: boolean; response: StoredResponse | null }> {
+    const body = await this.#calls.whole(this.#asked(hold, 'GET', ''));
+    return { isThere: body !== null, response: body && readStoredResponse(body) };
+  }
+
+  /** What its upstream answers. Null for what refuses to be cancelled: it is over, as the next look shows. */
+  async cancel(hold: OpenHold): Promise<StoredResponse | null> {
+    try {
+      const body = await this.#calls.whole(this.#asked(hold, 'POST', '/cancel'));
+      return body && readStoredResponse(body);
+    } catch (error) {
+      const isRefused = error instanceof UpstreamFailure && error.error.kind === 'invalid_request';
+      if (isRefused) return null;
+      throw error;
+    }
+  }
+
+  /** Its events from the first one. Null where the upstream keeps none, which says nothing about the response. */
+  async log(hold: OpenHold): Promise<UpstreamCall | null> {
+    try {
+      return await this.#calls.stream(this.#asked(hold, 'GET', '?stream=true'), LOG);
+    } catch (error) {
+      if (error instanceof UpstreamFailure) return null;
+      throw error;
+    }
+  }
+
+  #asked({ rid, background }: OpenHold, method: 'GET' | 'POST', action: string): SideCall {
+    const { upstreamId = 0, responseId = '' } = background ?? {};
+    const upstream = this.#upstreamById(upstreamId);
+    if (!upstream) throw new Error(`upstream ${upstreamId} is not configured`);
+    return {
+      upstream,
+      method,
+      path: `/responses/${encodeURIComponent(responseId)}${action}`,
+      rid,
+    };
+  }
+}

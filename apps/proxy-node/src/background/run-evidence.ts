@@ -1,0 +1,93 @@
+import type { TokenUsage } from '@tollgate/contracts';
+import type { BackgroundNews } from '@tollgate/keyspace';
+import type { UsageBounds } from '@tollgate/metering';
+import { TokenCounter } from '@tollgate/metering/token-counter';
+import { ResponseLog, type StoredResponse } from '@tollgate/protocols';
+import { nextTurn } from '../next-turn.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
+
+/** Collects how much a run has generated where its provider reports no usage: what was shown of it, what its provider still shows, and how long it ran. */
+export class RunEvidence {
+  /** The most output tokens that anything has shown. */
+  shownTokens = 0;
+  /** Nothing was generated that its provider does not show. */
+  isAllShown = false;
+  /** By an answer other than the one that ends it. */
+  usage: TokenUsage | null = null;
+  /** As its provider answered its cancellation. */
+  cancelled: StoredResponse | null = null;
+  readonly #limitTokens: number;
+  #startedAtMs: number;
+  #endedAtMs: number | null = null;
+
+  constructor({
+    startedAtMs,
+    bounds,
+  }: {
+    startedAtMs: number;
+    bounds: Pick<UsageBounds, 'outputTokens'>;
+  }) {
+    this.#startedAtMs = startedAtMs;
+    this.#limitTokens = bounds.outputTokens;
+  }
+
+  /** Unix ms; null while nothing says that it has ended. */
+  get endedAtMs(): number | null {
+    return this.#endedAtMs;
+  }
+
+  shown(tokens: number): void {
+    this.shownTokens = Math.max(this.shownTokens, tokens);
+  }
+
+  ended(atMs: number): void {
+    this.#endedAtMs = Math.min(this.#endedAtMs ?? atMs, atMs);
+  }
+
+  /** Redis may have been written by an intruder: news raise a charge no further than to the run's limit. */
+  hear(news: BackgroundNews | null): void {
+    if (!news) return;
+    this.shown(Math.floor(Math.min(news.shownTokens, this.#limitTokens)));
+    if (news.cancelledAtMs !== null) this.ended(news.cancelledAtMs);
+  }
+
+  /** A provider that says so has not begun to generate. */
+  look(response: StoredResponse, atMs: number): void {
+    if (response.status === 'queued' && this.shownTokens === 0) this.#startedAtMs = atMs;
+    if (response.isOver) this.ended(atMs);
+  }
+
+  cancelledBy(response: StoredResponse, atMs: number): void {
+    this.ended(atMs);
+    if (response.isOver) this.cancelled = response;
+    this.usage ??= response.usage;
+  }
+
+  async readLog(call: UpstreamCall): Promise<void> {
+    let text = '';
+    const log = new ResponseLog({ output: (piece) => (text += piece) });
+    const isWhole = await new Promise<boolean>((resolve) =>
+      call.consume({
+        data: (chunk) => log.push(chunk),
+        end: () => resolve(true),
+        failed: () => resolve(false),
+      }),
+    );
+    this.usage ??= log.usage;
+    this.isAllShown = isWhole && text !== '' && !log.hasReasoning;
+    this.shown(await tokensOf(text));
+  }
+
+  /** Queued time is not counted where the provider names it. */
+  generatedMs(nowMs: number): number {
+    return Math.max(0, (this.#endedAtMs ?? nowMs) - this.#startedAtMs);
+  }
+}
+
+/** Long texts are counted beside other requests. */
+export async function tokensOf(text: string): Promise<number> {
+  const counter = new TokenCounter();
+  counter.push(text);
+  await counter.countGently(nextTurn);
+  return counter.finish();
+}
