@@ -159,7 +159,8 @@ export type JsonReading =
 
 /** Called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
-  output(text: string): void;
+  /** `isShown` is false for reasoning, and for text under names that are not known to show it; some servers do not count these in the output limit. */
+  output(text: string, isShown: boolean): void;
   /** The model calls one more tool. */
   call?(): void;
 }

@@ -48,16 +48,29 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
 
 /** Everything a message or delta generated: what a stream's hold must cover, and what is counted when the upstream reports no usage. */
 export function generatedText(message: JsonRecord): string {
-  return knownOrOther(knownText(message), message, KNOWN_MEMBERS);
+  const { hidden, shown } = generatedParts(message);
+  return hidden + shown;
 }
 
-function knownText(message: JsonRecord): string {
+/** The same in two parts: `shown` is the answer and its calls, `hidden` is reasoning and text under other names. */
+export function generatedParts(message: JsonRecord): { hidden: string; shown: string } {
   const { text: answer, thinking } = chatText(message);
+  const shown = shownText(message, answer);
+  const known = thinking + shown;
+  const all = knownOrOther(known, message, KNOWN_MEMBERS);
+  if (all === known) return { hidden: thinking, shown };
+  // Text under other names follows what is known, or is longer and stands in its place.
+  return all.startsWith(known)
+    ? { hidden: thinking + all.slice(known.length), shown }
+    : { hidden: all, shown: '' };
+}
+
+function shownText(message: JsonRecord, answer: string): string {
   const calls = records(message['tool_calls']).map((call) =>
     callText(record(call['function']), record(call['custom'])),
   );
   const legacy = callText(record(message['function_call']), {});
-  return thinking + answer + (text(message['refusal']) ?? '') + calls.join('') + legacy;
+  return answer + (text(message['refusal']) ?? '') + calls.join('') + legacy;
 }
 
 function callText(fn: JsonRecord, custom: JsonRecord): string {
