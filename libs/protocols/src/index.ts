@@ -1,4 +1,6 @@
 export * from './exchange.ts';
+export { readArrived } from './arrived-answer.ts';
+export type { Arrived } from './arrived-answer.ts';
 export { askForModel } from './ask/ask-for-model.ts';
 export {
   parseAsk,
