@@ -51,6 +51,7 @@ export { withSealedIds } from './same-protocol/responses-exchange.ts';
 export { fieldName } from './fields/field-name.ts';
 export { fileReference, fileRefused } from './fields/file-reference.ts';
 export { premiumAsked } from './fields/premium-fields.ts';
+export type { NeededPremium } from './fields/premium-fields.ts';
 export type { FoundField } from './fields/found-field.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';
 export type { Omission } from './translation/omissions.ts';

@@ -7,7 +7,7 @@ import type { Metered } from './answer-meter.ts';
 import { outcomeOfStop, type StopReason } from './stop-reason.ts';
 import { NOTHING_COUNTED, type Counted } from './tally.ts';
 
-/** A request that fails with this error and is charged all the same, as its provider bills it. */
+/** The failure of a request that is charged, as its provider bills it. */
 export class ChargedFailure extends UpstreamFailure {
   readonly counted: Counted;
 

@@ -37,9 +37,7 @@ export function gatewayFailure(
 export class AnswerTooLarge extends UpstreamFailure {
   constructor(bytesMax: number) {
     const message = `The answer is larger than ${bytesMax} bytes, the most that the gateway reads. Ask for less of it (top_logprobs, n, the output limit), or for a stream.`;
-    super(upstreamError('invalid_request', { message, code: 'answer_too_large' }), {
-      evidence: 'given_up',
-    });
+    super(upstreamError('answer_too_large', { message }), { evidence: 'given_up' });
   }
 }
 
@@ -115,6 +113,7 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
     case 'gone':
     case 'context_overflow':
     case 'too_large':
+    case 'answer_too_large':
     case 'unsupported':
       return false;
   }

@@ -134,12 +134,12 @@ function textHole(raw: Buffer, layout: JsonLayout, chunk: JsonRecord): TextHole 
   if (!choice || others.length > 0 || choice['finish_reason'] || isRecord(chunk['usage']))
     return null;
   const delta = record(choice['delta']);
-  const { hidden, shown } = generatedParts(delta);
-  const generated = hidden + shown;
+  const { thinking, shown, other } = generatedParts(delta);
+  const generated = thinking + shown + other;
   const path = textPath(delta, generated);
   if (generated === '' || path === null) return null;
   const range = stringAt(raw, layout, ['choices', 0, 'delta', ...path]);
-  return range && { ...range, isShown: hidden === '' };
+  return range && { ...range, isShown: generated === shown };
 }
 
 function textPath(delta: JsonRecord, generated: string): (string | number)[] | null {

@@ -31,9 +31,10 @@ export class ChatTap implements StreamTap {
     for (const choice of records(chunk['choices'])) {
       const delta = record(choice['delta']);
       this.countCalls(choice['index'], delta);
-      const { hidden, shown } = generatedParts(delta);
-      this.generated(hidden, false);
+      const { thinking, shown, other } = generatedParts(delta);
+      this.generated(thinking, false);
       this.generated(shown, true);
+      this.generated(other, false);
       if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '')
         this.hasFinish = true;
     }

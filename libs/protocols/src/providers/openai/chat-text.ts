@@ -48,21 +48,24 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
 
 /** Everything a message or delta generated: what a stream's hold must cover, and what is counted when the upstream reports no usage. */
 export function generatedText(message: JsonRecord): string {
-  const { hidden, shown } = generatedParts(message);
-  return hidden + shown;
+  const { thinking, shown, other } = generatedParts(message);
+  return thinking + shown + other;
 }
 
-/** The same in two parts: `shown` is the answer and its calls, `hidden` is reasoning and text under other names. */
-export function generatedParts(message: JsonRecord): { hidden: string; shown: string } {
+/** The same in its parts: `shown` is the answer and its calls, `other` is text under names that are not known. */
+export function generatedParts(message: JsonRecord): {
+  thinking: string;
+  shown: string;
+  other: string;
+} {
   const { text: answer, thinking } = chatText(message);
   const shown = shownText(message, answer);
   const known = thinking + shown;
   const all = knownOrOther(known, message, KNOWN_MEMBERS);
-  if (all === known) return { hidden: thinking, shown };
   // Text under other names follows what is known, or is longer and stands in its place.
   return all.startsWith(known)
-    ? { hidden: thinking + all.slice(known.length), shown }
-    : { hidden: all, shown: '' };
+    ? { thinking, shown, other: all.slice(known.length) }
+    : { thinking: '', shown: '', other: all };
 }
 
 function shownText(message: JsonRecord, answer: string): string {
