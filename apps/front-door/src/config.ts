@@ -40,6 +40,12 @@ export const configSchema = z.object({
     .min(50)
     .default(500)
     .describe("Pause between two looks at a node's /readyz."),
+  HEADER_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(10_000)
+    .describe('Time a client has to send its headers, as at a node.'),
   DRAIN_TIMEOUT_MS: z.coerce
     .number()
     .int()

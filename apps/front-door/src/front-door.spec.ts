@@ -8,6 +8,8 @@ import {
   type RequestListener,
   type ServerResponse,
 } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { until, letPass } from '@tollgate/harness';
 import {
   backend,
@@ -247,4 +249,19 @@ test('a short body that comes in pieces after its answer is read to its end too'
   const [second] = (await once(next, 'response')) as [IncomingMessage];
   expect([await readBody(second), next.reusedSocket]).toEqual(['/v1/next', true]);
   agent.destroy();
+});
+
+test('a head that is never sent to its end is answered 408 and its connection ends, as at a node', async () => {
+  const { url } = await frontDoor({ nodes: [], HEADER_TIMEOUT_MS: 200 });
+  const startedAt = performance.now();
+  const answers = await Promise.all(
+    ['', 'GET /v1/models HT', 'GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-k'].map(async (half) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.write(half);
+      return (await text(socket)).slice(0, 12);
+    }),
+  );
+  expect(answers).toEqual(Array.from({ length: 3 }, () => 'HTTP/1.1 408'));
+  // The timeout and one look for slow heads; Node's own look comes after 30 s.
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
 });

@@ -8,13 +8,14 @@ import { sendFailure } from './send-failure.ts';
 
 /** As much as a node takes: the front door must not be the stricter of the two. */
 const HEADER_BYTES_MAX = 32 * 1024;
-const HEADERS_TIMEOUT_MS = 15_000;
+/** How often slow heads are looked for, as at a node; Node's 30 s would let each live that much longer. */
+const CONNECTION_CHECK_MS = 2_000;
 /** Longer than clients and load balancers keep idle connections, so that it is they who close them. */
 const KEEP_ALIVE_MS = 75_000;
 
 const SERVER_OPTIONS = {
   maxHeaderSize: HEADER_BYTES_MAX,
-  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTION_CHECK_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout: 0,
 };
@@ -30,7 +31,12 @@ export interface FrontDoor {
 export function createFrontDoor(
   config: Pick<
     Config,
-    'CONTROL_PLANE_URL' | 'PROXY_URLS' | 'HEALTH_CHECK_MS' | 'TRUSTED_PROXIES' | 'CONNECT_FROM'
+    | 'CONTROL_PLANE_URL'
+    | 'PROXY_URLS'
+    | 'HEALTH_CHECK_MS'
+    | 'HEADER_TIMEOUT_MS'
+    | 'TRUSTED_PROXIES'
+    | 'CONNECT_FROM'
   >,
   log: (line: string) => void,
 ): FrontDoor {
@@ -51,7 +57,8 @@ export function createFrontDoor(
     if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
     return toControlPlane(controlPlaneUrl, forward, request, response);
   };
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
+  const options = { ...SERVER_OPTIONS, headersTimeout: config.HEADER_TIMEOUT_MS };
+  const server = createServer(options, (request, response) => {
     handle(request, response).catch((error: unknown) => {
       log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
       sendFailure(response, 'bad_gateway', nodePathOf(request));

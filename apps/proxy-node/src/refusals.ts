@@ -83,6 +83,11 @@ export const REFUSALS = {
     message: 'This model has no price for this tool of the provider.',
     vendorCode: 'server_tool_not_priced',
   },
+  nested_model_not_priced: {
+    error: 'unsupported',
+    message: 'This model has no price for a further model that the request names.',
+    vendorCode: 'nested_model_not_priced',
+  },
   body_too_large: { error: 'request_too_large', message: 'The request body is too large.' },
   unsupported_encoding: {
     error: 'unsupported_media_type',

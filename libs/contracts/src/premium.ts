@@ -1,7 +1,13 @@
 import { z } from 'zod';
 
-/** Fields of a request that buy a dearer service; an administrator may set multipliers for their values. `server_tools` stands for the tools a provider runs. */
-export const PREMIUM_FIELDS = ['service_tier', 'speed', 'inference_geo', 'server_tools'] as const;
+/** Fields of a request that buy a dearer service; an administrator may set multipliers for their values. `server_tools` stands for the tools a provider runs, `nested_model` for a further model that a tool or a setting names. */
+export const PREMIUM_FIELDS = [
+  'service_tier',
+  'speed',
+  'inference_geo',
+  'server_tools',
+  'nested_model',
+] as const;
 export type PremiumField = (typeof PREMIUM_FIELDS)[number];
 
 /** Of one request; each names a field and one of its values. */
@@ -11,7 +17,7 @@ export const PREMIUMS_MAX = 16;
 export const premiumSchema = z
   .string()
   .regex(
-    new RegExp(`^(?:${PREMIUM_FIELDS.join('|')})=[A-Za-z0-9_.-]{1,64}$`),
+    new RegExp(`^(?:${PREMIUM_FIELDS.join('|')})=[A-Za-z0-9_.:/@-]{1,64}$`),
     `must be <field>=<value>, with a field of ${PREMIUM_FIELDS.join(', ')}`,
   );
 

@@ -65,6 +65,13 @@ test('several Host fields are 400, however they are written, and nothing behind 
   ]);
 });
 
+test.each(['GET /a\r\n\r\n', 'GET /a HTTP/0.9\r\n\r\n', 'GET /a HTTP/0.9\r\nHost: x\r\n\r\n'])(
+  'HTTP/0.9 is 400, and nothing behind it is handled: %j',
+  async (request) => {
+    expect(await answersTo(`${request}${HIDDEN}`)).toEqual({ statuses: ['400'], handled: [] });
+  },
+);
+
 test('HTTP/1.0 with Transfer-Encoding is 400, its connection ends, and nothing behind it is handled', async () => {
   expect(await answersTo(`POST /a HTTP/1.0\r\n${CHUNKED}${HIDDEN}`)).toEqual({
     statuses: ['400'],

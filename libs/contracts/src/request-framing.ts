@@ -17,7 +17,7 @@ interface Response {
 /**
  * Answers 400 and closes the connection where a proxy in front may read the end of a request in another place than Node, which would hide
  * a second request in the first: HTTP/1.0 with Transfer-Encoding (RFC 9112 6.1), and chunk extensions, which no client sends. So it does where several
- * Host fields leave open which of them a proxy has read (RFC 9112 3.2).
+ * Host fields leave open which of them a proxy has read (RFC 9112 3.2), and where the request is of HTTP/0.9, which has no fields and no status at all.
  */
 export function refuseUnclearFraming(server: EventEmitter): void {
   const emit = server.emit.bind(server);
@@ -41,7 +41,7 @@ function isUnclear({
   rawHeaders,
   socket,
 }: Request): boolean {
-  if (hasSeveralHosts(rawHeaders)) return true;
+  if (httpVersionMajor !== 1 || hasSeveralHosts(rawHeaders)) return true;
   if (headers['transfer-encoding'] === undefined) return false;
   const hasChunks = httpVersionMajor === 1 && httpVersionMinor >= 1;
   return !hasChunks || hasChunkExtension(socket);

@@ -1,5 +1,5 @@
 import type { FurtherEndpoint, TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
-import type { FoundField, ServerTool } from './fields/found-field.ts';
+import type { FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
@@ -18,6 +18,7 @@ export interface Ask {
   /** What its protocol's table names, but for settings. */
   fields: readonly FoundField[];
   serverTools: readonly ServerTool[];
+  nestedModels: readonly NestedModel[];
   isStream: boolean;
   /** The answer is made whether or not its caller waits for it. */
   isBackground: boolean;
@@ -159,7 +160,8 @@ export type JsonReading =
 
 /** Called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
-  output(text: string): void;
+  /** `isShown` is false for reasoning, and for text under names that are not known to show it; some servers do not count these in the output limit. */
+  output(text: string, isShown: boolean): void;
   /** The model calls one more tool. */
   call?(): void;
 }
@@ -207,6 +209,8 @@ export interface UpstreamError {
     | 'server'
     | 'unreachable'
     | 'unreadable'
+    /** Larger than the gateway reads. */
+    | 'answer_too_large'
     | 'unsupported';
   /** Text fit for the client; already redacted. Kept from the upstream only for 400 and 413. */
   message: string;

@@ -1,4 +1,6 @@
 export * from './exchange.ts';
+export { readArrived } from './arrived-answer.ts';
+export type { Arrived } from './arrived-answer.ts';
 export { askForModel } from './ask/ask-for-model.ts';
 export {
   parseAsk,
@@ -50,6 +52,7 @@ export { withSealedIds } from './same-protocol/responses-exchange.ts';
 export { fieldName } from './fields/field-name.ts';
 export { fileReference, fileRefused } from './fields/file-reference.ts';
 export { premiumAsked } from './fields/premium-fields.ts';
+export type { NeededPremium } from './fields/premium-fields.ts';
 export type { FoundField } from './fields/found-field.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';
 export type { Omission } from './translation/omissions.ts';

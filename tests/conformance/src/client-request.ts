@@ -2,7 +2,8 @@ import type { NormalUsage } from './expected-usage.ts';
 import type { RecordedProtocol, Recording } from './recordings.ts';
 import { recordingName } from './replay-upstream.ts';
 
-const OUTPUT_TOKENS_MIN = 4_096;
+/** Where the recording does not say how much it generated. */
+const OUTPUT_TOKENS = 4_096;
 
 interface Wanted {
   client: RecordedProtocol;
@@ -30,7 +31,8 @@ export function clientRequest({
     (usage?.cacheWrite ?? 0) +
     (usage?.cacheWrite1h ?? 0) +
     (usage?.audioInput ?? 0);
-  const outputMax = Math.max(OUTPUT_TOKENS_MIN, (usage?.output ?? 0) + (usage?.audioOutput ?? 0));
+  // No more than was generated: a stream that is ended by its limit shows here.
+  const outputMax = (usage?.output ?? 0) + (usage?.audioOutput ?? 0) || OUTPUT_TOKENS;
   const base =
     client === protocol && request ? request : minimalRequest(client, { prompt, outputMax });
   const { stream: _, stream_options: __, ...rest } = base;
@@ -58,6 +60,6 @@ function minimalRequest(
   if (client === 'embeddings') return { input: content };
   return {
     messages: [{ role: 'user', content }],
-    ...(client === 'messages' || outputMax > OUTPUT_TOKENS_MIN ? { max_tokens: outputMax } : {}),
+    max_tokens: outputMax,
   };
 }

@@ -48,6 +48,7 @@ export async function frontDoor({
   controlPlane?: string;
   TRUSTED_PROXIES?: string;
   CONNECT_FROM?: string;
+  HEADER_TIMEOUT_MS?: number;
 }): Promise<{ url: string; nodes: ReturnType<typeof createFrontDoor>['pool']['nodes'] }> {
   const door = createFrontDoor(
     {
@@ -56,6 +57,7 @@ export async function frontDoor({
       HEALTH_CHECK_MS: 50,
       TRUSTED_PROXIES: '',
       CONNECT_FROM: undefined,
+      HEADER_TIMEOUT_MS: 10_000,
       ...settings,
     },
     () => {},

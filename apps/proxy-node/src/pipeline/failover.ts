@@ -210,7 +210,10 @@ export class Failover {
     const cost = passing.costSoFar();
     const place = attempts.length;
     const flight = this.#forwarder.forward(candidate, outboundOf(delivery), {
-      sink: { output: (text) => counting?.output(text), call: () => counting?.call?.() },
+      sink: {
+        output: (text, isShown) => counting?.output(text, isShown),
+        call: () => counting?.call?.(),
+      },
       attempts,
       deadlines,
       isAnew,

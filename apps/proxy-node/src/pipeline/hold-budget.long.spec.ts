@@ -33,7 +33,7 @@ function readThrough(
       left -= taken;
     }
     counter.push(text);
-    budget.generated(text);
+    budget.generated(Buffer.byteLength(text));
   }
   return { tokens: counter.finish(), looks };
 }
@@ -99,7 +99,7 @@ describe('HoldBudget', () => {
       left -= taken;
       for (unread += taken; unread >= event.bytes; unread -= event.bytes) {
         counter.push(event.text);
-        budget.generated(event.text);
+        budget.generated(Buffer.byteLength(event.text));
       }
     }
     const tokens = counter.finish();
@@ -132,7 +132,7 @@ describe('HoldBudget', () => {
     });
     expect(budget.take(300)).toBe(300);
     expect(budget.take(5_000)).toBe(512);
-    budget.generated(' another choice');
+    budget.generated(Buffer.byteLength(' another choice'));
     expect(budget.take(300)).toBe(0);
   });
 
@@ -163,7 +163,7 @@ describe('HoldBudget', () => {
       left -= taken;
       for (let bytes = taken; bytes > 0; bytes -= word.bytes) {
         counter.push(word.text);
-        budget.generated(word.text);
+        budget.generated(Buffer.byteLength(word.text));
       }
     }
     expect(looks).toBe(1);

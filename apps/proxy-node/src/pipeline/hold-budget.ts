@@ -43,8 +43,7 @@ export class HoldBudget {
     this.#parts = parts;
   }
 
-  generated(text: string): void {
-    const bytes = Buffer.byteLength(text);
+  generated(bytes: number): void {
     this.#sureTokens -= bytes;
     this.#broughtBytes += bytes;
     this.#isFinishFalse ||= this.#hasFinish;

@@ -1,12 +1,13 @@
 import type { AttemptCost } from '@tollgate/contracts';
-import { withoutMark } from '@tollgate/protocols';
-import type { StreamSink } from '@tollgate/protocols';
+import { readArrived, withoutMark } from '@tollgate/protocols';
+import type { Arrived, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { AnswerTooLarge, gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import { Drain } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
+import { ChargedFailure } from './no-answer.ts';
 import type { StopReason } from './stop-reason.ts';
 import { NOT_COUNTED_YET, type Counted, type Tally } from './tally.ts';
 
@@ -43,7 +44,9 @@ export class JsonMeter implements AnswerMeter {
   async read(answer: Answer): Promise<Metered> {
     const { receivedMonotonicMs, reasoning } = this.#context;
     const firstTokenMs = monotonicMs() - receivedMonotonicMs;
-    const reading = answer.exchange.readJson(withoutMark(await this.#body(answer)));
+    const { bytes, tooLarge } = await this.#body(answer);
+    if (tooLarge) throw await this.#chargedFor(withoutMark(bytes), answer, tooLarge);
+    const reading = answer.exchange.readJson(withoutMark(bytes));
     if (reading.kind === 'error') {
       const failure = new UpstreamFailure(reading.error, { evidence: 'stated' });
       answer.close(failure);
@@ -56,19 +59,35 @@ export class JsonMeter implements AnswerMeter {
       hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
       return this.#metered(reading.body, NOT_COUNTED_YET, firstTokenMs);
     }
-    this.#tally.calledInAll(reading);
-    this.#tally.output(reading.outputText);
-    const counted = await this.#tally.atEnd(
-      { usage: reading.usage, isFinal: true },
-      0,
-      (usage) => this.#context.hold.room(usage) >= 0,
-    );
+    const counted = await this.#count(reading);
     if (counted.basis === 'reported')
       reasoning.observe({
         tokens: counted.usage.output - reading.outputText.length,
         silentMs: this.#silentMs,
       });
     return this.#metered(reading.body, counted, firstTokenMs);
+  }
+
+  /** The failure of an answer that is not read to its end: charged for what arrived, where that is an answer. */
+  async #chargedFor(
+    bytes: Uint8Array,
+    answer: Answer,
+    tooLarge: AnswerTooLarge,
+  ): Promise<UpstreamFailure> {
+    answer.close(tooLarge);
+    const arrived = readArrived(answer.exchange, bytes);
+    if (!arrived) return gatewayFailure('unreadable', tooLarge.message);
+    return new ChargedFailure(tooLarge, await this.#count(arrived));
+  }
+
+  #count(answer: Arrived): Promise<Counted> {
+    this.#tally.calledInAll(answer);
+    this.#tally.output(answer.outputText);
+    return this.#tally.atEnd(
+      { usage: answer.usage, isFinal: true },
+      0,
+      (used) => this.#context.hold.room(used) >= 0,
+    );
   }
 
   #metered(body: Uint8Array, counted: Counted, firstTokenMs: number): Metered {
@@ -139,17 +158,22 @@ export class JsonMeter implements AnswerMeter {
     this.#rejectBody?.(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
   }
 
-  #body(answer: Answer): Promise<Buffer> {
+  #body(answer: Answer): Promise<{ bytes: Buffer; tooLarge: AnswerTooLarge | null }> {
     return new Promise((resolve, reject) => {
-      this.#rejectBody = (failure) => {
+      const fail = (failure: UpstreamFailure): void => {
         answer.close(failure);
         reject(failure);
       };
+      this.#rejectBody = fail;
       const chunks: Buffer[] = [];
+      const end = (tooLarge: AnswerTooLarge | null): void => {
+        const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+        resolve({ bytes, tooLarge });
+      };
       answer.call.consume({
         data: (chunk) => void chunks.push(chunk),
-        end: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-        failed: this.#rejectBody,
+        end: () => end(null),
+        failed: (failure) => (failure instanceof AnswerTooLarge ? end(failure) : fail(failure)),
       });
     });
   }

@@ -5,7 +5,17 @@ import { Refusal, REFUSALS, retryHeaders } from '../refusals.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
 import { outcomeOfStop, type StopReason } from './stop-reason.ts';
-import { NOTHING_COUNTED } from './tally.ts';
+import { NOTHING_COUNTED, type Counted } from './tally.ts';
+
+/** The failure of a request that is charged, as its provider bills it. */
+export class ChargedFailure extends UpstreamFailure {
+  readonly counted: Counted;
+
+  constructor(failure: UpstreamFailure, counted: Counted) {
+    super(failure.error, failure);
+    this.counted = counted;
+  }
+}
 
 /** Another node, or the next process of this one, takes the request at once. */
 const STOPPED_RETRY_MS = 1_000;

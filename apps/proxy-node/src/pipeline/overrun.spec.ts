@@ -1,6 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { until } from '@tollgate/harness';
+import {
+  chunk,
+  event,
+  messageStart,
+  messageText,
+  sse,
+  START,
+  TEXT_START,
+  usage,
+} from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
@@ -106,12 +116,9 @@ test('sequential requests never spend more than is there, once the overrun is kn
 });
 
 test('parallel streams without an end deliver what is paid for, whatever limit they were given', async () => {
-  const chunk = (delta: object) =>
-    `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
   const upstream = await upstreamOf((response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
     const timer = setInterval(() => response.write(chunk({ content: ' word'.repeat(10) })), 2);
-    response.on('close', () => clearInterval(timer));
+    sse(response).on('close', () => clearInterval(timer));
   });
   const bought = 4_000;
   const streams = 24;
@@ -130,4 +137,98 @@ test('parallel streams without an end deliver what is paid for, whatever limit t
   expect(words).toBeLessThanOrEqual(bought + streams * 40);
   expect(balance).toBeGreaterThanOrEqual(-streams * 40);
   expect(balance).toBeLessThanOrEqual(bought - words);
+});
+
+describe('a stream whose upstream ignores its limit', () => {
+  const CEILING = 2 * LIMIT + 1_024;
+  /** What is read at a time, in words of five bytes within events of some hundred. */
+  const PIECE_TOKENS = 300;
+  const endless = (start: string, piece: string) =>
+    upstreamOf((response) => {
+      sse(response).write(start);
+      const timer = setInterval(() => response.write(piece.repeat(20)), 1);
+      response.on('close', () => clearInterval(timer));
+    });
+
+  test.each([
+    {
+      path: '/v1/chat/completions',
+      protocol: 'openai' as const,
+      start: START,
+      piece: chunk({ content: ' word word' }),
+      end: '"finish_reason":"length"',
+      // By the gateway's own count.
+      promptTokens: 1,
+    },
+    {
+      path: '/v1/messages',
+      protocol: 'anthropic' as const,
+      start: messageStart(PROMPT_TOKENS) + TEXT_START,
+      piece: messageText(' word word'),
+      end: '"stop_reason":"max_tokens"',
+      promptTokens: PROMPT_TOKENS,
+    },
+  ])('is ended as one that met it, and charged to there: $path', async (by) => {
+    const { baseUrl } = await endless(by.start, by.piece);
+    const model = await node.addModel([{ baseUrl, protocol: by.protocol }]);
+    const response = await node.post(by.path, ask(model, { stream: true }));
+    const text = await response.text();
+    const words = (text.match(/ word/g) ?? []).length;
+    expect(words).toBeGreaterThan(CEILING);
+    expect(words).toBeLessThanOrEqual(CEILING + PIECE_TOKENS);
+    expect(text).toContain(by.end);
+    expect(1_000_000 - (await node.settledBalance(model))).toBe(by.promptTokens + words);
+    await until('the upstream is doubted', async () =>
+      Boolean(
+        (await node.report())?.doubted?.some(({ last_doubt: d }) => d === 'output_beyond_limit'),
+      ),
+    );
+  });
+
+  test('is ended where its own running usage says so, and charged up to the limit', async () => {
+    let reported = 0;
+    const upstream = await upstreamOf((response) => {
+      sse(response).write(START);
+      const timer = setInterval(() => {
+        reported += 100;
+        response.write(chunk({ content: ' word' }) + usage(PROMPT_TOKENS, reported));
+      }, 1);
+      response.on('close', () => clearInterval(timer));
+    });
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
+    expect(await response.text()).toContain('"finish_reason":"length"');
+    expect(1_000_000 - (await node.settledBalance(model))).toBe(PROMPT_TOKENS + LIMIT);
+  });
+
+  test.each<[string, string]>([
+    ['reasoning', chunk({ reasoning_content: ' word'.repeat(2 * CEILING) })],
+    ['text under a name that is not known', chunk({ other_name: ' word'.repeat(2 * CEILING) })],
+  ])('is not ended for %s', async (_, piece) => {
+    const total = 2 * CEILING + 1;
+    const rest =
+      chunk({ content: ' done' }, 'stop') + usage(PROMPT_TOKENS, total) + event('[DONE]');
+    const upstream = await upstreamOf((response) =>
+      sse(response).end(
+        START + piece + chunk({ content: ' so' }) + usage(PROMPT_TOKENS, total) + rest,
+      ),
+    );
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
+    const text = await response.text();
+    expect(text).toContain(' done');
+    expect(text).toContain('"finish_reason":"stop"');
+  });
+
+  test('is not ended for what comes with its finish', async () => {
+    const words = ' word'.repeat(CEILING + 10);
+    const upstream = await upstreamOf((response) =>
+      sse(response).end(
+        START + chunk({ content: words }, 'stop') + usage(PROMPT_TOKENS, CEILING) + event('[DONE]'),
+      ),
+    );
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
+    expect(await response.text()).toContain('"finish_reason":"stop"');
+  });
 });

@@ -11,7 +11,7 @@ import { authenticate, type Credentials } from './authenticate.ts';
 import type { ClientRequest } from './client-request.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
 import { meter } from './meter.ts';
-import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
+import { AccessEnded, ChargedFailure, nothing, notServing, stopping } from './no-answer.ts';
 import { parse, routesFor } from './parse.ts';
 import { CloserEstimate } from './closer-estimate.ts';
 import { droppedHeaders } from './premiums.ts';
@@ -142,7 +142,10 @@ export class Pipeline {
 
   async #fail(turn: Turn, error: unknown): Promise<void> {
     const { request, undelivered } = turn;
-    const metered = (): Metered => nothing(this.#outcomeOf(error), request.reply);
+    const metered = (): Metered => {
+      const free = nothing(this.#outcomeOf(error), request.reply);
+      return error instanceof ChargedFailure ? { ...free, counted: error.counted } : free;
+    };
     if (request.reply.isStarted && undelivered) {
       // The stream had begun with a keep-alive; the failure can only be reported inside it.
       try {
@@ -218,6 +221,7 @@ export class Pipeline {
 
   #outcomeOf(error: unknown): Outcome {
     if (this.#isCut) return 'node_stopped';
+    if (error instanceof ChargedFailure) return 'upstream_interrupted';
     return error instanceof AccessEnded ? error.outcome : 'upstream_failed';
   }
 

@@ -277,6 +277,18 @@ describe('tools of the provider', () => {
     expect(final).toMatchObject({ premiums: ['server_tools=mcp'] });
   });
 
+  test('that name a model pass where the price names both, and charge for both', async () => {
+    const advisor = { tools: [{ type: 'advisor_20260301', model: 'claude-opus-5-5' }] };
+    const one = { 'server_tools=advisor': WEIGHT };
+    const both = { ...one, 'nested_model=claude-opus-5-5': 3 * WEIGHT };
+    const at = (multipliers: Record<string, number>) =>
+      send(advisor, { ...messages, multipliers, upstreams: upstreams() });
+    for (const unpriced of [one, { ...one, 'nested_model=claude-haiku-5': WEIGHT }])
+      expect(await at(unpriced)).toMatchObject({ status: 400, sent: null, charge: 0 });
+    const final = { premiums: Object.keys(both) };
+    expect(await at(both)).toMatchObject({ sent: advisor, charge: 3 * (PROMPT + OUTPUT), final });
+  });
+
   test('chat: web_search_options and tools that are no functions', async () => {
     expect((await send({ web_search_options: {} })).status).toBe(400);
     expect((await send({ tools: [{ type: 'web_search' }] })).status).toBe(400);

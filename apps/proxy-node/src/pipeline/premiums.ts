@@ -1,5 +1,11 @@
 import { premiumWeights } from '@tollgate/metering';
-import { isNative, premiumAsked, type Ask, type FoundField } from '@tollgate/protocols';
+import {
+  isNative,
+  premiumAsked,
+  type Ask,
+  type FoundField,
+  type NeededPremium,
+} from '@tollgate/protocols';
 import type { PriceVersion } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
 import type { CandidateGroups } from '../snapshot/routing-index.ts';
@@ -13,8 +19,8 @@ export interface Terms {
 
 /**
  * Dearer services pass where the price version has a multiplier for them, and are charged by it; else their fields are dropped, as are fields that
- * would choose another model, provider or address. Tools of the provider cannot be dropped, as the model was promised them: without a price they
- * are refused. Throws Refusal. A tier is bought only where every route of the model would carry it: which one answers is not known yet.
+ * would choose another model, provider or address. Tools of the provider and the models that they name cannot be dropped, as the model was promised them:
+ * without a price they are refused. Throws Refusal. A tier is bought only where every route of the model would carry it: which one answers is not known yet.
  */
 export function termsOf({
   ask,
@@ -26,20 +32,22 @@ export function termsOf({
   candidates: CandidateGroups;
 }): Terms {
   const { multipliers = {} } = price;
-  const { tiers, refused, tools } = premiumAsked(ask);
+  const { tiers, refused, needed } = premiumAsked(ask);
   const plain = plainOf(price);
-  if (tiers.length + refused.length + tools.length === 0) return { price: plain, dropped: [] };
-  const hasPrice = ({ premium }: { premium: string }): boolean =>
-    Object.hasOwn(multipliers, premium);
-  const unpriced = tools.find((tool) => !hasPrice(tool));
-  if (unpriced) throw toolNotPriced(unpriced);
+  if (tiers.length + refused.length + needed.length === 0) return { price: plain, dropped: [] };
+  const hasPrice = ({ premium }: { premium: string | null }): boolean =>
+    premium !== null && Object.hasOwn(multipliers, premium);
+  const unpriced = needed.find((each) => !hasPrice(each));
+  if (unpriced) throw notPriced(unpriced);
   const isCarried = candidates.flat().every(({ upstream }) => isNative(ask.protocol, upstream));
   const bought = isCarried ? tiers.filter(hasPrice) : [];
   const dropped = [
     ...refused,
     ...tiers.filter((tier) => !bought.includes(tier)).map(({ field }) => field),
   ];
-  const premiums = [...new Set([...bought, ...tools].map(({ premium }) => premium))];
+  const premiums = [...new Set([...bought, ...needed].map(({ premium }) => premium))].filter(
+    (premium) => premium !== null,
+  );
   return {
     price:
       premiums.length === 0
@@ -66,9 +74,19 @@ export function droppedHeaders(dropped: readonly FoundField[]): Record<string, s
   return { 'x-tollgate-dropped': dropped.map(({ path }) => path.join('.')).join(', ') };
 }
 
-function toolNotPriced({ param, premium }: { param: string; premium: string }): Refusal {
-  return new Refusal('server_tool_not_priced', {
+const UNPRICED = {
+  tool: { code: 'server_tool_not_priced', what: 'this tool of the provider' },
+  model: { code: 'nested_model_not_priced', what: 'a further model that is named here' },
+} as const;
+
+function notPriced({ of, param, premium }: NeededPremium): Refusal {
+  const { code, what } = UNPRICED[of];
+  const remedy =
+    premium === null
+      ? 'leave it out'
+      : `leave it out, or an administrator sets the multiplier ${JSON.stringify(premium)}`;
+  return new Refusal(code, {
     param,
-    detail: `${param}: this model has no price for this tool of the provider; an administrator sets the multiplier ${JSON.stringify(premium)}.`,
+    detail: `${param}: this model has no price for ${what}; ${remedy}.`,
   });
 }

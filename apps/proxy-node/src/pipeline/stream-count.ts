@@ -11,6 +11,7 @@ import { chargeOfLeft } from './charge-of-left.ts';
 import type { Splice } from './splice.ts';
 import type { Flight } from './forward.ts';
 import { HoldBudget } from './hold-budget.ts';
+import { OutputCeiling } from './output-ceiling.ts';
 import { NOTHING_COUNTED, type Counted, type Tally } from './tally.ts';
 
 const NO_REST = Buffer.alloc(0);
@@ -23,6 +24,8 @@ export class StreamCount {
   readonly #context: MeterContext;
   readonly #reader: () => StreamReader | null;
   readonly #budget: HoldBudget;
+  /** Null for an answer that is made in the background: it ends with no stream. */
+  readonly #ceiling: OutputCeiling | null;
   readonly #askedAtMs = monotonicMs();
   #contentAtMs: number | null = null;
   #drainedFromTokens = 0;
@@ -42,8 +45,16 @@ export class StreamCount {
       usage: () => this.#whole(this.#tally.ifEnded(this.#reported())),
       reported: reader,
     });
+    this.#ceiling = context.onBackground
+      ? null
+      : new OutputCeiling({
+          limit: this.#tally.outputLimit,
+          shownTokens: () => this.#tally.shownTokens,
+          hiddenTokens: () => this.#tally.hiddenTokens,
+          reported: reader,
+        });
     this.sink = {
-      output: (text) => this.#generated(text),
+      output: (text, isShown) => this.#generated(text, isShown),
       call: () => this.#tally.called(),
     };
   }
@@ -51,16 +62,20 @@ export class StreamCount {
   /** What of a chunk reaches the client, and what must wait until the hold has grown. */
   readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
     this.#context.hold.more();
-    // What is made in the background is held for to its end, and ends with no hold.
-    let taken = this.#context.onBackground ? chunk.length : this.#budget.take(chunk.length);
+    let taken = this.#take(chunk.length);
     if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
     const parts: Uint8Array[] = [];
     let rest = chunk;
-    for (; taken > 0; taken = rest.length > 0 ? this.#budget.take(rest.length) : 0) {
+    for (; taken > 0; taken = rest.length > 0 ? this.#take(rest.length) : 0) {
       parts.push(reader.push(rest.subarray(0, taken)));
       rest = rest.subarray(taken);
     }
     return { bytes: Buffer.concat(parts), rest };
+  }
+
+  /** The upstream ignores its limit: the answer ends here. */
+  get isBeyondLimit(): boolean {
+    return this.#ceiling?.isPassed() ?? false;
   }
 
   /** What an attempt that brought no answer may have cost the installation. */
@@ -101,6 +116,7 @@ export class StreamCount {
       this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
       (usage) => this.#context.hold.room(usage) >= 0,
     );
+    if (this.#ceiling?.isPassed()) counted.doubt ??= 'output_beyond_limit';
     // The first piece has no report of its own.
     if (this.#splice) return { ...counted, usage: this.#whole(counted.usage), basis: 'estimated' };
     if (outcome === 'completed' && counted.basis === 'reported')
@@ -142,13 +158,23 @@ export class StreamCount {
     return this.#splice ? withMoreOutput(this.#splice.charged, usage) : usage;
   }
 
-  #generated(text: string): void {
-    this.#tally.output(text);
-    this.#budget.generated(text);
+  #take(bytes: number): number {
+    // What is made in the background is held for to its end, and ends with no hold.
+    if (this.#ceiling === null) return bytes;
+    return this.#ceiling.isPassed() ? 0 : this.#budget.take(this.#ceiling.take(bytes));
+  }
+
+  #generated(text: string, isShown: boolean): void {
+    const bytes = Buffer.byteLength(text);
+    this.#tally.output(text, isShown);
+    this.#budget.generated(bytes);
+    if (isShown) this.#ceiling?.shown(bytes);
   }
 
   #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
     const reader = this.#reader();
-    return { usage: reader?.usage ?? null, isFinal: reader?.isUsageFinal ?? false };
+    // The figures by which a stream was ended are those of its end.
+    const isFinal = reader?.isUsageFinal || this.#ceiling?.isReportBeyond();
+    return { usage: reader?.usage ?? null, isFinal: isFinal ?? false };
   }
 }

@@ -287,8 +287,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const { stopReason } = this.#state;
     const { failure = null, ...ending } = endingOf(closing, { ...load, reader, stopReason });
     this.close();
-    if (outcome === 'completed') this.#answer?.call.finish();
-    else this.#answer?.call.abort(outcome);
+    if (closing === 'finished') this.#answer?.call.finish();
+    else this.#answer?.call.abort(closing);
     this.#answer?.close(failure ?? failureOf(outcome, reader));
     const { reply } = this.#context;
     const firstTokenMs = this.#firstTokenMs;

@@ -34,7 +34,7 @@ export interface StreamFacts {
   /** Of this attempt; null before there is one. */
   readonly reader: Pick<StreamReader, 'state' | 'hasContent' | 'hasFinish' | 'backgroundId'> | null;
   readonly outlet: Pick<StreamOutlet, 'isCommitted' | 'isBlocked'>;
-  readonly count: Pick<StreamCount, 'isDrained'>;
+  readonly count: Pick<StreamCount, 'isDrained' | 'isBeyondLimit'>;
 }
 
 /** How an upstream fails in the middle of an answer: it says so, or it breaks off. */

@@ -119,6 +119,8 @@ function flushed(state: Fields, reader: Reader, facts: StreamFacts): Actions {
 function passed(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   switch (reader.state) {
     case 'running':
+      // Its upstream ignores the limit it was given: the client sees an answer that met its limit.
+      if (facts.count.isBeyondLimit) return [...WRITE, end(state, 'completed', 'finished_early')];
       return state.hasBegun || reader.hasContent ? WRITE : KEEP_BACK;
     case 'failed':
       if (!isSpokenFor(state, reader, facts)) return reject(state, 'stated');

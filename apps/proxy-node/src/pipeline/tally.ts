@@ -66,6 +66,8 @@ export class Tally {
   readonly #bounds: UsageBounds;
   readonly #besideTextTokens: number;
   readonly #output = new TokenCounter();
+  /** The part of the output that is not shown; see `StreamSink`. */
+  readonly #hidden = new TokenCounter();
   #outputChars = 0;
   /** Of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
@@ -103,8 +105,9 @@ export class Tally {
     this.#calls.takeAll(calls);
   }
 
-  output(text: string): void {
+  output(text: string, isShown = true): void {
     this.#output.push(text);
+    if (!isShown) this.#hidden.push(text);
     if (this.#closer) this.#calls.read(text);
     this.#outputChars += text.length;
   }
@@ -147,6 +150,20 @@ export class Tally {
   /** Output tokens that are certain so far, by our own count. */
   get outputTokens(): number {
     return this.#output.tokens;
+  }
+
+  /** As `outputTokens`, of the text that is shown. */
+  get shownTokens(): number {
+    return this.#output.tokens - this.hiddenTokens;
+  }
+
+  get hiddenTokens(): number {
+    return this.#hidden.tokensIfEnded;
+  }
+
+  /** The limit that the upstream was given, times the choices. */
+  get outputLimit(): number {
+    return this.#bounds.outputTokens;
   }
 
   /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */

@@ -8,10 +8,17 @@ export interface Facts {
   isCommitted: boolean;
   isBlocked: boolean;
   isDrained: boolean;
+  isBeyondLimit?: boolean;
 }
 
-export function factsOf({ isCommitted, isBlocked, isDrained, ...reader }: Facts): StreamFacts {
-  return { reader, outlet: { isCommitted, isBlocked }, count: { isDrained } };
+export function factsOf({
+  isCommitted,
+  isBlocked,
+  isDrained,
+  isBeyondLimit = false,
+  ...reader
+}: Facts): StreamFacts {
+  return { reader, outlet: { isCommitted, isBlocked }, count: { isDrained, isBeyondLimit } };
 }
 
 export const STAYS = { kind: 'client_left', isSent: true, stopsBillingOnClose: false } as const;

@@ -224,6 +224,37 @@ describe('an upstream that compresses unasked', () => {
     ).toMatchObject({ status: 502, charged: 0 });
   });
 
+  test('an answer above the size limit is charged for what arrived of it, and asked of no other route', async () => {
+    const message = { role: 'assistant', content: 'word '.repeat(1_000) };
+    const alternatives = Array.from({ length: 20 }, () => ({ token: ' x', logprob: -1 }));
+    const one = { token: 'word ', top_logprobs: alternatives };
+    const logprobs = { content: Array.from({ length: 4_000 }, () => one) };
+    const choices = [{ index: 0, message, logprobs }];
+    const large = await upstreamOf((response) =>
+      response.end(JSON.stringify({ choices, usage: USAGE })),
+    );
+    const model = await node.addModel([{ baseUrl: large.baseUrl }, { baseUrl: large.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', {
+      model: model.name,
+      messages: [{ role: 'user', content: 'go' }],
+    });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('"answer_too_large"');
+    expect(large.requests).toHaveLength(1);
+    const charged = TOKENS - (await node.settledBalance(model));
+    expect(charged).toBeGreaterThan(1_000);
+    expect(charged).toBeLessThan(4_100);
+  });
+
+  test('a stream above the size limit is charged for what arrived of it', async () => {
+    const { text, charged } = await ask(
+      (response) => sse(response).end(BEGIN + chunk({ content: 'word '.repeat(500_000) }) + WHOLE),
+      { isStream: true },
+    );
+    expect(text).toContain('answer_too_large');
+    expect(charged).toBeGreaterThan(2);
+  });
+
   test('an unknown encoding is 502', async () => {
     expect(
       (

@@ -1,6 +1,7 @@
 import type { OutboundPolicy } from '@tollgate/contracts';
 import { guardedLookup, literalRefusal, type Resolve } from '@tollgate/outbound';
 import { buildConnector } from 'undici';
+import { skipInformational } from './informational-answers.ts';
 
 /** A connector that judges the very address it is about to dial: a literal before dialling, a name inside the lookup whose answer is dialled. */
 export function guardedConnector({
@@ -25,6 +26,9 @@ export function guardedConnector({
     const isEncrypted = options.protocol === 'https:';
     const refusal = literalRefusal(options.hostname, policy, { isEncrypted });
     if (refusal) return callback(refusal, null);
-    (isEncrypted ? dialTls : dialPlain)(options, callback);
+    (isEncrypted ? dialTls : dialPlain)(options, (...dialled) => {
+      if (dialled[1]) skipInformational(dialled[1]);
+      callback(...dialled);
+    });
   };
 }

@@ -5,7 +5,7 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import { createDecoder } from './decoded-body.ts';
 import { onConnection } from './kept-connections.ts';
 import type { Ticker, Ticking } from './ticker.ts';
-import { gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
+import { AnswerTooLarge, gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
 
 export interface CallDeadlines {
   /** Start to the first byte of the body, JSON only, as a stream's says nothing yet; null where waiting on is all there is. */
@@ -220,8 +220,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     // undici's parser says so after a pause.
     if (chunk.length === 0) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#bytesMax)
-      return this.#close(gatewayFailure('unreadable', 'The upstream answer is too large.'));
+    if (this.#bytes > this.#bytesMax) return this.#close(new AnswerTooLarge(this.#bytesMax));
     this.#waiting.push(chunk);
     this.#flow();
   }

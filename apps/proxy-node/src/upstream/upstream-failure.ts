@@ -33,6 +33,14 @@ export function gatewayFailure(
   return new UpstreamFailure(upstreamError(kind, { message }), details);
 }
 
+/** The answer is larger than the gateway reads. That is the request's doing: it is not repeated, and its customer pays for what arrived. */
+export class AnswerTooLarge extends UpstreamFailure {
+  constructor(bytesMax: number) {
+    const message = `The answer is larger than ${bytesMax} bytes, the most that the gateway reads. Ask for less of it (top_logprobs, n, the output limit), or for a stream.`;
+    super(upstreamError('answer_too_large', { message }), { evidence: 'given_up' });
+  }
+}
+
 /** `safe`: what the provider cannot have billed. `always`: everything of which the client saw no content. `never`: only what was never sent. */
 export type Replay = 'safe' | 'always' | 'never';
 
@@ -105,6 +113,7 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
     case 'gone':
     case 'context_overflow':
     case 'too_large':
+    case 'answer_too_large':
     case 'unsupported':
       return false;
   }

@@ -4,6 +4,7 @@ import { InvalidRequest } from '../exchange.ts';
 import type { Ask, ClientProtocol, CountAsk, CountingProtocol } from '../exchange.ts';
 import type { FoundField } from '../fields/found-field.ts';
 import { readFields } from '../fields/read-fields.ts';
+import { nestedModels } from '../fields/nested-models.ts';
 import { serverTools } from '../fields/server-tools.ts';
 import { duplicateName } from '../json/duplicate-name.ts';
 import { bufferOf, isRecord, record } from '../json/json-guard.ts';
@@ -83,6 +84,7 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
     choices: (largest(fields, 'count') ?? 1) * (protocol === 'completions' ? promptsOf(body) : 1),
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
     serverTools: tools,
+    nestedModels: nestedModels(protocol, body),
     prompt: promptFacts(protocol, { body, layout, fields, tools }),
   };
 }

@@ -47,6 +47,7 @@ export const CLIENT_ERRORS = {
   // The one answer after which Codex continues with plain requests at once; after any other it tries the socket again and again.
   websocket_not_served: entry([426, INVALID, 'websocket_not_supported'], [426, INVALID]),
   background_running: entry([409, INVALID, 'background_running'], [409, INVALID], true),
+  answer_too_large: entry([400, INVALID, 'answer_too_large'], [400, INVALID]),
   request_too_large: entry([413, INVALID, 'request_too_large'], [413, 'request_too_large']),
   unsupported_media_type: entry([415, INVALID, 'unsupported_media_type'], [415, INVALID]),
   // Codex takes 429 insufficient_quota as final but repeats a 402; the messages clients stop on 402.
@@ -130,6 +131,7 @@ const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
   server: 'upstream_error',
   unreachable: 'upstream_error',
   unreadable: 'upstream_error',
+  answer_too_large: 'answer_too_large',
   unsupported: 'unsupported',
 };
 

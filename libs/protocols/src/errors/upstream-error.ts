@@ -20,6 +20,7 @@ export const NEUTRAL_MESSAGES: Record<Kind, string> = {
   server: 'The upstream failed.',
   unreachable: 'The upstream could not be reached.',
   unreadable: 'The upstream sent an answer that could not be read.',
+  answer_too_large: 'The answer is larger than the gateway reads.',
   unsupported: 'The upstream does not support this request.',
 };
 

@@ -174,6 +174,7 @@ const RESPONSES: FieldTable = {
   client_metadata: 'setting',
   include: 'setting',
   max_tool_calls: 'setting',
+  moderation: 'setting',
   parallel_tool_calls: 'setting',
   prompt_cache_key: 'setting',
   prompt_cache_options: 'setting',

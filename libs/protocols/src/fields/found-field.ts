@@ -47,3 +47,11 @@ export interface ServerTool {
   /** Rounds it may run. */
   uses: number;
 }
+
+/** A field inside a request that chooses a further model. */
+export interface NestedModel {
+  /** Where it stands: `tools[0].model`. */
+  param: string;
+  /** Null where it is no name. */
+  model: string | null;
+}

@@ -3,22 +3,30 @@ import type { Ask } from '../exchange.ts';
 import { ORDINARY_TIERS } from './field-tables.ts';
 import type { FoundField } from './found-field.ts';
 
+/** Refused where the price has no multiplier for it. */
+export interface NeededPremium {
+  param: string;
+  premium: string | null;
+  of: 'tool' | 'model';
+}
+
 /** What a request asks for beyond the ordinary service of its model. */
 export interface PremiumAsked {
   /** Tiers at the top of the request that may be bought; `premium` is their name in a price version. */
   tiers: readonly { field: FoundField; premium: string }[];
   /** Fields that never pass: another address, model or provider, a tier that no price can name. */
   refused: readonly FoundField[];
-  /** Tools of the provider. */
-  tools: readonly { param: string; premium: string }[];
+  /** Tools of the provider, and further models; `premium` is null for one that no price can name. */
+  needed: readonly NeededPremium[];
 }
 
 /** Values that cost no more than the ordinary service pass, and are not named here. */
 export function premiumAsked({
   fields,
   serverTools,
-}: Pick<Ask, 'fields' | 'serverTools'>): PremiumAsked {
-  if (serverTools.length === 0 && !fields.some(mayCostMore)) return NOTHING;
+  nestedModels,
+}: Pick<Ask, 'fields' | 'serverTools' | 'nestedModels'>): PremiumAsked {
+  if (serverTools.length + nestedModels.length === 0 && !fields.some(mayCostMore)) return NOTHING;
   const dearer = fields.filter(({ role }) => role === 'tier').filter((field) => !isOrdinary(field));
   const tiers = dearer.flatMap((field) => {
     const premium = tierPremium(field);
@@ -31,15 +39,23 @@ export function premiumAsked({
       ...fields.filter(({ role }) => role === 'routing'),
       ...dearer.filter((field) => !named.has(field)),
     ],
-    tools: serverTools.map(({ name, param }) => ({
-      param,
-      premium: premiumOf('server_tools', name),
-    })),
+    needed: [
+      ...serverTools.map(({ name, param }) =>
+        needed('tool', param, premiumOf('server_tools', name)),
+      ),
+      ...nestedModels.map(({ model, param }) =>
+        needed('model', param, model === null ? null : premiumOf('nested_model', model)),
+      ),
+    ],
   };
 }
 
 /** What nearly every request asks for. */
-const NOTHING: PremiumAsked = { tiers: [], refused: [], tools: [] };
+const NOTHING: PremiumAsked = { tiers: [], refused: [], needed: [] };
+
+function needed(of: NeededPremium['of'], param: string, premium: string | null): NeededPremium {
+  return { of, param, premium: premiumSchema.safeParse(premium).success ? premium : null };
+}
 
 function mayCostMore({ role }: FoundField): boolean {
   return role === 'tier' || role === 'routing';

@@ -15,9 +15,9 @@ export function serverTools(body: JsonRecord): ServerTool[] {
   const tools = declaredTools(body);
   const members = tools.flatMap(({ tool, path }) => byMember(tool, path));
   const declared = tools.flatMap(({ tool, path }): ServerTool[] => {
-    const { type, max_uses: max } = tool;
-    const name = typeof type === 'string' ? type.replace(VERSION, '') : null;
-    if (name === null || CLIENT_TOOL_TYPES.has(name) || isLocalShell(name, tool)) return [];
+    const name = providersName(tool);
+    if (name === null) return [];
+    const { max_uses: max } = tool;
     const isLimited = Number.isSafeInteger(max) && Number(max) > 0;
     return [
       {
@@ -33,6 +33,18 @@ export function serverTools(body: JsonRecord): ServerTool[] {
     ...members,
     ...asked.map(([param, name]) => ({ name, param, uses: SERVER_TOOL_USES_MAX })),
   ];
+}
+
+/** Is true for a tool that the provider runs. */
+export function isProvidersTool(tool: JsonRecord): boolean {
+  return providersName(tool) !== null || byMember(tool, []).length > 0;
+}
+
+/** The type of a tool that the provider runs, without its version; null for any other. */
+function providersName(tool: JsonRecord): string | null {
+  const { type } = tool;
+  const name = typeof type === 'string' ? type.replace(VERSION, '') : null;
+  return name === null || CLIENT_TOOL_TYPES.has(name) || isLocalShell(name, tool) ? null : name;
 }
 
 /** What servers that read a switch from a text or a number take for off. */

@@ -17,8 +17,8 @@ export function skipString(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** Whether an odd number of backslashes stands before `quote`; what lies before `from` has been read. */
-function isEscaped(bytes: Uint8Array, from: number, quote: number): boolean {
+/** Is true when an odd number of backslashes stands before `quote`; what lies before `from` has been read. */
+export function isEscaped(bytes: Uint8Array, from: number, quote: number): boolean {
   let first = quote;
   while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
   return (quote - first) % 2 === 1;

@@ -80,7 +80,7 @@ export class ChatStream extends StreamHandler {
   protected override readAlike(bytes: Buffer, start: number, out: ByteOutput): number {
     const alike = this.template?.write(bytes, start, out);
     if (!alike) return start;
-    this.tap.generated(alike.text);
+    this.tap.generated(alike.text, alike.isShown);
     return alike.end;
   }
 

@@ -5,12 +5,13 @@ import type { JsonLayout, JsonRange } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
-import { generatedText } from '../providers/openai/chat-text.ts';
+import { generatedParts } from '../providers/openai/chat-text.ts';
 
-/** Chunks that were read by a template: where the last one ends, and all that they generated. */
+/** Chunks that were read by a template: where the last one ends, and all that they generated; see `StreamSink` for `isShown`. */
 export interface AlikeChunks {
   end: number;
   text: string;
+  isShown: boolean;
 }
 
 /**
@@ -26,13 +27,13 @@ export class ChunkTemplate {
   private readonly edited: Pieces;
   private readonly isUnedited: boolean;
   private readonly hasPadding: boolean;
+  private readonly isShown: boolean;
 
   private constructor(
     raw: Buffer,
-    holes: readonly [JsonRange, JsonRange],
+    { text, padding }: { text: TextHole; padding: JsonRange },
     patches: readonly Patch[],
   ) {
-    const [text, padding] = holes;
     const ranges = [
       { start: 0, end: text.start },
       { start: text.end, end: padding.start },
@@ -43,6 +44,7 @@ export class ChunkTemplate {
     this.isUnedited = patches.length === 0;
     // A hole without quotes around it is always empty.
     this.hasPadding = raw[padding.end] === QUOTE;
+    this.isShown = text.isShown;
   }
 
   /** The template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
@@ -57,7 +59,7 @@ export class ChunkTemplate {
     const isClear = patches.every(
       ({ start, end }) => isOutside({ start, end }, text) && isOutside({ start, end }, padding),
     );
-    return isClear ? new ChunkTemplate(raw, [text, padding], patches) : null;
+    return isClear ? new ChunkTemplate(raw, { text, padding }, patches) : null;
   }
 
   /** Writes the chunks from `start` on that fit, up to the first that does not; null, and nothing written, when that is the one at `start`. */
@@ -84,7 +86,7 @@ export class ChunkTemplate {
     if (end === 0) return null;
     if (this.isUnedited) out.add(bytes.subarray(start, start + end));
     else out.add(Buffer.from(edited, 'latin1'));
-    return { end: start + end, text };
+    return { end: start + end, text, isShown: this.isShown };
   }
 
   private editedChunk(text: string, padding: string): string {
@@ -122,17 +124,22 @@ function editedPiece(
   );
 }
 
+interface TextHole extends JsonRange {
+  isShown: boolean;
+}
+
 /** Inside of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
-function textHole(raw: Buffer, layout: JsonLayout, chunk: JsonRecord): JsonRange | null {
+function textHole(raw: Buffer, layout: JsonLayout, chunk: JsonRecord): TextHole | null {
   const [choice, ...others] = records(chunk['choices']);
   if (!choice || others.length > 0 || choice['finish_reason'] || isRecord(chunk['usage']))
     return null;
   const delta = record(choice['delta']);
-  const generated = generatedText(delta);
+  const { thinking, shown, other } = generatedParts(delta);
+  const generated = thinking + shown + other;
   const path = textPath(delta, generated);
-  return generated === '' || path === null
-    ? null
-    : stringAt(raw, layout, ['choices', 0, 'delta', ...path]);
+  if (generated === '' || path === null) return null;
+  const range = stringAt(raw, layout, ['choices', 0, 'delta', ...path]);
+  return range && { ...range, isShown: generated === shown };
 }
 
 function textPath(delta: JsonRecord, generated: string): (string | number)[] | null {

@@ -74,7 +74,7 @@ class EchoTap implements StreamTap {
     this.hasFinish ||= event['over'] === true;
     const reply = text(event['reply']) ?? '';
     this.hasContent ||= reply !== '';
-    this.#sink.output(reply);
+    this.#sink.output(reply, true);
   }
 
   isUsageFinal(): boolean {

@@ -30,8 +30,8 @@ export class MessagesTap implements StreamTap {
     } else if (type === 'content_block_start') {
       const block = record(event['content_block']);
       if (block['type'] === 'tool_use') this.sink.call?.();
-      this.generated(blockStartText(block));
-    } else if (type === 'content_block_delta') this.generated(deltaText(record(event['delta'])));
+      this.generated(blockStartText(block), block['type'] !== 'thinking');
+    } else if (type === 'content_block_delta') this.readDelta(record(event['delta']));
   }
 
   /** message_start's output figure is that of its beginning, however the stream ended. */
@@ -44,10 +44,16 @@ export class MessagesTap implements StreamTap {
     this.usage = readMessagesUsage(this.merged);
   }
 
-  private generated(generatedText: string): void {
+  private readDelta(delta: JsonRecord): void {
+    const shown = text(delta['text']) ?? text(delta['partial_json']) ?? '';
+    const all = deltaText(delta);
+    this.generated(all, all === shown);
+  }
+
+  private generated(generatedText: string, isShown: boolean): void {
     if (generatedText === '') return;
     this.hasContent = true;
-    this.sink.output(generatedText);
+    this.sink.output(generatedText, isShown);
   }
 }
 

@@ -4,7 +4,7 @@ import { isRecord, nonEmpty, record, records, wordOf } from '../../json/json-gua
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readChatUsage } from './chat-usage.ts';
-import { generatedText } from './chat-text.ts';
+import { generatedParts } from './chat-text.ts';
 
 /** Reads along a chat stream: usage, generated text, whether it finished. Changes nothing. */
 export class ChatTap implements StreamTap {
@@ -31,7 +31,10 @@ export class ChatTap implements StreamTap {
     for (const choice of records(chunk['choices'])) {
       const delta = record(choice['delta']);
       this.countCalls(choice['index'], delta);
-      this.generated(generatedText(delta));
+      const { thinking, shown, other } = generatedParts(delta);
+      this.generated(thinking, false);
+      this.generated(shown, true);
+      this.generated(other, false);
       if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '')
         this.hasFinish = true;
     }
@@ -48,10 +51,10 @@ export class ChatTap implements StreamTap {
   }
 
   /** Generated text that was found without parsing its chunk. */
-  generated(text: string): void {
+  generated(text: string, isShown: boolean): void {
     if (text === '') return;
     this.hasContent = true;
-    this.sink.output(text);
+    this.sink.output(text, isShown);
   }
 
   isUsageFinal(hasEnded: boolean): boolean {

@@ -48,16 +48,32 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
 
 /** Everything a message or delta generated: what a stream's hold must cover, and what is counted when the upstream reports no usage. */
 export function generatedText(message: JsonRecord): string {
-  return knownOrOther(knownText(message), message, KNOWN_MEMBERS);
+  const { thinking, shown, other } = generatedParts(message);
+  return thinking + shown + other;
 }
 
-function knownText(message: JsonRecord): string {
+/** The same in its parts: `shown` is the answer and its calls, `other` is text under names that are not known. */
+export function generatedParts(message: JsonRecord): {
+  thinking: string;
+  shown: string;
+  other: string;
+} {
   const { text: answer, thinking } = chatText(message);
+  const shown = shownText(message, answer);
+  const known = thinking + shown;
+  const all = knownOrOther(known, message, KNOWN_MEMBERS);
+  // Text under other names follows what is known, or is longer and stands in its place.
+  return all.startsWith(known)
+    ? { thinking, shown, other: all.slice(known.length) }
+    : { thinking: '', shown: '', other: all };
+}
+
+function shownText(message: JsonRecord, answer: string): string {
   const calls = records(message['tool_calls']).map((call) =>
     callText(record(call['function']), record(call['custom'])),
   );
   const legacy = callText(record(message['function_call']), {});
-  return thinking + answer + (text(message['refusal']) ?? '') + calls.join('') + legacy;
+  return answer + (text(message['refusal']) ?? '') + calls.join('') + legacy;
 }
 
 function callText(fn: JsonRecord, custom: JsonRecord): string {

@@ -26,7 +26,7 @@ export class CompletionsTap implements StreamTap {
       const words = text(choice['text']) ?? '';
       if (words !== '') this.hasContent = true;
       const generated = this.withoutEcho(numberOf(choice['index'] ?? 0), words);
-      if (generated !== '') this.sink.output(generated);
+      if (generated !== '') this.sink.output(generated, true);
       if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '')
         this.hasFinish = true;
     }

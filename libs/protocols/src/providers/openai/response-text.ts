@@ -23,6 +23,11 @@ export function deltaText({ type, delta }: JsonRecord): string {
   return kind.endsWith('.delta') && kind !== 'response.audio.delta' ? (text(delta) ?? '') : '';
 }
 
+/** A piece of reasoning or of its summary. */
+export function isReasoning({ type }: JsonRecord): boolean {
+  return (text(type) ?? '').startsWith('response.reasoning');
+}
+
 /** The response that an event carries; empty for one that carries none. */
 export function responseOf(event: JsonRecord): JsonRecord {
   return record(event['response']);

@@ -4,7 +4,7 @@ import { nonEmpty, record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readResponsesUsage } from './responses-usage.ts';
-import { deltaText, isToolCall, responseOf } from './response-text.ts';
+import { deltaText, isReasoning, isToolCall, responseOf } from './response-text.ts';
 
 /** Items that say nothing yet when they begin. Any other is a tool of the provider at work, which is billed. */
 const SILENT_ITEMS: ReadonlySet<unknown> = new Set(['message', 'reasoning']);
@@ -32,7 +32,7 @@ export class ResponsesTap implements StreamTap {
       this.hasLastUsage = this.usage !== null;
       this.hasFinish = type === 'response.completed' || type === 'response.incomplete';
     } else if (type === 'response.output_item.added') this.itemBegan(record(event['item']));
-    else this.generated(deltaText(event));
+    else this.generated(deltaText(event), !isReasoning(event));
   }
 
   /** Only the last event has figures. */
@@ -44,13 +44,13 @@ export class ResponsesTap implements StreamTap {
     if (!SILENT_ITEMS.has(item['type'])) this.hasContent = true;
     if (!isToolCall(item)) return;
     this.sink.call?.();
-    this.generated(text(item['name']) ?? '');
+    this.generated(text(item['name']) ?? '', true);
   }
 
-  private generated(words: string): void {
+  private generated(words: string, isShown: boolean): void {
     if (words === '') return;
     this.hasContent = true;
-    this.sink.output(words);
+    this.sink.output(words, isShown);
   }
 }
 

@@ -1,0 +1,82 @@
+import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
+import type { StreamReader } from '@tollgate/protocols';
+
+/** Tokenizers differ by up to this: what one counts as its limit, another counts as twice that. */
+const TOKENIZERS_FACTOR = 2;
+/** A limit of a few tokens is overrun by a sentence, or by a call of a tool that is finished first. */
+const BEYOND_TOKENS = 1_024;
+/** How many bytes are read at a time near the ceiling: the most by which a stream passes it. */
+const PIECE_BYTES = 4_096;
+
+export interface CeilingParts {
+  /** The limit that was given, times the choices. */
+  limit: number;
+  /** Tokens of the text that is shown, not above the true count. */
+  shownTokens: () => number;
+  /** Tokens of the text that is not shown, as counted. */
+  hiddenTokens: () => number;
+  reported: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
+}
+
+/**
+ * Where a stream is ended whose upstream ignores its limit: beyond twice the limit and 1,024 tokens of shown text, or where the upstream's own running
+ * usage is beyond that. Reasoning does not count, as some servers do not count it in their limit (docs/decisions/0010).
+ */
+export class OutputCeiling {
+  readonly #parts: CeilingParts;
+  readonly #tokens: number;
+  /** Tokens of shown text that certainly fit. A byte is at most one token, so nothing is counted while the bytes are fewer. */
+  #sureTokens: number;
+  /** There was more text after a finish: of another choice, or of an upstream that does not stop. */
+  #isFinishFalse = false;
+  /** What the upstream had reported when it was last asked. */
+  #known: StreamReader['usage'] = null;
+  #isReportBeyond = false;
+
+  constructor(parts: CeilingParts) {
+    this.#parts = parts;
+    this.#tokens = TOKENIZERS_FACTOR * parts.limit + BEYOND_TOKENS;
+    this.#sureTokens = this.#tokens;
+  }
+
+  shown(bytes: number): void {
+    this.#sureTokens -= bytes;
+    this.#isFinishFalse ||= this.#hasFinish;
+  }
+
+  /** How many of the next `bytes` from upstream may be read before the next look. */
+  take(bytes: number): number {
+    return Math.min(bytes, Math.max(PIECE_BYTES, this.#sureTokens));
+  }
+
+  /** The stream is to be ended. What came before its finish ends by itself. */
+  isPassed(): boolean {
+    if (this.#hasFinish) return this.#isFinishFalse && this.#isShownBeyond();
+    return this.#isShownBeyond() || this.isReportBeyond();
+  }
+
+  /** The upstream itself has reported more before its finish. */
+  isReportBeyond(): boolean {
+    const usage = this.#parts.reported()?.usage ?? null;
+    if (usage === this.#known || this.#hasFinish) return this.#isReportBeyond;
+    this.#known = usage;
+    this.#isReportBeyond = usage !== null && this.#isBeyond(usage);
+    return this.#isReportBeyond;
+  }
+
+  #isBeyond(usage: TokenUsage): boolean {
+    const output = outputTokensOf(usage);
+    if (!Number.isSafeInteger(output) || output <= this.#tokens) return false;
+    return output - Math.max(usage.reasoning, this.#parts.hiddenTokens()) > this.#tokens;
+  }
+
+  #isShownBeyond(): boolean {
+    if (this.#sureTokens >= 0) return false;
+    this.#sureTokens = this.#tokens - this.#parts.shownTokens();
+    return this.#sureTokens < 0;
+  }
+
+  get #hasFinish(): boolean {
+    return this.#parts.reported()?.hasFinish ?? false;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Exchange, JsonReading } from './exchange.ts';
+import { closedJson } from './json/closed-json.ts';
+import { bufferOf, isRecord, list, parseJson, record, text } from './json/json-guard.ts';
+
+/** Answers are not nested deeper. */
+const DEPTH_MAX = 16;
+
+/** What a JSON answer has delivered, whether or not it is whole. */
+export type Arrived = Omit<Extract<JsonReading, { kind: 'answer' }>, 'kind' | 'body'>;
+
+/**
+ * What a JSON answer had delivered when it was cut: its text, or the tokens that its lists of probabilities name where these are more, as they may stand
+ * before the text. Null where it is no answer yet.
+ */
+export function readArrived(
+  exchange: Pick<Exchange, 'readJson'>,
+  bytes: Uint8Array,
+): Arrived | null {
+  const whole = closedJson(bufferOf(bytes));
+  const reading = exchange.readJson(whole);
+  if (reading.kind === 'error') return null;
+  const listed = listedText(parseJson(whole));
+  return listed.length > reading.outputText.length ? { ...reading, outputText: listed } : reading;
+}
+
+function listedText(value: unknown, depth = 0): string {
+  if (depth > DEPTH_MAX) return '';
+  if (Array.isArray(value)) return value.map((item) => listedText(item, depth + 1)).join('');
+  if (!isRecord(value)) return '';
+  return Object.entries(value)
+    .map(([name, item]) => (name === 'logprobs' ? tokensOf(item) : listedText(item, depth + 1)))
+    .join('');
+}
+
+/** Of chat (`content`, `refusal`), legacy completions (`tokens`) and responses (a list). */
+function tokensOf(logprobs: unknown): string {
+  const { content, refusal, tokens } = record(logprobs);
+  return [logprobs, content, refusal, tokens]
+    .flatMap(list)
+    .map((item) => text(item) ?? text(record(item)['token']) ?? '')
+    .join('');
+}

@@ -1,0 +1,64 @@
+import { isEscaped, skipString } from './json-string.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const LETTER_U = 0x75;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;
+const CLOSERS: ReadonlyMap<unknown, number> = new Map([
+  [0x5b, CLOSE_BRACKET],
+  [0x7b, CLOSE_BRACE],
+]);
+
+/**
+ * The beginning of a JSON text that was cut anywhere, made whole: what is open is closed, a text keeps what arrived of it, and a name without a value or
+ * a number at the end goes. What was no JSON stays none.
+ */
+export function closedJson(bytes: Buffer): Buffer {
+  const open: number[] = [];
+  // Where the text can be cut; `open` is then as it is now.
+  let end = 0;
+  let isName = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    const closer = CLOSERS.get(byte);
+    if (byte === QUOTE) {
+      const after = skipString(bytes, at);
+      if (!isName && !isClosed(bytes, at, after))
+        return closed(bytes.subarray(0, endOfText(bytes, at)), [...open, QUOTE]);
+      at = after - 1;
+      if (!isName) end = after;
+    } else if (byte === COLON) isName = false;
+    else if (byte === COMMA) {
+      end = at;
+      isName = open.at(-1) === CLOSE_BRACE;
+    } else if (closer !== undefined) {
+      open.push(closer);
+      end = at + 1;
+      isName = closer === CLOSE_BRACE;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      open.pop();
+      end = at + 1;
+    }
+  }
+  return closed(bytes.subarray(0, end), open);
+}
+
+/** `after`: where `skipString` ended. */
+function isClosed(bytes: Buffer, start: number, after: number): boolean {
+  return after - 1 > start && bytes[after - 1] === QUOTE && !isEscaped(bytes, start + 1, after - 1);
+}
+
+/** Before an escape of which not all has arrived. */
+function endOfText(bytes: Buffer, start: number): number {
+  const escape = bytes.lastIndexOf(BACKSLASH);
+  if (escape <= start || isEscaped(bytes, start + 1, escape)) return bytes.length;
+  const length = bytes[escape + 1] === LETTER_U ? 6 : 2;
+  return escape + length > bytes.length ? escape : bytes.length;
+}
+
+function closed(bytes: Buffer, open: readonly number[]): Buffer {
+  return Buffer.concat([bytes, Buffer.from(open.toReversed())]);
+}
