@@ -26,7 +26,7 @@ export class ListedKeys {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const builder = this.rows
       .createQueryBuilder('key')
-      .where("key.status <> 'deleted' AND key.playgroundSid IS NULL");
+      .where("key.status <> 'deleted'");
     if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
     if (query.status !== undefined)
       builder.andWhere('key.status = :status', { status: query.status });

@@ -82,6 +82,10 @@ export const REFUSALS = {
     title: 'The account is already subscribed to this model; renew it to buy more tokens',
   },
   not_subscribed: { status: 404, title: 'The account is not subscribed to this model' },
+  temporary_key: {
+    status: 409,
+    title: 'A temporary key cannot be changed or rotated; create a key of its own, or delete it',
+  },
   subscription_closing: {
     status: 409,
     title: 'The subscription is being closed; try again in a moment',
