@@ -24,7 +24,7 @@ export const keys: typeof en.keys = {
     expired: '已过期',
     temporary: '临时',
   },
-  temporaryText: '属于试用页面:随会话结束,不能修改',
+  temporaryText: '属于试用页面，随会话结束，不能修改',
   limits: '限制',
   rpm: '每分钟请求数',
   rph: '每小时请求数',

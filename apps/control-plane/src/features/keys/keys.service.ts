@@ -157,9 +157,7 @@ export class KeysService {
       ADVISORY_LOCK_FAMILIES.keysOfAccount,
       userId,
     ]);
-    const count = await tx
-      .getRepository(ApiKeyRow)
-      .countBy({ userId, status: Not('deleted') });
+    const count = await tx.getRepository(ApiKeyRow).countBy({ userId, status: Not('deleted') });
     if (count >= this.config.KEYS_PER_ACCOUNT)
       throw new Refusal('limit_reached', {
         detail: `An account has at most ${this.config.KEYS_PER_ACCOUNT} keys; delete one first`,

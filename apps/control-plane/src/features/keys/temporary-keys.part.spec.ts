@@ -91,9 +91,10 @@ describe('a key of the playground', () => {
         ['POST', '/enable', undefined],
         ['POST', '/disable', undefined],
       ] as const)
-        expect(
-          await plane.call(method, `/keys/${id}${path}`, { token: by, body }),
-        ).toMatchObject({ status: 409, body: { code: 'temporary_key' } });
+        expect(await plane.call(method, `/keys/${id}${path}`, { token: by, body })).toMatchObject({
+          status: 409,
+          body: { code: 'temporary_key' },
+        });
     expect((await plane.call('GET', `/keys/${id}`, { token })).body.rpm).toBe(20);
     expect((await plane.call('DELETE', `/keys/${id}`, { token })).status).toBe(204);
   });
@@ -113,7 +114,10 @@ describe('a key of the playground', () => {
     ],
     [
       'all sessions of its account have ended',
-      (id: number) => ['UPDATE users SET session_version = session_version + 1 WHERE id = $1', [id]],
+      (id: number) => [
+        'UPDATE users SET session_version = session_version + 1 WHERE id = $1',
+        [id],
+      ],
     ],
   ] as const)('ends within a second when %s', async (_, statement) => {
     const { id, token } = await user();

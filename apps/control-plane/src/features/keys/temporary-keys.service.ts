@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { issueApiKey } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
-import type { Caller } from '../../platform/access/caller.ts';
+import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
 import { lockSession, sessionStands } from '../../platform/access/session-rows.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
@@ -56,8 +55,7 @@ export class TemporaryKeysService extends BackgroundService {
     likeKeyId: number | undefined,
     idempotencyKey: string | undefined,
   ): Promise<TemporaryKey> {
-    const sid = caller.credential.kind === 'session' ? caller.credential.sid : null;
-    if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
+    const sid = sessionIdOf(caller);
     const like =
       likeKeyId === undefined ? undefined : await this.keys.findOwn(caller.userId, likeKeyId);
     const issued = issueApiKey(caller.userId);
@@ -97,8 +95,7 @@ export class TemporaryKeysService extends BackgroundService {
   /** Deletes what has ended. */
   async sweep(): Promise<void> {
     const ended: unknown[] = await this.dataSource.query(ANY_ENDED);
-    if (ended.length > 0)
-      await this.transactions.run((tx) => this.keys.deleteWhere(tx, ENDED, []));
+    if (ended.length > 0) await this.transactions.run((tx) => this.keys.deleteWhere(tx, ENDED, []));
   }
 }
 
