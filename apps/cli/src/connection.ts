@@ -1,6 +1,7 @@
-import { createAdminClient, type AdminClient } from '@tollgate/admin-client';
+import { answerOf, createAdminClient, type AdminClient } from '@tollgate/admin-client';
 import { UsageError } from './failure.ts';
 import type { OutputFormat } from './print.ts';
+import { readPassword } from './read-password.ts';
 import { readSession } from './session-file.ts';
 
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
@@ -46,7 +47,23 @@ export function connect(shared: Shared): AdminClient {
       `You are not signed in to ${baseUrl}.\n  Fix: tollgate login --url ${baseUrl} USERNAME, or set TOLLGATE_TOKEN.${hint(baseUrl)}`,
     );
   warnOfOtherCheckout(shared, baseUrl);
-  return createAdminClient({ baseUrl, token });
+  return createAdminClient({
+    baseUrl,
+    token,
+    confirmPassword: () => confirmPassword(createAdminClient({ baseUrl, token })),
+  });
+}
+
+/** What makes administrators and tokens needs a password given lately. */
+async function confirmPassword(client: AdminClient): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new UsageError(
+      'This needs your password again, and there is no terminal to ask for it on.\n  Fix: tollgate login, then repeat the command within 15 minutes.',
+    );
+  process.stderr.write('This needs your password again.\n');
+  const password = await readPassword({ fromStdin: false });
+  await answerOf(client.POST('/admin-api/auth/confirm-password', { body: { password } }));
+  return true;
 }
 
 /** Two checkouts share one login: in the second, it still means the server of the first. A command that names a server is clear. */

@@ -3,6 +3,11 @@ import { AdminRefusal } from '@tollgate/admin-client';
 /** Exit statuses. 0: done, and what was asked about is well. */
 export const EXIT = { notWell: 1, failed: 2 } as const;
 
+const ADVICE: Readonly<Record<string, string>> = {
+  unauthenticated: '\n  Fix: tollgate login',
+  session_needed: '\n  Fix: unset TOLLGATE_TOKEN, then tollgate login',
+};
+
 /** The command was not understood or lacks something; the message says what to do. */
 export class UsageError extends Error {}
 
@@ -12,7 +17,7 @@ export function describeFailure(error: unknown): string {
     const fields = error.fields
       .filter(({ field }) => field !== '')
       .map(({ field, message }) => `\n  ${field}: ${message}`);
-    const advice = error.code === 'unauthenticated' ? '\n  Fix: tollgate login' : '';
+    const advice = ADVICE[error.code] ?? '';
     return `${fields.length > 0 ? error.title : error.message} (${error.status} ${error.code}${error.requestId === undefined ? '' : `, request ${error.requestId}`})${fields.join('')}${advice}`;
   }
   if (error instanceof UsageError) return error.message;

@@ -5,6 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { createConsoleRouter } from './router.tsx';
+import { PasswordPrompt } from './shell/password-prompt.tsx';
 import { recall } from './shell/preferences.ts';
 import { Toasts } from './shell/toasts.tsx';
 import './styles.css';
@@ -36,6 +37,7 @@ async function main(): Promise<void> {
               <TooltipProvider>
                 <RouterProvider router={router} />
                 <Toasts />
+                <PasswordPrompt />
               </TooltipProvider>
             </QueryClientProvider>
           </ZoneProvider>

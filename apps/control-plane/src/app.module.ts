@@ -12,6 +12,7 @@ import { EventsModule } from './features/events/events.module.ts';
 import { FirstStepsModule } from './features/first-steps/first-steps.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { FiguresModule } from './features/metrics/figures.module.ts';
+import { MadeByTokensModule } from './features/made-by-tokens/made-by-tokens.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
 import { PlaygroundModule } from './features/playground/playground.module.ts';
 import { PreviewsModule } from './features/previews/previews.module.ts';
@@ -82,6 +83,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   FiguresModule,
   PreviewsModule,
   SearchModule,
+  MadeByTokensModule,
   RemovalsModule,
 ];
 

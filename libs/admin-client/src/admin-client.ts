@@ -13,6 +13,8 @@ export interface AdminClientOptions {
   /** From `POST /admin-api/auth/login`; undefined for the public routes. */
   token?: string | undefined;
   timeoutMs?: number;
+  /** Asks for the password of the session and gives it to the server. True = a call that needed it is repeated. */
+  confirmPassword?: () => Promise<boolean>;
 }
 
 /** The whole administration interface, typed from its API document: `client.GET('/admin-api/keys/{id}', { params: { path: { id: 7 } } })`. */
@@ -20,12 +22,29 @@ export function createAdminClient({
   baseUrl,
   token,
   timeoutMs = TIMEOUT_MS,
+  confirmPassword,
 }: AdminClientOptions): AdminClient {
+  const send = (request: Request): Promise<Response> =>
+    globalThis.fetch(request, { signal: AbortSignal.timeout(timeoutMs) });
   return createClient<paths>({
     baseUrl: baseUrl.replace(/\/+$/, ''),
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    fetch: (request) => globalThis.fetch(request, { signal: AbortSignal.timeout(timeoutMs) }),
+    fetch: async (request) => {
+      if (!confirmPassword || request.method === 'GET') return send(request);
+      const again = request.clone();
+      const answer = await send(request);
+      return (await needsPassword(answer)) && (await confirmPassword()) ? send(again) : answer;
+    },
   });
+}
+
+async function needsPassword(answer: Response): Promise<boolean> {
+  if (answer.status !== 403) return false;
+  const problem: unknown = await answer
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return isProblem(problem) && problem.code === 'password_needed';
 }
 
 /** The interface said no. The message is fit for a person. */

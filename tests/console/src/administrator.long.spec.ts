@@ -1,5 +1,6 @@
 import { shareVisit } from './administrator-under-test.ts';
 import './administered-gateway.part.spec.ts';
 import './administered-accounts.part.spec.ts';
+import './given-again.part.spec.ts';
 
 shareVisit();

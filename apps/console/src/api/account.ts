@@ -48,6 +48,26 @@ export function createAccessToken({
   );
 }
 
+export type MadeByToken = Shape<'MadeByToken'>;
+
+/** The newest records that a token made. */
+export const madeByTokenQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['made-by-token', id],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/auth/tokens/{id}/made', {
+          params: { path: { id }, query: { page_size: 10 } },
+        }),
+      ),
+  });
+
+export function disableMadeByToken(id: number) {
+  return dataOf(
+    client.POST('/admin-api/auth/tokens/{id}/disable-made', { params: { path: { id } } }),
+  );
+}
+
 export function revokeAccessToken(id: number) {
   return dataOf(client.DELETE('/admin-api/auth/tokens/{id}', { params: { path: { id } } }));
 }

@@ -1,11 +1,16 @@
 import { answerOf, createAdminClient, type components } from '@tollgate/admin-client';
 import { GATEWAY } from '../paths.ts';
+import { askPassword } from './password-question.ts';
 
 /** A person does not look at an empty page for longer. */
 const ANSWER_MS = 15_000;
 
 /** The administration interface, spoken to with the session's cookie, which the browser adds by itself. */
-export const client = createAdminClient({ baseUrl: GATEWAY, timeoutMs: ANSWER_MS });
+export const client = createAdminClient({
+  baseUrl: GATEWAY,
+  timeoutMs: ANSWER_MS,
+  confirmPassword: askPassword,
+});
 
 /** For what takes as long as someone else does, e.g. the test of an upstream. */
 export const patientClient = createAdminClient({ baseUrl: GATEWAY });

@@ -46,6 +46,10 @@ export function signOut() {
   return answerOf(client.POST('/admin-api/auth/logout'));
 }
 
+export function confirmPassword(password: string) {
+  return answerOf(client.POST('/admin-api/auth/confirm-password', { body: { password } }));
+}
+
 export function changePassword(body: { current_password: string; new_password: string }) {
   return answerOf(client.POST('/admin-api/auth/password', { body }));
 }

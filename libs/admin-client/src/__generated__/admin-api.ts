@@ -116,7 +116,7 @@ export interface paths {
         };
         /** One account */
         get: operations["Users_get"];
-        /** Change the role of an account, or whether it is of the demo */
+        /** Change an account; a new administrator signs in again */
         put: operations["Users_update"];
         post?: never;
         /** Delete an account; `forfeit` gives up the money and tokens it holds */
@@ -290,6 +290,23 @@ export interface paths {
         put?: never;
         /** Change the password; every other session ends */
         post: operations["Auth_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/confirm-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give the password of this session again: for 15 minutes it may make administrators and tokens */
+        post: operations["Auth_confirmPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1692,6 +1709,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/auth/tokens/{id}/made": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an access token made, also one that is revoked, newest first */
+        get: operations["MadeByTokens_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/tokens/{id}/disable-made": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disable what an access token made: accounts are frozen, keys and upstreams disabled */
+        post: operations["MadeByTokens_disable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1719,6 +1770,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+            revoked_at: string | null;
         };
         ActivityEntry: {
             id: number;
@@ -1745,6 +1797,8 @@ export interface components {
             after: unknown;
             address: string | null;
             request_id: string | null;
+            /** @description The access token that the call came with */
+            token_id: number | null;
         };
         Alert: {
             id: number;
@@ -1952,6 +2006,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+            revoked_at: string | null;
             /** @description The token itself, shown this once; null when the call is a repeat */
             token: string | null;
         };
@@ -1976,6 +2031,8 @@ export interface components {
             ip_allowlist: string;
             /** @description The key that this one was made to replace */
             replaces_id: number | null;
+            /** @description Of the playground: it ends with its session, and cannot be changed or rotated */
+            is_temporary: boolean;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2167,6 +2224,17 @@ export interface components {
             created_at: string;
             resolved_at: string | null;
         };
+        DisabledByToken: {
+            /** @description Accounts that were frozen, keys and upstreams disabled */
+            disabled: number;
+            /** @description What was refused, and why */
+            left: {
+                /** @enum {string} */
+                kind: "user" | "key" | "upstream";
+                id: number;
+                code: string;
+            }[];
+        };
         Erasure: {
             user_id: number;
             /** @description As it was before */
@@ -2269,6 +2337,8 @@ export interface components {
             ip_allowlist: string;
             /** @description The key that this one was made to replace */
             replaces_id: number | null;
+            /** @description Of the playground: it ends with its session, and cannot be changed or rotated */
+            is_temporary: boolean;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2327,6 +2397,8 @@ export interface components {
             ip_allowlist: string;
             /** @description The key that this one was made to replace */
             replaces_id: number | null;
+            /** @description Of the playground: it ends with its session, and cannot be changed or rotated */
+            is_temporary: boolean;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2345,6 +2417,22 @@ export interface components {
                 rph: number;
                 rpd: number;
             };
+        };
+        MadeByToken: {
+            /** @enum {string} */
+            kind: "user" | "key" | "upstream";
+            id: number;
+            /** @description null where it is deleted */
+            name: string | null;
+            /** @enum {string} */
+            state: "active" | "disabled" | "deleted";
+            /** @description The password that the token was shown is still in force */
+            has_one_time_password: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            made_at: string;
         };
         MarketModel: {
             id: number;
@@ -3546,7 +3634,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -3681,6 +3769,27 @@ export interface components {
          *
          *     `password_change_needed`: Set a password of your own first
          *
+         *     `origin_not_allowed`: This origin may not use the session cookie
+         *
+         *     `session_needed`: Access tokens cannot do this; sign in
+         *
+         *     `password_needed`: Give the password of this session again first
+         */
+        "forbidden.token_scope.password_change_needed.origin_not_allowed.session_needed.password_needed": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `password_change_needed`: Set a password of your own first
+         *
          *     `session_needed`: Access tokens cannot do this; sign in
          *
          *     `origin_not_allowed`: This origin may not use the session cookie
@@ -3707,6 +3816,27 @@ export interface components {
          *     `wrong_password`: The current password is wrong
          */
         "forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed.wrong_password": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `password_change_needed`: Set a password of your own first
+         *
+         *     `session_needed`: Access tokens cannot do this; sign in
+         *
+         *     `password_needed`: Give the password of this session again first
+         *
+         *     `origin_not_allowed`: This origin may not use the session cookie
+         */
+        "forbidden.token_scope.password_change_needed.session_needed.password_needed.origin_not_allowed": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3793,6 +3923,21 @@ export interface components {
          *     `limit_reached`: The account has reached its limit for this kind of resource
          */
         "idempotency_in_progress.limit_reached": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `limit_reached`: The account has reached its limit for this kind of resource
+         *
+         *     `temporary_key`: A temporary key cannot be changed or rotated; create a key of its own, or delete it
+         */
+        "idempotency_in_progress.limit_reached.temporary_key": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4177,6 +4322,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `temporary_key`: A temporary key cannot be changed or rotated; create a key of its own, or delete it */
+        temporary_key: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `token_limit`: The subscription would hold more tokens than can be counted exactly */
         token_limit: {
             headers: {
@@ -4306,6 +4460,7 @@ export interface operations {
                 action?: string;
                 target_kind?: string;
                 target_id?: string;
+                token_id?: number;
                 from?: string;
                 to?: string;
             };
@@ -4463,7 +4618,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.password_needed.origin_not_allowed"];
             409: components["responses"]["idempotency_in_progress.username_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4494,7 +4649,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.password_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["cannot_change_self"];
             415: components["responses"]["unsupported_media_type"];
@@ -4574,7 +4729,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.password_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["cannot_change_self.last_administrator"];
             412: components["responses"]["precondition_failed"];
@@ -4635,7 +4790,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed.session_needed.password_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             415: components["responses"]["unsupported_media_type"];
@@ -4724,7 +4879,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed.session_needed.password_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             415: components["responses"]["unsupported_media_type"];
@@ -4967,6 +5122,50 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Auth_confirmPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": {
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description Until then this session may make administrators and tokens
+                         */
+                        confirmed_until: string;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed.wrong_password"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Auth_logout: {
         parameters: {
             query?: never;
@@ -5085,6 +5284,7 @@ export interface operations {
                 /** @description Part of a name, any case */
                 q?: string;
                 user_id?: number;
+                is_revoked?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -5158,7 +5358,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.password_needed.origin_not_allowed"];
             409: components["responses"]["idempotency_in_progress.limit_reached"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -8125,7 +8325,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            409: components["responses"]["idempotency_in_progress.limit_reached.temporary_key"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -8231,6 +8431,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["temporary_key"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -8317,6 +8518,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["temporary_key"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -8347,6 +8549,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["temporary_key"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -8384,7 +8587,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -8758,6 +8961,93 @@ export interface operations {
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    MadeByTokens_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["MadeByToken"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    MadeByTokens_disable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "kinds": [
+                 *         "user",
+                 *         "key"
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @default [
+                     *       "user",
+                     *       "key",
+                     *       "upstream"
+                     *     ]
+                     */
+                    kinds?: ("user" | "key" | "upstream")[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisabledByToken"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

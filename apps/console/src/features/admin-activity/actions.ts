@@ -40,6 +40,7 @@ const ACTIONS: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   'route.create': ['Route created', '创建路由'],
   'route.delete': ['Route deleted', '删除路由'],
   'route.update': ['Route changed', '更改路由'],
+  'session.confirm': ['Password given again', '再次输入密码'],
   'session.end': ['Session ended', '结束会话'],
   'snapshot.rollback': ['Configuration rolled back', '回滚配置'],
   'snapshot.unpin': ['Publication resumed', '恢复发布'],

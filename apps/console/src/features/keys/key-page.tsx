@@ -58,7 +58,11 @@ function KeyPage({ of: key }: { of: Key }) {
       parent={parent}
       actions={
         <>
-          <Button look="primary" onClick={() => setOpen('edit')}>
+          <Button
+            look="primary"
+            blockedBy={key.is_temporary ? keys.temporaryText : undefined}
+            onClick={() => setOpen('edit')}
+          >
             {keys.edit}
           </Button>
           <KeyMenu of={key} open={setOpen} />
@@ -85,15 +89,15 @@ function KeyPage({ of: key }: { of: Key }) {
 function KeyMenu({ of: key, open }: { of: Key; open: (what: KeyDialog) => void }) {
   const { keys, general } = useWords();
   const toggle = useToggleKey(key);
+  const lastingActs = [
+    { label: key.status === 'enabled' ? keys.disable : keys.enable, onAct: toggle },
+    { label: keys.rotate, onAct: () => open('rotate') },
+  ];
   return (
     <Menu
       trigger={<Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>}
       acts={[
-        {
-          label: key.status === 'enabled' ? keys.disable : keys.enable,
-          onAct: toggle,
-        },
-        { label: keys.rotate, onAct: () => open('rotate') },
+        ...(key.is_temporary ? [] : lastingActs),
         { label: keys.remove, isDanger: true, onAct: () => open('delete') },
       ]}
     />

@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { accessTokensQuery, revokeAccessToken, type AccessToken } from '../../api/account.ts';
+import { accessTokensQuery, type AccessToken } from '../../api/account.ts';
 import { useMe } from '../../api/session.ts';
-import { useAct } from '../../ui/act.ts';
 import { useActedRows } from '../../ui/acted-rows.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -12,6 +11,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { CreateTokenDialog } from './create-token.tsx';
+import { RevokeTokenDialog } from './revoke-token.tsx';
 
 /** Tokens for scripts; each can be revoked. */
 export function AccessTokens() {
@@ -20,7 +20,8 @@ export function AccessTokens() {
   const me = useMe();
   const tokens = useQuery(accessTokensQuery(me.id));
   const [isCreating, setCreating] = useState(false);
-  const { shown, ...revoking } = useRevoking(tokens.data?.data ?? []);
+  const [ending, setEnding] = useState<AccessToken>();
+  const { shown, isActed, keep } = useActedRows(tokens.data?.data ?? [], ({ id }) => id);
   return (
     <Panel
       title={settings.tokens}
@@ -32,7 +33,7 @@ export function AccessTokens() {
         {() => (
           <Table
             label={settings.tokens}
-            columns={columnsOf(words, revoking)}
+            columns={columnsOf(words, { isActed, run: setEnding })}
             rows={shown}
             rowId={({ id }) => id}
             empty={<EmptyState title={settings.noTokens}>{settings.noTokensText}</EmptyState>}
@@ -40,6 +41,13 @@ export function AccessTokens() {
         )}
       </Loaded>
       <CreateTokenDialog isOpen={isCreating} onClose={() => setCreating(false)} />
+      {ending && (
+        <RevokeTokenDialog
+          of={ending}
+          onClose={() => setEnding(undefined)}
+          onRevoked={() => keep(ending)}
+        />
+      )}
     </Panel>
   );
 }
@@ -95,17 +103,4 @@ function RevokeCell({ isOver, onRevoke }: { isOver: boolean; onRevoke: () => voi
       {settings.revoke}
     </Button>
   );
-}
-
-function useRevoking(tokens: readonly AccessToken[]) {
-  const { settings } = useWords();
-  const { shown, isActed, keep } = useActedRows(tokens, ({ id }) => id);
-  const { run } = useAct({
-    act: async (token: AccessToken) => {
-      await revokeAccessToken(token.id);
-      keep(token);
-    },
-    done: (_, { name }) => settings.revoked(name),
-  });
-  return { shown, isActed, run };
 }

@@ -23,5 +23,9 @@ export const access = {
   ownPasswordText:
     'You signed in with a one-time password. Set another; then everything else is open.',
   oneTimePassword: 'One-time password',
+  passwordAgain: 'Your password again',
+  passwordAgainText:
+    'What makes administrators or tokens needs a password given within the last 15 minutes.',
+  confirmPassword: 'Continue',
   goToSignIn: 'Go to sign-in',
 };

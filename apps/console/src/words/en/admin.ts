@@ -148,7 +148,7 @@ export const admin = {
     baseUrlHelp: 'With its version segment, e.g. https://api.example.com/v1',
     key: 'API key',
     keyHelp: 'Kept encrypted; it is never shown again.',
-    keyKept: 'Empty: the stored key is kept.',
+    keyKept: 'Empty: the stored key is kept. Another address needs it again.',
     passesFileIds: 'Pass ids of files',
     passesFileIdsHelp:
       "Requests may name files, vector stores and skills of the provider's account. All customers share it: each may read every one.",

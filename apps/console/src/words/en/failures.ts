@@ -44,6 +44,8 @@ export const failures = {
     too_many_streams: 'This account is open in too many windows; close some of them',
     password_change_needed: 'Set a password of your own first',
     session_needed: 'This needs a signed-in session; sign in',
+    password_needed: 'This needs your password again',
+    temporary_key: 'A key of the playground cannot be changed; it ends with its session',
     limit_reached: 'The account has as many of these as it may; delete one first',
     invalid_transition: 'Its present state does not allow this; load the page again',
     cannot_change_self: 'Administrators cannot freeze, delete or demote their own account',

@@ -41,6 +41,13 @@ export const settings = {
   lastUsed: 'Last used',
   revoke: 'Revoke',
   revoked: (name: string) => `${name} is revoked`,
+  revokeTitle: (name: string) => `Revoke ${name}`,
+  revokeText: 'Scripts that use it are refused from their next call on. What it made stays.',
+  madeByToken: (names: string) => `It made: ${names}`,
+  madeMore: 'and more',
+  disableMade: 'Also freeze the accounts, and disable the keys and upstreams, that it made',
+  disableLeft: (count: string) =>
+    `The token is revoked; ${count} of what it made cannot be disabled`,
   noTokens: 'No access token',
   noTokensText: 'Create one for a script, so that it needs no password.',
   tokenCreated: 'Copy the token now',

@@ -22,5 +22,8 @@ export const access: typeof en.access = {
   ownPassword: '请设置您自己的密码',
   ownPasswordText: '您使用一次性密码登录。设置新密码后即可使用全部功能。',
   oneTimePassword: '一次性密码',
+  passwordAgain: '请再次输入密码',
+  passwordAgainText: '设立管理员或创建令牌，需要在最近 15 分钟内输入过密码。',
+  confirmPassword: '继续',
   goToSignIn: '前往登录',
 };

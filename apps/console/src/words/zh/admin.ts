@@ -140,7 +140,7 @@ export const admin: typeof en.admin = {
     baseUrlHelp: '包含版本段，例如 https://api.example.com/v1',
     key: 'API 密钥',
     keyHelp: '加密保存，不会再次显示。',
-    keyKept: '留空：保留已存的密钥。',
+    keyKept: '留空：保留已存的密钥。更改地址时需要重新输入。',
     passesFileIds: '放行文件 ID',
     passesFileIdsHelp:
       '请求可以引用提供商账户中的文件、向量库和技能。该账户由所有客户共用，任何客户都能读取其中每一项。',

@@ -42,6 +42,8 @@ export const failures: typeof en.failures = {
     too_many_streams: '此账户打开的窗口过多，请关闭一些',
     password_change_needed: '请先设置自己的密码',
     session_needed: '此操作需要登录会话，请登录',
+    password_needed: '此操作需要再次输入密码',
+    temporary_key: '试用页面的密钥不能修改，会随会话结束',
     limit_reached: '此账户的数量已达上限，请先删除一个',
     invalid_transition: '当前状态不允许此操作，请重新加载页面',
     cannot_change_self: '管理员不能冻结、删除或降级自己的账户',

@@ -15,4 +15,5 @@ export class ActivityLogEntry {
   @Column({ type: 'jsonb', nullable: true }) after!: unknown;
   @Column({ type: 'text', nullable: true }) address!: string | null;
   @Column({ name: 'request_id', type: 'text', nullable: true }) requestId!: string | null;
+  @Column({ name: 'token_id', type: 'integer', nullable: true }) tokenId!: number | null;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { DataSource, Repository } from 'typeorm';
+import { DataSource, In, LessThan, Repository } from 'typeorm';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import {
@@ -18,6 +18,7 @@ export const activityLogsQuery = cursorQuery({
   action: z.string().max(100).optional(),
   target_kind: z.string().max(100).optional(),
   target_id: z.string().max(100).optional(),
+  token_id: idFilter.optional(),
   from: momentField.optional(),
   to: momentField.optional(),
 });
@@ -39,9 +40,13 @@ export const activityLogResponseSchema = z
     after: z.unknown(),
     address: z.string().nullable(),
     request_id: z.string().nullable(),
+    token_id: idField.nullable().describe('The access token that the call came with'),
   })
   .meta({ id: 'ActivityEntry' });
 export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
+
+/** Something that an access token did. */
+export type TokenAct = Pick<ActivityLogEntry, 'id' | 'at' | 'targetKind' | 'targetId'>;
 
 @Injectable()
 export class ActivityLogsService {
@@ -49,6 +54,23 @@ export class ActivityLogsService {
     @InjectRepository(ActivityLogEntry) private readonly entries: Repository<ActivityLogEntry>,
     private readonly dataSource: DataSource,
   ) {}
+
+  /** What an access token did by these actions, newest first: at most `limit` below the id `before`. */
+  async doneBy(
+    tokenId: number,
+    { actions, before, limit }: { actions: readonly string[]; before?: number; limit: number },
+  ): Promise<TokenAct[]> {
+    return this.entries.find({
+      select: { id: true, at: true, targetKind: true, targetId: true },
+      where: {
+        tokenId,
+        action: In([...actions]),
+        ...(before !== undefined && { id: LessThan(before) }),
+      },
+      order: { id: 'DESC' },
+      take: limit,
+    });
+  }
 
   /** Newest first. `from` is included, `to` is not. */
   async list(query: ActivityLogsQuery): Promise<CursorPage<ActivityLogResponse>> {
@@ -68,6 +90,8 @@ export class ActivityLogsService {
       builder.andWhere('entry.targetKind = :kind', { kind: query.target_kind });
     if (query.target_id !== undefined)
       builder.andWhere('entry.targetId = :target', { target: query.target_id });
+    if (query.token_id !== undefined)
+      builder.andWhere('entry.tokenId = :token', { token: query.token_id });
     if (query.from !== undefined) builder.andWhere('entry.at >= :from', { from: query.from });
     if (query.to !== undefined) builder.andWhere('entry.at < :to', { to: query.to });
     const rows = await builder.getMany();
@@ -104,5 +128,6 @@ function toActivityLogResponse(
     after: row.after,
     address: row.address,
     request_id: row.requestId,
+    token_id: row.tokenId,
   };
 }

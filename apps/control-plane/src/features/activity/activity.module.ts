@@ -9,6 +9,6 @@ import { ActivityService } from './activity.service.ts';
   imports: [TypeOrmModule.forFeature([ActivityLogEntry])],
   controllers: [ActivityController],
   providers: [ActivityService, ActivityLogsService],
-  exports: [ActivityService],
+  exports: [ActivityService, ActivityLogsService],
 })
 export class ActivityModule {}

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import type { Credential } from '../../platform/access/caller.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
@@ -13,6 +14,7 @@ export interface Actor {
   username: string | null;
   address: string | null;
   requestId: string | null;
+  credential?: Credential;
 }
 
 /** Work without a request: workers, the command line, the first start. */
@@ -51,6 +53,7 @@ const chainedRow = z.object({
   after: z.unknown(),
   address: z.string().nullable(),
   request_id: z.string().nullable(),
+  token_id: z.number().nullable(),
   previous_hash: z.string(),
   hash: z.string(),
 });
@@ -122,11 +125,12 @@ export class ActivityService {
       after: asStored(activity.after),
       address: actor.address,
       request_id: actor.requestId,
+      token_id: actor.credential?.kind === 'access_token' ? actor.credential.id : null,
       previous_hash: last[0]?.hash ?? GENESIS,
     };
     await tx.query(
-      `INSERT INTO activity_log (at, actor_user_id, actor_name, action, target_kind, target_id, before, after, address, request_id, previous_hash, hash)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      `INSERT INTO activity_log (at, actor_user_id, actor_name, action, target_kind, target_id, before, after, address, request_id, token_id, previous_hash, hash)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
       [
         link.at,
         link.actor_user_id,
@@ -138,6 +142,7 @@ export class ActivityService {
         toJson(link.after),
         link.address,
         link.request_id,
+        link.token_id,
         link.previous_hash,
         hashOf(link),
       ],
@@ -166,6 +171,7 @@ function hashOf(link: Link): string {
     after,
     address,
     request_id,
+    token_id,
     previous_hash,
   } = link;
   const content = [
@@ -180,6 +186,8 @@ function hashOf(link: Link): string {
     after ?? null,
     address,
     request_id,
+    // Entries of before access tokens were kept have none.
+    ...(token_id === null ? [] : [token_id]),
   ];
   return createHash('sha256').update(canonicalJson(content)).digest('hex');
 }

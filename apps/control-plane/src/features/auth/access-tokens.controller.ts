@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
-import { Permission, SessionOnly } from '../../platform/access/permission.ts';
+import { FreshPassword, Permission, SessionOnly } from '../../platform/access/permission.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
@@ -33,7 +33,7 @@ export class AccessTokensController {
 
   @Post()
   @Permission('user')
-  @SessionOnly()
+  @FreshPassword()
   @Answers(
     'Make an access token for scripts; the answer shows it, once',
     createdAccessTokenSchema,

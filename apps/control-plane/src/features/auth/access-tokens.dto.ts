@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { TOKEN_SCOPES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { idFilter, IN_FUTURE, listQuery, momentField } from '../../platform/http/list-query.ts';
+import {
+  booleanFilter,
+  idFilter,
+  IN_FUTURE,
+  listQuery,
+  momentField,
+} from '../../platform/http/list-query.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 import type { AccessTokenRow } from './access-token.entity.ts';
 
@@ -15,7 +21,7 @@ const scope = z
 export const accessTokensQuery = listQuery({
   sorts: ['id', 'name', 'created_at', 'expires_at', 'last_used_at'],
   sort: '-id',
-  filters: { user_id: idFilter.optional() },
+  filters: { user_id: idFilter.optional(), is_revoked: booleanFilter.default(false) },
 });
 export type AccessTokensQuery = z.output<typeof accessTokensQuery>;
 
@@ -46,6 +52,7 @@ export const accessTokenSchema = z
     last_used_at: timeField.nullable().describe('Exact to a minute'),
     last_used_address: z.string().nullable(),
     created_at: timeField,
+    revoked_at: timeField.nullable(),
   })
   .meta({ id: 'AccessToken' });
 export type AccessToken = z.output<typeof accessTokenSchema>;
@@ -71,5 +78,6 @@ export function toAccessToken(row: AccessTokenRow): AccessToken {
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
     last_used_address: row.lastUsedAddress,
     created_at: row.createdAt.toISOString(),
+    revoked_at: row.revokedAt?.toISOString() ?? null,
   };
 }

@@ -37,12 +37,13 @@ export class AccessTokensService {
     private readonly activity: ActivityService,
   ) {}
 
-  /** Those that are not revoked; expired ones stay listed, so that a script's failure can be explained. */
+  /** Those that are not revoked, or those that are; expired ones stay listed, so that a script's failure can be explained. */
   async list(caller: Caller, query: AccessTokensQuery): Promise<Page<AccessToken>> {
     const userId = await this.scope.resolve(caller, query.user_id);
     const builder = this.tokens
       .createQueryBuilder('token')
-      .where('token.userId = :userId AND token.revokedAt IS NULL', { userId });
+      .where('token.userId = :userId', { userId })
+      .andWhere(query.is_revoked ? 'token.revokedAt IS NOT NULL' : 'token.revokedAt IS NULL');
     return readPage(builder, query, {
       columns: {
         id: 'token.id',
@@ -90,6 +91,13 @@ export class AccessTokensService {
       });
       return { ...after, token: issued.token };
     });
+  }
+
+  /** Also one that is revoked. Throws not_found for those of others. */
+  async find(caller: Caller, id: number): Promise<AccessToken> {
+    const row = await this.tokens.findOneBy({ id });
+    if (!row || !this.scope.isReachable(caller, row.userId)) throw noSuch('access token', id);
+    return toAccessToken(row);
   }
 
   async revoke(caller: Caller, id: number): Promise<void> {

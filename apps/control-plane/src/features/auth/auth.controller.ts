@@ -10,6 +10,8 @@ import {
 import { Answers } from '../../platform/openapi/answers.ts';
 import { FromVisitor, type Visitor } from '../../platform/http/visitor.ts';
 import {
+  confirmedPasswordSchema,
+  confirmPasswordBody,
   loginBody,
   loginQuery,
   meResponseSchema,
@@ -18,6 +20,7 @@ import {
   registeredResponseSchema,
   sessionResponseSchema,
   signedOutSchema,
+  type ConfirmPasswordBody,
   type LoginBody,
   type LoginQuery,
   type PasswordBody,
@@ -102,6 +105,22 @@ export class AuthController {
       request,
       response,
     });
+  }
+
+  @Post('confirm-password')
+  @Permission('user')
+  @SessionOnly()
+  @Answers(
+    'Give the password of this session again: for 15 minutes it may make administrators and tokens',
+    confirmedPasswordSchema,
+    { refuses: ['wrong_password', 'rate_limited'] },
+  )
+  @HttpCode(200)
+  confirmPassword(
+    @FromCaller() caller: Caller,
+    @Body({ schema: confirmPasswordBody }) body: ConfirmPasswordBody,
+  ) {
+    return this.auth.confirmPassword(caller, body);
   }
 
   @Post('logout')

@@ -36,6 +36,16 @@ export const passwordBody = z
   });
 export type PasswordBody = z.output<typeof passwordBody>;
 
+export const confirmPasswordBody = z
+  .strictObject({ password: givenPassword })
+  .meta({ 'x-example': { password: 'correct horse battery' } });
+export type ConfirmPasswordBody = z.output<typeof confirmPasswordBody>;
+
+export const confirmedPasswordSchema = z.object({
+  confirmed_until: timeField.describe('Until then this session may make administrators and tokens'),
+});
+export type ConfirmedPassword = z.output<typeof confirmedPasswordSchema>;
+
 const sessionUser = z.object({ id: idField, username: z.string(), role: z.enum(ROLES) });
 export const sessionResponseSchema = z
   .object({

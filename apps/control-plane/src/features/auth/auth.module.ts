@@ -23,6 +23,7 @@ import { SessionsService } from './sessions.service.ts';
     LiveStateModule,
   ],
   controllers: [AuthController, SessionsController, AccessTokensController],
+  exports: [AccessTokensService],
   providers: [
     AuthService,
     SessionsService,

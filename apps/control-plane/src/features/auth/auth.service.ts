@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../config.ts';
-import type { Caller } from '../../platform/access/caller.ts';
+import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
 import { Sessions, statusRefusal } from '../../platform/access/sessions.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
@@ -10,6 +10,8 @@ import { AccountsService } from '../users/accounts.service.ts';
 import { Attempts } from './attempts.ts';
 import {
   toSessionResponse,
+  type ConfirmedPassword,
+  type ConfirmPasswordBody,
   type IssuedSession,
   type LoginBody,
   type MeResponse,
@@ -88,12 +90,7 @@ export class AuthService {
 
   /** Every other session ends; the answer carries a new one. */
   async changePassword(caller: Caller, body: PasswordBody): Promise<IssuedSession> {
-    const who = { username: caller.username, address: caller.address };
-    await this.attempts.beforeSignIn(who);
-    const account = await this.accounts.findById(caller.userId);
-    if (!(await this.passwords.verify(body.current_password, account?.passwordHash)))
-      throw new Refusal('wrong_password');
-    await this.attempts.afterSignIn(who);
+    await this.verifyPassword(caller, body.current_password);
     const passwordHash = await this.passwords.hash(body.new_password);
     const changed = await this.transactions.run((tx) => {
       this.activity.record(tx, caller, {
@@ -103,5 +100,31 @@ export class AuthService {
       return this.accounts.setPassword(tx, caller.userId, passwordHash);
     });
     return toSessionResponse(changed, await this.sessions.issue(changed, caller));
+  }
+
+  /** For what needs a password given lately. A session of the previous release has no place to keep that. */
+  async confirmPassword(
+    caller: Caller,
+    { password }: ConfirmPasswordBody,
+  ): Promise<ConfirmedPassword> {
+    const sid = sessionIdOf(caller);
+    await this.verifyPassword(caller, password);
+    return this.transactions.run(async (tx) => {
+      this.activity.record(tx, caller, {
+        action: 'session.confirm',
+        target: { kind: 'session', id: sid },
+      });
+      return { confirmed_until: (await this.sessions.confirm(tx, sid)).toISOString() };
+    });
+  }
+
+  /** Throws wrong_password, and rate_limited as for a sign-in. */
+  private async verifyPassword(caller: Caller, password: string): Promise<void> {
+    const who = { username: caller.username, address: caller.address };
+    await this.attempts.beforeSignIn(who);
+    const account = await this.accounts.findById(caller.userId);
+    if (!(await this.passwords.verify(password, account?.passwordHash)))
+      throw new Refusal('wrong_password');
+    await this.attempts.afterSignIn(who);
   }
 }

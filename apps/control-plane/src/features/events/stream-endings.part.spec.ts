@@ -12,6 +12,7 @@ import {
   isReady,
   type EventsUnderTest,
 } from '../../testing/events-under-test.ts';
+import { PASSWORD } from '../../testing/control-plane-under-test.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { EventStreams } from './event-streams.ts';
 
@@ -47,6 +48,7 @@ test.each([
 test('a stream ends with the revocation of its access token, and with a demotion', async () => {
   const admin = await events.plane.createUser('soon-demoted');
   await ledger.asAdmin('PUT', `/users/${admin.id}`, { role: 'admin' });
+  admin.token = await events.plane.login('soon-demoted', PASSWORD);
   const { id, token } = (
     await events.plane.call('POST', '/auth/tokens', {
       token: admin.token,

@@ -33,6 +33,7 @@ export function toKeyResponse(row: ApiKeyRow): KeyResponse {
     expires_at: row.expiresAt?.toISOString() ?? null,
     ip_allowlist: row.ipAllowlist,
     replaces_id: row.replacesId,
+    is_temporary: row.playgroundSid !== null,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

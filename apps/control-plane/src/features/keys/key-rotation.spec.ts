@@ -100,6 +100,20 @@ test('an account has no more keys than it may, whatever comes at once; deleting 
   expect((await go(token, 'POST', '/keys', { name: 'k' })).status).toBe(201);
 });
 
+test('temporary keys count like all others', async () => {
+  const { token } = await user();
+  expect((await go(token, 'POST', '/playground/key')).status).toBe(201);
+  for (let number = 2; number <= 6; number += 1)
+    expect((await go(token, 'POST', '/keys', { name: 'k' })).status).toBe(201);
+  expect((await go(token, 'POST', '/keys', { name: 'k' })).body.code).toBe('limit_reached');
+  // The next one of the same session takes the place of the first.
+  const next = await go(token, 'POST', '/playground/key');
+  expect(next.status).toBe(201);
+  await go(token, 'DELETE', `/keys/${next.body.id}`);
+  expect((await go(token, 'POST', '/keys', { name: 'k' })).status).toBe(201);
+  expect((await go(token, 'POST', '/playground/key')).body.code).toBe('limit_reached');
+});
+
 test('lists say whether there is more, and a body that is not JSON is refused on every route that takes one', async () => {
   const { token } = await user();
   for (const name of ['a', 'b', 'c']) await go(token, 'POST', '/keys', { name });

@@ -63,7 +63,7 @@ export class KeysController {
   @Answers(
     'Make another key like this one, which stays good until the overlap ends',
     createdKeyResponseSchema,
-    { refuses: ['limit_reached'] },
+    { refuses: ['limit_reached', 'temporary_key'] },
   )
   rotate(
     @FromCaller() caller: Caller,
@@ -106,7 +106,7 @@ export class KeysController {
 
   @Put(':id')
   @Permission('user')
-  @Answers('Change the given fields of a key', keyResponseSchema)
+  @Answers('Change the given fields of a key', keyResponseSchema, { refuses: ['temporary_key'] })
   update(
     @FromCaller() caller: Caller,
     @IdPath() id: number,
@@ -129,7 +129,7 @@ export class KeysController {
 
   @Post(':id/enable')
   @Permission('user')
-  @Answers('Enable a key', keyResponseSchema)
+  @Answers('Enable a key', keyResponseSchema, { refuses: ['temporary_key'] })
   @HttpCode(200)
   enable(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.keys.enable(caller, id);
@@ -140,6 +140,7 @@ export class KeysController {
   @Answers(
     'Disable a key from the next request on; running streams end at their next checkpoint unless `drain`',
     keyResponseSchema,
+    { refuses: ['temporary_key'] },
   )
   @HttpCode(200)
   disable(

@@ -105,6 +105,9 @@ export const keyResponseSchema = z
     expires_at: timeField.nullable(),
     ip_allowlist: z.string().describe('Addresses or CIDR ranges separated by commas; empty = any'),
     replaces_id: idField.nullable().describe('The key that this one was made to replace'),
+    is_temporary: z
+      .boolean()
+      .describe('Of the playground: it ends with its session, and cannot be changed or rotated'),
     created_at: timeField,
     updated_at: timeField,
   })

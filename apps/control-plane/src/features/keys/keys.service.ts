@@ -97,6 +97,7 @@ export class KeysService {
     });
     return this.idempotency.run(request, async (tx) => {
       const old = await this.lock(tx, caller, id);
+      refuseTemporary(old);
       const { allowedModels, rpm, rph, rpd, expiresAt, ipAllowlist, name, userId } = old;
       const columns = {
         allowedModels,
@@ -150,15 +151,13 @@ export class KeysService {
     return { ...after, key };
   }
 
-  /** One key is made at a time for an account, so that of two calls at once the second sees what the first made. */
-  private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
+  /** One key is made at a time for an account, so that of two calls at once the second sees what the first made. Temporary keys count. */
+  async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
       ADVISORY_LOCK_FAMILIES.keysOfAccount,
       userId,
     ]);
-    const count = await tx
-      .getRepository(ApiKeyRow)
-      .countBy({ userId, status: Not('deleted'), playgroundSid: IsNull() });
+    const count = await tx.getRepository(ApiKeyRow).countBy({ userId, status: Not('deleted') });
     if (count >= this.config.KEYS_PER_ACCOUNT)
       throw new Refusal('limit_reached', {
         detail: `An account has at most ${this.config.KEYS_PER_ACCOUNT} keys; delete one first`,
@@ -216,6 +215,7 @@ export class KeysService {
   ): Promise<KeyResponse> {
     return this.transactions.run(async (tx) => {
       const row = await this.lock(tx, caller, id);
+      if (columns.status !== 'deleted') refuseTemporary(row);
       refuseStale(caller, row);
       await this.ceilings.refuseAbove(tx, row.userId, columns, row);
       const before = toKeyResponse(row);
@@ -239,4 +239,9 @@ export class KeysService {
   private isVisible(caller: Caller, row: ApiKeyRow): boolean {
     return row.status !== 'deleted' && this.scope.isReachable(caller, row.userId);
   }
+}
+
+/** What a temporary key may do ends with its session: nothing makes it last longer or do more. */
+function refuseTemporary(row: ApiKeyRow): void {
+  if (row.playgroundSid !== null) throw new Refusal('temporary_key');
 }

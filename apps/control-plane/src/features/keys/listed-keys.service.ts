@@ -24,9 +24,7 @@ export class ListedKeys {
 
   async list(caller: Caller, query: KeyList): Promise<Page<ListedKey>> {
     const userId = await this.scope.resolveList(caller, query.user_id);
-    const builder = this.rows
-      .createQueryBuilder('key')
-      .where("key.status <> 'deleted' AND key.playgroundSid IS NULL");
+    const builder = this.rows.createQueryBuilder('key').where("key.status <> 'deleted'");
     if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
     if (query.status !== undefined)
       builder.andWhere('key.status = :status', { status: query.status });

@@ -5,7 +5,6 @@ import { eventually } from '@tollgate/harness';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
-import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 let plane: ControlPlane;
 let sequence = 0;
@@ -25,7 +24,7 @@ async function live(key: string) {
 }
 
 describe('a key of the playground', () => {
-  test('calls all models, twenty times a minute, for a quarter of an hour, and is in no list', async () => {
+  test('calls all models, twenty times a minute, for a quarter of an hour, and is listed as what it is', async () => {
     const { token } = await user();
     const { status, body } = await make(token);
     expect({ status, body }).toMatchObject({ status: 201, body: { rpm: 20, allowed_models: '' } });
@@ -37,7 +36,10 @@ describe('a key of the playground', () => {
       rpm: 20,
       expiresAtMs: Date.parse(body.expires_at),
     });
-    expect((await plane.call('GET', '/keys', { token })).body.total).toBe(0);
+    expect((await plane.call('GET', '/keys', { token })).body).toMatchObject({
+      total: 1,
+      data: [{ id: body.id, is_temporary: true }],
+    });
   });
 
   test('like one of the caller has its models and its tighter limits, and never its secret', async () => {
@@ -79,24 +81,54 @@ describe('a key of the playground', () => {
     expect(rows).toHaveLength(2);
   });
 
+  test('is neither changed, disabled nor rotated, also by administrators; it is deleted', async () => {
+    const { token } = await user();
+    const { id } = (await make(token)).body;
+    for (const by of [token, plane.adminToken])
+      for (const [method, path, body] of [
+        ['PUT', '', { expires_at: null, rpm: 0 }],
+        ['POST', '/rotate', {}],
+        ['POST', '/enable', undefined],
+        ['POST', '/disable', undefined],
+      ] as const)
+        expect(await plane.call(method, `/keys/${id}${path}`, { token: by, body })).toMatchObject({
+          status: 409,
+          body: { code: 'temporary_key' },
+        });
+    expect((await plane.call('GET', `/keys/${id}`, { token })).body.rpm).toBe(20);
+    expect((await plane.call('DELETE', `/keys/${id}`, { token })).status).toBe(204);
+  });
+
   test.each([
     [
-      'expired',
+      'it has expired',
       (id: number) => ['UPDATE api_keys SET expires_at = now() WHERE user_id = $1', [id]],
     ],
     [
-      'its session ended',
+      'its session has ended',
       (id: number) => ['UPDATE sessions SET ended_at = now() WHERE user_id = $1', [id]],
     ],
-  ] as const)('is deleted by the server when it has %s', async (_, statement) => {
+    [
+      'its session has expired',
+      (id: number) => ['UPDATE sessions SET expires_at = now() WHERE user_id = $1', [id]],
+    ],
+    [
+      'all sessions of its account have ended',
+      (id: number) => [
+        'UPDATE users SET session_version = session_version + 1 WHERE id = $1',
+        [id],
+      ],
+    ],
+  ] as const)('ends within a second when %s', async (_, statement) => {
     const { id, token } = await user();
     const { body } = await make(token);
     const [sql, parameters] = statement(id);
     await plane.dataSource.query(sql as string, parameters as unknown[]);
-    await plane.app.get(TemporaryKeysService, { strict: false }).sweep();
+    const endedAt = performance.now();
     await eventually(async () =>
       expect((await live(body.key))?.status ?? 'deleted').toBe('deleted'),
     );
+    expect(performance.now() - endedAt).toBeLessThan(1_000);
   });
 
   test('is not made by an access token', async () => {

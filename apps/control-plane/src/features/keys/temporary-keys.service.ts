@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
-import { EntityManager, IsNull, Not, Repository } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
-import type { Caller } from '../../platform/access/caller.ts';
-import { lockSession, standingSessions } from '../../platform/access/session-rows.ts';
+import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
+import { lockSession, sessionStands } from '../../platform/access/session-rows.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
@@ -18,14 +17,18 @@ import { KeysService } from './keys.service.ts';
 
 const LIFETIME_MS = 15 * 60 * 1000;
 const RPM = 20;
-const SWEEP_MS = 15_000;
+/** A key ends within a second of its session; a look costs one read of a small index. */
+const SWEEP_MS = 400;
 const NAME = 'playground';
+/** Keys that expired, and those whose session has ended. Redis refuses an expired key by itself. */
+const ENDED = `playground_sid IS NOT NULL AND (expires_at <= now() OR NOT ${sessionStands('playground_sid')})`;
+const ANY_ENDED = prepared(`SELECT 1 FROM api_keys WHERE status <> 'deleted' AND ${ENDED} LIMIT 1`);
 
 /** Keys of the playground: the secret of an existing key is never needed there. One a session, for a quarter of an hour. */
 @Injectable()
 export class TemporaryKeysService extends BackgroundService {
   constructor(
-    @InjectRepository(ApiKeyRow) private readonly rows: Repository<ApiKeyRow>,
+    private readonly dataSource: DataSource,
     private readonly keys: KeysService,
     private readonly scope: AccountScope,
     private readonly transactions: Transactions,
@@ -52,8 +55,7 @@ export class TemporaryKeysService extends BackgroundService {
     likeKeyId: number | undefined,
     idempotencyKey: string | undefined,
   ): Promise<TemporaryKey> {
-    const sid = caller.credential.kind === 'session' ? caller.credential.sid : null;
-    if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
+    const sid = sessionIdOf(caller);
     const like =
       likeKeyId === undefined ? undefined : await this.keys.findOwn(caller.userId, likeKeyId);
     const issued = issueApiKey(caller.userId);
@@ -71,6 +73,7 @@ export class TemporaryKeysService extends BackgroundService {
       // Two tabs of one session at once: the second waits here and replaces the first one's.
       await lockSession(tx, sid);
       await this.keys.deleteWhere(tx, 'playground_sid = $1', [sid]);
+      await this.keys.keepBelowLimit(tx, caller.userId);
       const row = await insertKey(tx, { userId: caller.userId, sid, issued, like });
       const { id } = row;
       await this.liveState.keyChanged(tx, id);
@@ -89,20 +92,10 @@ export class TemporaryKeysService extends BackgroundService {
     });
   }
 
-  /** Deletes keys that expired, and those whose session has ended. Redis refuses an expired key by itself; this ends the others. */
+  /** Deletes what has ended. */
   async sweep(): Promise<void> {
-    const keys = await this.rows.findBy({ playgroundSid: Not(IsNull()), status: Not('deleted') });
-    const sids = keys.flatMap(({ playgroundSid }) => playgroundSid ?? []);
-    if (sids.length === 0) return;
-    await this.transactions.run(async (tx) => {
-      const standing = await standingSessions(tx, sids);
-      const ended = sids.filter((sid) => !standing.has(sid));
-      await this.keys.deleteWhere(
-        tx,
-        'playground_sid IS NOT NULL AND (expires_at <= now() OR playground_sid = ANY($1::uuid[]))',
-        [ended],
-      );
-    });
+    const ended: unknown[] = await this.dataSource.query(ANY_ENDED);
+    if (ended.length > 0) await this.transactions.run((tx) => this.keys.deleteWhere(tx, ENDED, []));
   }
 }
 

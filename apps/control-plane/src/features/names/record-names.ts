@@ -9,7 +9,7 @@ const FIND = {
   user: "SELECT 'user' AS kind, id, username AS title, status AS detail FROM users WHERE deleted_at IS NULL AND (username ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
   model:
     "SELECT 'model' AS kind, id, name AS title, display_name AS detail FROM models WHERE deleted_at IS NULL AND (is_on_shelf OR $3::int IS NULL) AND (name ILIKE $1 OR display_name ILIKE $1 OR id::text = $2)",
-  key: "SELECT 'key' AS kind, id, name AS title, key_prefix AS detail FROM api_keys WHERE status <> 'deleted' AND playground_sid IS NULL AND ($3::int IS NULL OR user_id = $3) AND (name ILIKE $1 OR key_prefix ILIKE $1 OR id::text = $2)",
+  key: "SELECT 'key' AS kind, id, name AS title, key_prefix AS detail FROM api_keys WHERE status <> 'deleted' AND ($3::int IS NULL OR user_id = $3) AND (name ILIKE $1 OR key_prefix ILIKE $1 OR id::text = $2)",
   upstream:
     "SELECT 'upstream' AS kind, id, name AS title, protocol AS detail FROM upstreams WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
   node: "SELECT 'node' AS kind, id, name AS title, CASE WHEN enabled THEN 'enabled' ELSE 'disabled' END AS detail FROM proxy_nodes WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",

@@ -22,7 +22,7 @@ export class PlaygroundController {
   @Answers(
     'A key for a quarter of an hour, at most 20 requests a minute; the one this session had before ends',
     temporaryKeySchema,
-    { refuses: ['not_found'] },
+    { refuses: ['not_found', 'limit_reached'] },
   )
   create(
     @FromCaller() caller: Caller,

@@ -162,9 +162,9 @@ test('S52: upstream keys are bound to their address once every registered node r
   expect(() =>
     box.open(envelope, { upstreamId: id, baseUrl: 'https://evil.example/v1' }),
   ).toThrow();
-  // A new address of the same upstream: the key is sealed for it.
+  // A new address of the same upstream takes the key again, which is sealed for it.
   const moved = 'https://eu.api.example.com/v1';
-  await admin('PUT', `/upstreams/${id}`, { base_url: moved });
+  await admin('PUT', `/upstreams/${id}`, { base_url: moved, api_key: 'sk-bound' });
   expect(box.open((await stored()).envelope, { upstreamId: id, baseUrl: moved })).toBe('sk-bound');
   await eventually(async () => {
     const upstream = (await inRedis()).snapshot.document.upstreams.find((each) => each.id === id);

@@ -17,8 +17,6 @@ const RETRY_MS = 5_000;
 
 export interface Sealer {
   seal: (apiKey: string, place: SecretPlace) => string;
-  /** The same secret for another address; throws SecretUnreadable when it cannot be opened. */
-  move: (envelope: string, source: SecretPlace, target: SecretPlace) => string;
 }
 
 /**
@@ -52,11 +50,7 @@ export class UpstreamSecrets extends BackgroundService {
   /** Reads which form nodes can read: for use before a transaction, which has no second connection. */
   async sealer(): Promise<Sealer> {
     const form = await this.readableForm();
-    const seal = (apiKey: string, place: SecretPlace): string => this.box.seal(apiKey, place, form);
-    return {
-      seal,
-      move: (envelope, source, target) => seal(this.box.open(envelope, source), target),
-    };
+    return { seal: (apiKey, place) => this.box.seal(apiKey, place, form) };
   }
 
   /** The newest that every registered node reads; the earlier one again once a node went back to a release that knows no other. */

@@ -14,7 +14,8 @@ const apiKey = z
   .max(8192)
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 
-export const KEY_GIVEN_AGAIN = 'must be given again: the stored one cannot be opened';
+export const KEY_GIVEN_AGAIN =
+  'must be given again with another base_url: a key is sent only to the address that it was given for';
 export const EMBEDDINGS_ARE_ROUTED =
   'embedding models are routed here, and the anthropic protocol has no embeddings';
 

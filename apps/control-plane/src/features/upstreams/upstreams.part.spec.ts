@@ -124,6 +124,38 @@ test('S11, S15: the stored secret opens for its own row only; PUT without it kee
   expect(await stored()).toBeNull();
 });
 
+test.each([
+  ['scheme', 'http://127.0.0.1:8443/v1'],
+  ['host', 'https://127.0.0.2:8443/v1'],
+  ['port', 'https://127.0.0.1:8444/v1'],
+  ['path', 'https://127.0.0.1:8443/v2'],
+])(
+  'another %s of an upstream takes its key again, also from administrators',
+  async (part, base_url) => {
+    const { id } = (
+      await admin(
+        'POST',
+        '/upstreams',
+        provider(`moves-${part}`, { base_url: 'https://127.0.0.1:8443/v1' }),
+      )
+    ).body;
+    const put = (body: object) => admin('PUT', `/upstreams/${id}`, body);
+    expect(await put({ base_url })).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'api_key' }] },
+    });
+    expect((await admin('GET', `/upstreams/${id}`)).body.base_url).toBe(
+      'https://127.0.0.1:8443/v1',
+    );
+    expect(
+      (await put({ base_url: 'https://127.0.0.1:8443/v1/', name: `${part}-stays` })).status,
+    ).toBe(200);
+    expect((await put({ base_url, api_key: 'sk-again' })).body).toMatchObject({ base_url });
+    expect((await put({ base_url: 'https://127.0.0.1:8445/v1', api_key: null })).status).toBe(200);
+    expect((await put({ base_url: 'https://127.0.0.1:8446/v1' })).status).toBe(200);
+  },
+);
+
 describe('an upstream is refused when it is saved with', () => {
   test.each([
     ['a private address', { base_url: 'https://10.0.0.1/v1' }, 'base_url'],

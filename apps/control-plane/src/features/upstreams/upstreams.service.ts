@@ -4,13 +4,12 @@ import {
   checkBaseUrl,
   hasEmbeddings,
   parseOutboundPolicy,
-  SecretUnreadable,
   type OutboundPolicy,
   type SecretPlace,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
 import { endpointsOf, stopsBillingOnClose } from '@tollgate/snapshot';
-import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { refuseTwins } from '../../platform/database/refuse-twins.ts';
@@ -69,6 +68,12 @@ export class UpstreamsService {
     const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
     if (!row) throw noSuch('upstream', id);
     return toUpstreamResponse(row);
+  }
+
+  /** Those of the given upstreams that are not deleted. */
+  async findMany(ids: readonly number[]): Promise<UpstreamResponse[]> {
+    const rows = await this.upstreams.findBy({ id: In([...ids]), deletedAt: IsNull() });
+    return rows.map(toUpstreamResponse);
   }
 
   async create(
@@ -217,20 +222,16 @@ const TAKEN = {
     new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
 };
 
-/** `apiKey`: undefined keeps the one there is, null removes it. A key is bound to its address, so it is sealed again when that changes. */
+/** `apiKey`: undefined keeps the one there is, null removes it. A key never follows to another address: who changes that gives the key for it. */
 function sealedFor(
   sealer: Sealer,
   { next, row, apiKey }: { next: Upstream; row: Upstream; apiKey: string | null | undefined },
 ): string | null {
   if (apiKey === null) return null;
   if (apiKey !== undefined) return sealer.seal(apiKey, placeOf(next));
-  if (row.sealedApiKey === null || next.baseUrl === row.baseUrl) return row.sealedApiKey;
-  try {
-    return sealer.move(row.sealedApiKey, placeOf(row), placeOf(next));
-  } catch (error) {
-    if (!(error instanceof SecretUnreadable)) throw error;
+  if (row.sealedApiKey !== null && next.baseUrl !== row.baseUrl)
     throw invalidField('api_key', KEY_GIVEN_AGAIN);
-  }
+  return row.sealedApiKey;
 }
 
 function placeOf({ id, baseUrl }: Upstream): SecretPlace {

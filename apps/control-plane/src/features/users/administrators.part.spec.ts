@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createApp } from '../../create-app.ts';
 import { loadConfig } from '../../config.ts';
 import { createPino } from '../../platform/logging/logger.ts';
-import { ADMIN, environmentFor } from '../../testing/control-plane-under-test.ts';
+import { ADMIN, environmentFor, PASSWORD } from '../../testing/control-plane-under-test.ts';
 import { asAdmin, plane, register } from './users-under-test.ts';
 
 describe('administrators', () => {
@@ -32,18 +32,55 @@ describe('administrators', () => {
       plane.createUser('pollux'),
     ]);
     for (const { id } of [one, other]) await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
-    const demote = (by: { token: string }, whom: { id: number }) =>
-      plane.call('PUT', `/users/${whom.id}`, { token: by.token, body: { role: 'user' } });
-    const answers = await Promise.all([demote(one, other), demote(other, one)]);
+    const demote = (token: string, whom: { id: number }) =>
+      plane.call('PUT', `/users/${whom.id}`, { token, body: { role: 'user' } });
+    const castor = await plane.login('castor', PASSWORD);
+    const pollux = await plane.login('pollux', PASSWORD);
+    const answers = await Promise.all([demote(castor, other), demote(pollux, one)]);
     expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([200, 403]);
   });
 
   test('a demoted administrator loses the role with the next request (S17)', async () => {
-    const { id, token } = await plane.createUser('brief');
+    const { id } = await plane.createUser('brief');
     await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
+    const token = await plane.login('brief', PASSWORD);
     expect((await plane.call('GET', '/users', { token })).status).toBe(200);
     await asAdmin('PUT', `/users/${id}`, { role: 'user' });
     expect((await plane.call('GET', '/users', { token })).status).toBe(403);
+  });
+
+  test('a promotion raises no session that exists, nor a token', async () => {
+    const { id, token } = await plane.createUser('raised');
+    const made = await plane.call('POST', '/auth/tokens', {
+      token,
+      body: { name: 'before', scope: 'read' },
+    });
+    await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
+    for (const old of [token, made.body.token])
+      expect((await plane.call('GET', '/users', { token: old })).status).toBe(401);
+  });
+
+  test('a name that looks like an existing one is refused, however it is written and at the same moment', async () => {
+    const create = (username: string) => asAdmin('POST', '/users', { username });
+    expect((await create('mAdeline1')).status).toBe(201);
+    // Cyrillic а, е and А; Greek ο is refused likewise; l for 1; rn for m; letters that NFKC folds.
+    for (const username of [
+      'm\u0430deline1',
+      'mad\u0435line1',
+      'm\u0410DELINE1'.toUpperCase(),
+      'madelinel',
+      'rnadeline1',
+      '\uff4dadeline1',
+      'r\u03bfot',
+      'ro\u043et',
+    ])
+      expect(await create(username)).toMatchObject({
+        status: 409,
+        body: { code: 'username_taken' },
+      });
+    const twins = await Promise.all(['p\u0430ypal', 'paypal', 'paypa1'].map(create));
+    expect(twins.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
+    expect((await create('madeleine')).status).toBe(201);
   });
 
   test.each([

@@ -17,7 +17,8 @@ const OF_NAME = `$1::int > 0 AND (subject = 'name:' || lower($2::text) OR starts
 const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   users: {
     where: "FROM users WHERE id = $1 AND username <> 'erased-' || id",
-    change: "UPDATE users SET username = 'erased-' || id, password_hash = '' WHERE id = $1",
+    change:
+      "UPDATE users SET username = 'erased-' || id, skeletons = '{}', password_hash = '' WHERE id = $1",
   },
   sessions: {
     where: 'FROM sessions WHERE user_id = $1',

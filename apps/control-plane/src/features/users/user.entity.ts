@@ -17,6 +17,10 @@ export class User {
   @Column({ type: 'text' })
   username: string;
 
+  /** Shared with names that look alike: `skeletonsOf`. */
+  @Column({ type: 'text', array: true, default: [] })
+  skeletons: string[];
+
   @Column({ name: 'password_hash', type: 'text' })
   passwordHash: string;
 

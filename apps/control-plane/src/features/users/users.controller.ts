@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
-import { Permission, SessionOnly } from '../../platform/access/permission.ts';
+import { FreshPassword, Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
@@ -42,6 +42,7 @@ export class UsersController {
 
   @Post()
   @Permission('admin')
+  @FreshPassword({ role: 'admin' })
   @Answers(
     'Create an active account; the answer shows its one-time password, once',
     createdUserSchema,
@@ -59,7 +60,7 @@ export class UsersController {
 
   @Post(':id/reset-password')
   @Permission('admin')
-  @SessionOnly()
+  @FreshPassword()
   @Answers(
     'Give an account a one-time password; its sessions and access tokens end',
     oneTimePasswordSchema,
@@ -79,7 +80,8 @@ export class UsersController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Change the role of an account, or whether it is of the demo', userResponseSchema, {
+  @FreshPassword({ role: 'admin' })
+  @Answers('Change an account; a new administrator signs in again', userResponseSchema, {
     refuses: ['cannot_change_self', 'last_administrator'],
   })
   update(
@@ -93,7 +95,7 @@ export class UsersController {
   @Post(':id/approve')
   @Permission('admin')
   @Answers('Let a pending or rejected account in', userResponseSchema, {
-    refuses: ['invalid_transition'],
+    refuses: ['invalid_transition', 'session_needed', 'password_needed'],
   })
   @HttpCode(200)
   approve(@FromCaller() caller: Caller, @IdPath() id: number) {
@@ -125,7 +127,7 @@ export class UsersController {
   @Post(':id/unfreeze')
   @Permission('admin')
   @Answers('Let a frozen account act again', userResponseSchema, {
-    refuses: ['invalid_transition'],
+    refuses: ['invalid_transition', 'session_needed', 'password_needed'],
   })
   @HttpCode(200)
   unfreeze(@FromCaller() caller: Caller, @IdPath() id: number) {

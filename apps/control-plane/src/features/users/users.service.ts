@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { EntityManager, Repository } from 'typeorm';
+import { In, IsNull, type EntityManager, type Repository } from 'typeorm';
+import { revokeAccessTokens } from '../../platform/access/access-tokens.ts';
 import type { Caller } from '../../platform/access/caller.ts';
+import { needFreshPassword } from '../../platform/access/fresh-password.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
@@ -57,6 +59,17 @@ export class UsersService {
     const row = await this.users.findOneBy({ id });
     if (!row || row.deletedAt !== null) throw noSuch('account', id);
     return toUserResponse(row);
+  }
+
+  /** Those of the given accounts that are not deleted. */
+  async findMany(
+    ids: readonly number[],
+  ): Promise<(UserResponse & { hasOneTimePassword: boolean })[]> {
+    const rows = await this.users.findBy({ id: In([...ids]), deletedAt: IsNull() });
+    return rows.map((row) => ({
+      ...toUserResponse(row),
+      hasOneTimePassword: row.oneTimeUntil !== null,
+    }));
   }
 
   async approve(caller: Caller, id: number): Promise<UserResponse> {
@@ -120,8 +133,12 @@ export class UsersService {
       const before = changeableOf(row);
       const after = { ...before, ...definedOf(body) };
       if (isDeepStrictEqual(before, after)) return toUserResponse(row);
+      // What the account could do before never becomes an administrator's power.
+      const isPromoted = row.role !== 'admin' && after.role === 'admin';
+      if (isPromoted) await revokeAccessTokens(tx, id);
       const saved = await tx.getRepository(User).save({
         ...row,
+        sessionVersion: row.sessionVersion + (isPromoted ? 1 : 0),
         role: after.role,
         isDemo: after.is_demo,
         rpmCeiling: after.rpm_ceiling,
@@ -164,6 +181,7 @@ export class UsersService {
       throw new Refusal('invalid_transition', {
         detail: `The account is ${row.status}: ${move} does not apply`,
       });
+    if (row.role === 'admin' && status === 'active') needFreshPassword(caller);
     const saved = await tx.getRepository(User).save({
       ...row,
       status,

@@ -6,7 +6,15 @@ import { Refusal } from '../http/refusal.ts';
 import { visitorOf } from '../http/visitor.ts';
 import { AccessTokens, isAccessToken } from './access-tokens.ts';
 import { setCaller, type Identity, type Role } from './caller.ts';
-import { ONE_TIME_PASSWORD, PERMISSION, SESSION_ONLY, type PermissionLevel } from './permission.ts';
+import { isUnder, needFreshPassword } from './fresh-password.ts';
+import {
+  FRESH_PASSWORD,
+  ONE_TIME_PASSWORD,
+  PERMISSION,
+  SESSION_ONLY,
+  type FreshPasswordRule,
+  type PermissionLevel,
+} from './permission.ts';
 import { refuseForeignOrigin, sessionCookie } from './session-cookie.ts';
 import { Sessions } from './sessions.ts';
 
@@ -38,6 +46,11 @@ export class AccessGuard implements CanActivate {
       throw new Refusal('session_needed');
     if (identity.mustChangePassword && !this.reflector.getAllAndOverride(ONE_TIME_PASSWORD, places))
       throw new Refusal('password_change_needed');
+    const rule = this.reflector.getAllAndOverride<FreshPasswordRule | undefined>(
+      FRESH_PASSWORD,
+      places,
+    );
+    if (isUnder(rule, request.body)) needFreshPassword(identity);
     const role = roleWithin(identity, { level, isReading: READING_METHODS.has(request.method) });
     const ifMatch = request.method === 'PUT' ? request.header('if-match') : undefined;
     setCaller(request, { ...visitorOf(request), ...identity, role, ifMatch });

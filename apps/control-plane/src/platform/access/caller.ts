@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import { Refusal } from '../http/refusal.ts';
 import type { Visitor } from '../http/visitor.ts';
 
 export const ROLES = ['admin', 'user'] as const;
@@ -9,9 +10,9 @@ export type Role = (typeof ROLES)[number];
 export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** The credential that authenticated a request. `sid` is null for a session of the previous release, which has no row. */
+/** The credential that authenticated a request. `sid` is null for a session of the previous release, which has no row and whose password counts as given long ago. */
 export type Credential =
-  | { kind: 'session'; sid: string | null; version: number }
+  | { kind: 'session'; sid: string | null; version: number; isPasswordFresh: boolean }
   | { kind: 'access_token'; id: number; scope: TokenScope };
 
 /** An account that proved who it is, read from the database for this request. */
@@ -28,6 +29,13 @@ export interface Identity {
 export interface Caller extends Visitor, Identity {
   /** Of a PUT: change only what has this tag. */
   ifMatch?: string | undefined;
+}
+
+/** The id of the caller's session. Throws session_needed for an access token, and for a session of the previous release. */
+export function sessionIdOf({ credential }: Caller): string {
+  const sid = credential.kind === 'session' ? credential.sid : null;
+  if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
+  return sid;
 }
 
 const callers = new WeakMap<Request, Caller>();

@@ -13,6 +13,18 @@ export const SESSION_ONLY = 'tollgate:session-only';
 /** Beside routes that an access token never reaches: a leaked one must not change a password, make another token or end its owner's sessions. */
 export const SessionOnly = (): CustomDecorator => SetMetadata(SESSION_ONLY, true);
 
+export const FRESH_PASSWORD = 'tollgate:fresh-password';
+
+/** Holds the fields of a body for which the rule applies; empty = for every call. */
+export type FreshPasswordRule = Readonly<Record<string, string>>;
+
+/**
+ * Beside routes that make further powers: an access token never reaches them, and a session only with a password given within 15 minutes. With
+ * `{ role: 'admin' }` only calls whose body says so.
+ */
+export const FreshPassword = (when: FreshPasswordRule = {}): CustomDecorator =>
+  SetMetadata(FRESH_PASSWORD, when);
+
 export const ONE_TIME_PASSWORD = 'tollgate:one-time-password';
 
 /** Beside the few routes that a session with a one-time password reaches. */

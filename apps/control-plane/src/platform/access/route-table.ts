@@ -2,7 +2,13 @@ import { Injectable, RequestMethod, type OnApplicationBootstrap } from '@nestjs/
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { z } from 'zod';
 import { ANSWERS, type AnswersNote } from '../openapi/answers.ts';
-import { PERMISSION, SESSION_ONLY, type PermissionLevel } from './permission.ts';
+import {
+  FRESH_PASSWORD,
+  PERMISSION,
+  SESSION_ONLY,
+  type FreshPasswordRule,
+  type PermissionLevel,
+} from './permission.ts';
 
 export interface RouteEntry {
   method: string;
@@ -11,6 +17,8 @@ export interface RouteEntry {
   permission: PermissionLevel;
   /** Access tokens do not reach it. */
   isSessionOnly: boolean;
+  /** For which bodies it needs a password given lately. */
+  freshPassword: FreshPasswordRule | undefined;
   controller: string;
   handler: string;
   /** Absent on routes that the API document leaves out. */
@@ -94,6 +102,10 @@ export class RouteTable implements OnApplicationBootstrap {
       handler,
       controller,
     ]);
+    const freshPassword = this.reflector.get<FreshPasswordRule | undefined>(
+      FRESH_PASSWORD,
+      handler,
+    );
     const answers = this.reflector.get<AnswersNote | undefined>(ANSWERS, handler);
     const own = paths.parse(Reflect.getMetadata('path', handler) ?? '');
     return prefixes.flatMap((prefix) =>
@@ -102,6 +114,7 @@ export class RouteTable implements OnApplicationBootstrap {
         path: joinPath(prefix, path),
         permission,
         isSessionOnly: isSessionOnly ?? false,
+        freshPassword,
         controller: controller.name,
         handler: name,
         answers,

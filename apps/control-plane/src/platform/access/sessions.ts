@@ -11,6 +11,8 @@ import { SESSION_SECONDS, SessionToken } from './session-token.ts';
 
 /** Sessions of one account at a time: beyond it the one that was idle longest ends, so that a script signing in again and again fills no table. */
 const SESSIONS_MAX = 50;
+/** What makes further powers needs a password given within this time: a session left open, or a stolen one, is not enough. */
+const PASSWORD_FRESH_SECONDS = 15 * 60;
 /** `last_seen_at` is for people: writing it at every request would make each read a write. */
 const SEEN_EVERY_SECONDS = 60;
 const FORGET_AFTER_DAYS = 7;
@@ -23,6 +25,7 @@ const sessionRow = z.object({
   is_one_time: z.boolean(),
   sid: z.string().nullable(),
   is_stale: z.boolean().nullable(),
+  is_password_fresh: z.boolean().nullable(),
 });
 
 /** A session is a signed token and its row. The row's end, the account's session version and its status each revoke it from the next request on. */
@@ -70,10 +73,11 @@ export class Sessions {
     const { userId, version, sid } = claimed;
     const rows: unknown[] = await this.dataSource.query(
       `SELECT u.username, u.role, u.status, u.session_version, u.one_time_until IS NOT NULL AS is_one_time, s.sid,
-         s.last_seen_at < now() - make_interval(secs => $3) AS is_stale
+         s.last_seen_at < now() - make_interval(secs => $3) AS is_stale,
+         s.password_at > now() - make_interval(secs => $4) AS is_password_fresh
        FROM users u LEFT JOIN sessions s ON s.sid = $2 AND s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > now()
        WHERE u.id = $1`,
-      [userId, sid, SEEN_EVERY_SECONDS],
+      [userId, sid, SEEN_EVERY_SECONDS, PASSWORD_FRESH_SECONDS],
     );
     const row = sessionRow.safeParse(rows[0]).data;
     const stands = row?.session_version === version && row.status === 'active' && row.sid === sid;
@@ -84,9 +88,23 @@ export class Sessions {
       userId,
       username: row.username,
       role: row.role,
-      credential: { kind: 'session', sid, version },
+      credential: {
+        kind: 'session',
+        sid,
+        version,
+        isPasswordFresh: row.is_password_fresh ?? false,
+      },
       mustChangePassword: row.is_one_time,
     };
+  }
+
+  /** The password of a session was given again. Answers until when it counts as fresh. */
+  async confirm(tx: EntityManager, sid: string): Promise<Date> {
+    const [rows]: [{ until: Date }[], number] = await tx.query(
+      `UPDATE sessions SET password_at = now() WHERE sid = $1 RETURNING now() + make_interval(secs => $2) AS until`,
+      [sid, PASSWORD_FRESH_SECONDS],
+    );
+    return z.object({ until: z.date() }).parse(rows[0]).until;
   }
 
   /** Ends one session of an account. False when it has none of that id that still stands. */

@@ -27,6 +27,8 @@ export const ADVISORY_LOCK_FAMILIES = {
   shardEpoch: 7_001_004,
   /** By the account's id: one key is made at a time. */
   keysOfAccount: 7_001_030,
+  /** By the hash of a skeleton: accounts of names that look alike are made one at a time. */
+  lookalikes: 7_001_032,
   /** By the dead letter's id, modulo 2^31: one person resolves it at a time. */
   deadLetter: 7_001_031,
 } as const;

@@ -27,6 +27,7 @@ export const REFUSALS = {
   password_change_needed: { status: 403, title: 'Set a password of your own first' },
   token_scope: { status: 403, title: 'The scope of this access token does not allow this' },
   session_needed: { status: 403, title: 'Access tokens cannot do this; sign in' },
+  password_needed: { status: 403, title: 'Give the password of this session again first' },
   origin_not_allowed: { status: 403, title: 'This origin may not use the session cookie' },
   wrong_password: { status: 403, title: 'The current password is wrong' },
   limit_reached: {
@@ -82,6 +83,10 @@ export const REFUSALS = {
     title: 'The account is already subscribed to this model; renew it to buy more tokens',
   },
   not_subscribed: { status: 404, title: 'The account is not subscribed to this model' },
+  temporary_key: {
+    status: 409,
+    title: 'A temporary key cannot be changed or rotated; create a key of its own, or delete it',
+  },
   subscription_closing: {
     status: 409,
     title: 'The subscription is being closed; try again in a moment',

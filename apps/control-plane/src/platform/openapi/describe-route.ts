@@ -132,6 +132,7 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
     ...(isChange ? (['unsupported_media_type'] as const) : []),
     ...(changesRecord(route) ? (['precondition_failed'] as const) : []),
     ...(route.isSessionOnly ? (['session_needed'] as const) : []),
+    ...(route.freshPassword ? (['session_needed', 'password_needed'] as const) : []),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),
     ...(['id', 'rid', 'sid', 'node_id'].some(takes) ||
     (takes('user_id') && route.permission !== 'public')

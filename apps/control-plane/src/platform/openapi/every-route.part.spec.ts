@@ -50,6 +50,7 @@ async function accounts(): Promise<void> {
   await go(`PUT /users/${user.id}`, { role: 'admin' });
   const token = await plane.login('walker', PASSWORD);
   await go('GET /auth/me', undefined, token);
+  await go('POST /auth/confirm-password', { password: PASSWORD }, token);
   const changed = await go(
     'POST /auth/password',
     { current_password: PASSWORD, new_password: `${PASSWORD} staple` },
@@ -57,7 +58,9 @@ async function accounts(): Promise<void> {
   );
   await go('GET /auth/tokens', undefined, changed.token);
   const script = await go('POST /auth/tokens', { name: 'ci', scope: 'read' }, changed.token);
+  await go(`GET /auth/tokens/${script.id}/made`, undefined, changed.token);
   await go(`DELETE /auth/tokens/${script.id}`, undefined, changed.token);
+  await go(`POST /auth/tokens/${script.id}/disable-made`, {}, changed.token);
   await plane.login('walker', `${PASSWORD} staple`);
   await go(`PUT /users/${user.id}`, { rpm_ceiling: 60, rph_ceiling: 0, rpd_ceiling: null });
   await go('PUT /admin/ceilings', { rpm: 1000 });

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/access/caller.ts';
+import { KeysService } from '../keys/keys.service.ts';
+import { UpstreamsService } from '../upstreams/upstreams.service.ts';
+import { UsersService } from '../users/users.service.ts';
+import type { Made, MadeKind } from './made-by-tokens.dto.ts';
+
+type Found = Pick<Made, 'id' | 'name' | 'state'> & { has_one_time_password?: boolean };
+
+interface RecordKind {
+  /** Those that are not deleted. */
+  find: (caller: Caller, ids: readonly number[]) => Promise<Found[]>;
+  disable: (caller: Caller, id: number) => Promise<unknown>;
+  /** True when only administrators may disable it. */
+  isOfAdministrators: boolean;
+}
+
+/** What is asked of each kind of record that a token can make. */
+@Injectable()
+export class MadeRecords {
+  readonly kinds: Readonly<Record<MadeKind, RecordKind>>;
+
+  constructor(users: UsersService, keys: KeysService, upstreams: UpstreamsService) {
+    this.kinds = {
+      user: {
+        find: async (_, ids) =>
+          (await users.findMany(ids)).map(({ id, username, status, hasOneTimePassword }) => ({
+            id,
+            name: username,
+            state: stateOf(status === 'active'),
+            has_one_time_password: hasOneTimePassword,
+          })),
+        disable: (caller, id) => users.freeze(caller, id, false),
+        isOfAdministrators: true,
+      },
+      key: {
+        find: async (caller, ids) =>
+          (await keys.findVisible(caller, ids)).map(({ response: { id, name, status } }) => ({
+            id,
+            name,
+            state: stateOf(status === 'enabled'),
+          })),
+        disable: (caller, id) => keys.disable(caller, id, false),
+        isOfAdministrators: false,
+      },
+      upstream: {
+        find: async (_, ids) =>
+          (await upstreams.findMany(ids)).map(({ id, name, enabled }) => ({
+            id,
+            name,
+            state: stateOf(enabled),
+          })),
+        disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
+        isOfAdministrators: true,
+      },
+    };
+  }
+}
+
+function stateOf(isActive: boolean): 'active' | 'disabled' {
+  return isActive ? 'active' : 'disabled';
+}
