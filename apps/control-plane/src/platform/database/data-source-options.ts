@@ -46,6 +46,7 @@ import { UpstreamFileIds1795348000000 } from './migrations/1795348000000-upstrea
 import { HoldMacs1795348500000 } from './migrations/1795348500000-hold-macs.ts';
 import { UsersSearch1795349000000 } from './migrations/1795349000000-users-search.ts';
 import { ShardCounts1795350000000 } from './migrations/1795350000000-shard-counts.ts';
+import { OwnerFunctions1795351000000 } from './migrations/1795351000000-owner-functions.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** As for the server; ten probes of a second each follow. */
@@ -102,6 +103,7 @@ const MIGRATIONS = [
   HoldMacs1795348500000,
   UsersSearch1795349000000,
   ShardCounts1795350000000,
+  OwnerFunctions1795351000000,
 ] as const;
 
 /** Entities are added by the features that own them (TypeOrmModule.forFeature). */

@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { loginOf, type DatabaseRole } from './database-settings.ts';
+
+/** Shared by every way to install; in the packed folder it is at the same place. */
+const ROLES_FILE = path.join(import.meta.dirname, '../../../../deploy/postgres/roles.sql');
+
+/** Makes the roles that the addresses name, as the administrator; repeated, it changes nothing but passwords. */
+export async function makeRoles(administratorUrl: string): Promise<void> {
+  const named: DatabaseRole[] = ['owner', 'runtime'];
+  if (process.env.DATABASE_READER_URL) named.push('reader');
+  const session = new pg.Client({ connectionString: administratorUrl });
+  await session.connect();
+  try {
+    for (const role of named) {
+      const { name, password } = loginOf(role);
+      await session.query("SELECT set_config('tollgate.' || $1, $2, false)", [role, name]);
+      await session.query("SELECT set_config('tollgate.' || $1 || '_password', $2, false)", [
+        role,
+        password,
+      ]);
+    }
+    await session.query(await readFile(ROLES_FILE, 'utf8'));
+  } finally {
+    await session.end();
+  }
+}
