@@ -22,8 +22,7 @@ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = name AND (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls))
       OR EXISTS (SELECT FROM pg_roles r WHERE r.rolname = ANY (powers) AND pg_has_role(name, r.oid, 'MEMBER'))
       OR (kind <> 'owner' AND (pg_has_role(name, owner_name, 'MEMBER') OR pg_has_role(name, 'pg_database_owner', 'MEMBER'))) THEN
-      RAISE EXCEPTION 'the role % may do more than the % of an installation', name, kind
-        USING HINT = 'Name a role of its own in the address of the ' || kind || '; it is created.';
+      RAISE EXCEPTION E'The role % may do more than the % of an installation.\n  Fix: name a role of its own in the address of the %; it is created.', name, kind, kind;
     END IF;
     IF password IS NOT NULL THEN
       EXECUTE format('ALTER ROLE %I LOGIN PASSWORD %L', name, password);
@@ -36,6 +35,12 @@ BEGIN
   EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', current_schema());
   EXECUTE format('GRANT CREATE ON SCHEMA %I TO %I', current_schema(), owner_name);
 
+  -- Searches among accounts have an index with it; the owner may not create it.
+  BEGIN
+    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+  EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN
+    RAISE NOTICE 'pg_trgm is not available: a search among accounts reads all of them';
+  END;
   -- A database that another role migrated until now.
   IF NOT is_superuser THEN
     EXECUTE format('GRANT %I TO CURRENT_USER', owner_name);

@@ -27,13 +27,17 @@ export interface DatabaseUrls {
   reader: string | undefined;
 }
 
-/** Makes the roles in the database of the session that runs it. Their passwords are derived from the administrator's, which cannot be found out from them. */
+/**
+ * Statements that make the roles in the database of the session that runs them; an empty line ends each, as a single-user session needs it. Their passwords are derived from the administrator's, which cannot be found out from them.
+ */
 export function rolesSql(administratorPassword: string): string {
   const settings = ROLES.flatMap((role) => [
     setting(role, ROLE_NAMES[role]),
     setting(`${role}_password`, passwordOf(role, administratorPassword)),
   ]);
-  return `SELECT ${settings.join(', ')};\n\n${readFileSync(ROLES_FILE, 'utf8')}`;
+  const roles = readFileSync(ROLES_FILE, 'utf8').replaceAll(/\n{2,}/g, '\n');
+  // As a result the settings would be printed.
+  return `DO $$ BEGIN PERFORM ${settings.join(', ')}; END $$;\n\n${roles}\n\n`;
 }
 
 /** `url` is the administrator's, of a server that was started with `rolesSql`. */

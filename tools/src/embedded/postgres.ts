@@ -163,7 +163,7 @@ function createRoles(
     dataFolder,
     ...(isDisposable ? ['-c', 'fsync=off'] : []),
   ];
-  run(binaries.postgres, [...session, DATABASE_NAME], user, `${sql}\n\n`);
+  run(binaries.postgres, [...session, DATABASE_NAME], user, sql);
   writeFileSync(mark, digest);
   chmodSync(mark, 0o644);
 }

@@ -1,16 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { loginOf, type DatabaseRole } from './database-settings.ts';
+import { administratorUrl, loginOf, type DatabaseRole } from './database-settings.ts';
 
 /** Shared by every way to install; in the packed folder it is at the same place. */
 const ROLES_FILE = path.join(import.meta.dirname, '../../../../deploy/postgres/roles.sql');
 
-/** Makes the roles that the addresses name, as the administrator; repeated, it changes nothing but passwords. */
-export async function makeRoles(administratorUrl: string): Promise<void> {
+/** Makes the roles that the addresses name, where DATABASE_ADMIN_URL is set; repeated, it changes nothing but passwords. */
+export async function makeRoles(): Promise<void> {
+  const administrator = administratorUrl();
+  if (administrator === undefined) return;
   const named: DatabaseRole[] = ['owner', 'runtime'];
   if (process.env.DATABASE_READER_URL) named.push('reader');
-  const session = new pg.Client({ connectionString: administratorUrl });
+  const session = new pg.Client({ connectionString: administrator });
   await session.connect();
   try {
     for (const role of named) {

@@ -12,6 +12,7 @@ import { migrate } from '../platform/database/migrate.ts';
 import { counted, EXIT, onlyArgument, report, say, type Command } from './command.ts';
 import { withDatabase, withSession } from './connections.ts';
 import { otherRoles } from './database-settings.ts';
+import { makeRoles } from './make-roles.ts';
 
 export const restoreCommand: Command = {
   synopsis: 'BACKUP',
@@ -56,6 +57,7 @@ function planOf({ tables, taken_at }: Backup, target: Target): string {
 
 /** The schema first, as it was: a later migration finds the rows that it changes. */
 async function load(folder: string, backup: Backup): Promise<void> {
+  await makeRoles();
   await withDatabase((owner) => migrate(owner), { role: 'owner', migrations: backup.migrations });
   await withSession('owner', (session) =>
     loadBackup(session, { folder, backup }, ({ name, rows }) =>

@@ -10,7 +10,7 @@ const LOCK_TIMEOUT_MS = 30_000;
 
 /**
  * One process migrates at a time, over connections without the limit of ordinary statements: a migration of millions of rows may take its time. Each migration is a transaction of its own, but for those that say `transaction = false`. A failure
- * ends the process, and with its connection the lock. `others` are the roles beside the owner, who get their rights anew.
+ * ends the process, and with its connection the lock. `others` are the roles beside the owner, whose rights are set again.
  */
 export async function migrate(
   { options }: Pick<DataSource, 'options'>,

@@ -36,7 +36,7 @@ export async function openDatabase(options: DataSourceOptions): Promise<DataSour
 async function awaitSchema(dataSource: DataSource, say: (line: string) => void): Promise<void> {
   if (await mayMigrate(dataSource)) {
     logger.warn(
-      'the role of DATABASE_URL may change tables, the ledger among them: whoever reads this address can rewrite the books. Fix: a role of its own for DATABASE_URL, and DATABASE_OWNER_URL for tollgate-ops migrate (docs/security.md)',
+      'the role of DATABASE_URL may change tables, the ledger among them: a reader of this address can rewrite the books. Fix: a role of its own for DATABASE_URL, and DATABASE_OWNER_URL for tollgate-ops migrate (docs/security.md)',
     );
     return migrate(dataSource);
   }

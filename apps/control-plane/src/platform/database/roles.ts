@@ -46,25 +46,30 @@ export async function grantRights(owner: DataSource, roles: OtherRoles): Promise
   await requireRoles(owner, roles);
   await owner.transaction(async (tx) => {
     const tables = await ownTables(tx);
-    for (const role of [roles.runtime, roles.reader].filter((name) => name !== undefined))
-      await tx.query(`REVOKE ALL ON ${tables.map(quoted).join(', ')} FROM ${quoted(role)}`);
+    const all = tables.map(({ name }) => quoted(name)).join(', ');
+    const named = [roles.runtime, roles.reader].filter((name) => name !== undefined);
+    for (const role of named) await tx.query(`REVOKE ALL ON ${all} FROM ${quoted(role)}`);
     if (roles.runtime !== undefined) await grantRuntime(tx, quoted(roles.runtime), tables);
     if (roles.reader !== undefined)
-      await tx.query(`GRANT SELECT ON ${tables.map(quoted).join(', ')} TO ${quoted(roles.reader)}`);
-    const sequences = await ownSequences(tx);
+      await tx.query(`GRANT SELECT ON ${all} TO ${quoted(roles.reader)}`);
     // A backup has the last number of each.
-    for (const role of [roles.runtime, roles.reader].filter((name) => name !== undefined))
-      await tx.query(`GRANT SELECT ON SEQUENCE ${sequences.join(', ')} TO ${quoted(role)}`);
+    const sequences = (await ownSequences(tx)).join(', ');
+    for (const role of named)
+      await tx.query(`GRANT SELECT ON SEQUENCE ${sequences} TO ${quoted(role)}`);
   });
 }
 
 async function grantRuntime(
   tx: EntityManager,
   role: string,
-  tables: readonly string[],
+  tables: readonly OwnTable[],
 ): Promise<void> {
-  for (const table of tables)
-    await tx.query(`GRANT ${RUNTIME_RIGHTS[table] ?? USUAL_RIGHTS} ON ${quoted(table)} TO ${role}`);
+  for (const { name, isView } of tables) {
+    const rights = isView ? 'SELECT' : (RUNTIME_RIGHTS[name] ?? USUAL_RIGHTS);
+    await tx.query(`GRANT ${rights} ON ${quoted(name)} TO ${role}`);
+  }
+  // Versions never fall behind those that nodes know.
+  await tx.query(`GRANT UPDATE ON SEQUENCE snapshots_version_seq TO ${role}`);
   const functions: { signature: string }[] = await tx.query(
     'SELECT oid::regprocedure::text AS signature FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND prosecdef AND proowner = current_user::regrole',
   );
@@ -84,13 +89,17 @@ async function requireRoles(owner: DataSource, { runtime, reader }: OtherRoles):
     );
 }
 
-/** Days of usage are reached through their parent; rows that came before their day are looked at in the default one. */
-async function ownTables(tx: EntityManager): Promise<string[]> {
-  const rows: { name: string }[] = await tx.query(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+interface OwnTable {
+  name: string;
+  isView: boolean;
+}
+
+/** Days of usage are reached through their parent; rows that came before their day are found in the default one. */
+function ownTables(tx: EntityManager): Promise<OwnTable[]> {
+  return tx.query(
+    `SELECT relname AS name, relkind = 'v' AS "isView" FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')
        AND relowner = current_user::regrole AND (NOT relispartition OR relname = 'usage_events_default') ORDER BY 1`,
   );
-  return rows.map(({ name }) => name);
 }
 
 async function ownSequences(tx: EntityManager): Promise<string[]> {
