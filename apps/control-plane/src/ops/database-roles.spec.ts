@@ -1,18 +1,23 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runOps, startServices, type Services } from '@tollgate/harness';
-import pg from 'pg';
+import {
+  asked,
+  books,
+  codes,
+  FIRST_ROWS,
+  MAY_NOT,
+  succeeds,
+  withoutRoles,
+  type Addresses,
+} from '../testing/roles-under-test.ts';
 
 /** Each way to install makes the roles; here what it runs is run on a PostgreSQL of its own, and the runtime role tries to change the books. */
 const root = path.join(import.meta.dirname, '../../../..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
-/** The addresses of an installation, by the name of their variable. */
-type Addresses = Record<string, string>;
-
-/** SQLSTATEs: the role may not; the owner's function refuses what it is asked for. */
-const MAY_NOT = '42501';
+/** SQLSTATE of a function of the owner that refuses what it is asked for. */
 const REFUSED = '22023';
 const ATTEMPTS: readonly [sql: string, code: string][] = [
   ['ALTER TABLE ledger_entries DISABLE TRIGGER USER', MAY_NOT],
@@ -208,140 +213,11 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
   });
 });
 
-describe('what is refused, with its remedy', () => {
-  let services: Services;
-  beforeAll(async () => {
-    services = await startServices({ redis: false });
-  }, 60_000);
-  afterAll(() => services?.stop());
-
-  test('a runtime role that is a superuser, or the owner', async () => {
-    const { databaseUrl, databaseUrls: urls } = services;
-    const env = {
-      DATABASE_ADMIN_URL: databaseUrl,
-      DATABASE_OWNER_URL: urls.owner,
-      DATABASE_URL: databaseUrl,
-    };
-    for (const [changed, role] of [
-      [{}, 'runtime'],
-      [{ DATABASE_URL: urls.runtime, DATABASE_READER_URL: urls.owner }, 'reader'],
-    ] as const)
-      expect(await runOps({ ...env, ...changed }, 'migrate')).toMatchObject({
-        status: 2,
-        err: expect.stringMatching(`may do more than the ${role} [^]*Fix: .*${role}`),
-      });
-  });
-
-  test('roles that nobody has made, and tables of another role', async () => {
-    const { databaseUrls: urls } = services;
-    const unknown = new URL(urls.runtime);
-    unknown.username = 'unknown';
-    const env = { DATABASE_OWNER_URL: urls.owner, DATABASE_URL: unknown.href };
-    expect(await runOps(env, 'migrate')).toMatchObject({
-      status: 2,
-      err: expect.stringMatching(/no role unknown.*\n {2}Fix: .*DATABASE_ADMIN_URL/),
-    });
-    const other = await services.createDatabase();
-    await succeeds({ DATABASE_URL: other }, 'migrate');
-    const named = services.urlsOf(other);
-    const both = { DATABASE_OWNER_URL: named.owner, DATABASE_URL: named.runtime };
-    expect(await runOps(both, 'migrate')).toMatchObject({
-      status: 2,
-      err: expect.stringMatching(
-        /belongs to the role tollgate, and .*\n {2}Fix: .*DATABASE_ADMIN_URL/,
-      ),
-    });
-    await succeeds({ ...both, DATABASE_ADMIN_URL: other }, 'migrate');
-    await expect(asked(named.runtime, 'DELETE FROM ledger_entries')).rejects.toMatchObject({
-      code: MAY_NOT,
-    });
-  }, 60_000);
-});
-
-test('a data folder that a superuser has migrated starts, with its tables handed to the owner', async () => {
-  const services = await startServices({ redis: false });
-  try {
-    const { databaseUrl, databaseUrls: urls, folder, postgres } = services;
-    await withoutRoles(services);
-    await succeeds({ DATABASE_URL: databaseUrl }, 'migrate');
-    await asked(databaseUrl, FIRST_ROWS);
-    const before = await books(databaseUrl);
-    await postgres.stop();
-    rmSync(path.join(folder, 'postgres', 'tollgate-roles'));
-    await postgres.start();
-    await succeeds({ DATABASE_URL: urls.runtime, DATABASE_OWNER_URL: urls.owner }, 'migrate');
-    expect(await books(databaseUrl)).toEqual(before);
-    expect(await asked(urls.runtime, 'SELECT count(*)::int AS n FROM ledger_entries')).toEqual([
-      { n: 2 },
-    ]);
-    await expect(
-      asked(urls.runtime, 'ALTER TABLE ledger_entries DISABLE TRIGGER USER'),
-    ).rejects.toMatchObject({ code: MAY_NOT });
-  } finally {
-    await services.stop();
-  }
-}, 120_000);
-
-const FIRST_ROWS = `
-  WITH t AS (INSERT INTO ledger_transactions (kind, reference, note) VALUES ('adjustment', gen_random_uuid(), 'n') RETURNING id)
-  , e AS (INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after)
-    SELECT t.id, a.id, change, a.balance + change FROM t, ledger_accounts a JOIN (VALUES (1, 5), (2, -5)) AS c (id, change) USING (id)
-    RETURNING ledger_account_id, amount)
-  UPDATE ledger_accounts a SET balance = balance + e.amount FROM e WHERE a.id = e.ledger_account_id;
-  INSERT INTO users (username, password_hash) VALUES ('u' || gen_random_uuid(), 'x')`;
-
-async function asked(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-/** The SQLSTATE of each statement. */
-async function codes(url: string, statements: readonly string[]): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const found: unknown[] = [];
-  for (const sql of statements)
-    found.push(
-      await client.query(sql).then(
-        () => 'done',
-        ({ code }: { code: unknown }) => code,
-      ),
-    );
-  await client.end();
-  return found;
-}
-
-async function succeeds(env: Addresses, ...args: string[]): Promise<void> {
-  expect(await runOps(env, ...args)).toMatchObject({ status: 0 });
-}
-
 /** The installation's database as the superuser of its server. */
 function databaseOf({ databaseUrl }: Services, addresses: Addresses): string {
   const url = new URL(databaseUrl);
   url.pathname = new URL(addresses['DATABASE_URL'] ?? '').pathname;
   return url.href;
-}
-
-/** What an attempt must leave as it is. */
-async function books(url: string): Promise<unknown> {
-  return [
-    await asked(url, 'SELECT * FROM ledger_entries ORDER BY id'),
-    await asked(url, 'SELECT * FROM ledger_transactions ORDER BY id'),
-    await asked(url, 'SELECT tgname, tgenabled FROM pg_trigger ORDER BY 1, 2'),
-  ];
-}
-
-/** As a server is that another program started. */
-async function withoutRoles({ databaseUrl, databaseUrls: urls }: Services): Promise<void> {
-  for (const url of [urls.runtime, urls.owner, urls.reader]) {
-    const { username } = new URL(url);
-    await asked(databaseUrl, `DROP OWNED BY ${username}; DROP ROLE ${username}`);
-  }
 }
 
 /** As a managed service gives it: its administrator makes roles and owns the database. Answers their address. */

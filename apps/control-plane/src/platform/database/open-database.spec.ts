@@ -38,7 +38,7 @@ test('a control plane that starts before PostgreSQL, and before the migrations, 
   await app.close();
 }, 60_000);
 
-test('what no time mends ends the start: a wrong password, a database that is not there', async () => {
+test('a wrong password and a database that does not exist end the start at once', async () => {
   const { runtime } = services.databaseUrls;
   const [wrong, missing] = [new URL(runtime), new URL(runtime)];
   wrong.password = 'wrong';
