@@ -31,6 +31,7 @@ if [ "$app" = control-plane ]; then
   cp -R apps/console/dist/web "$target/apps/console/dist/web"
   mkdir -p "$target/deploy"
   cp deploy/tollgate-ops "$target/deploy/"
+  cp -R deploy/postgres "$target/deploy/postgres"
 fi
 rm -rf "$target/tests" "$target/tools" "$target/bench"
 mkdir -p "$target/deploy"

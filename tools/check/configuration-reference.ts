@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { databaseSettings } from '../../apps/control-plane/src/ops/database-settings.ts';
 import { configSchema as controlPlane } from '../../apps/control-plane/src/config.ts';
 import { configSchema as demoUpstream } from '../../apps/demo-upstream/src/config.ts';
 import { configSchema as frontDoor } from '../../apps/front-door/src/config.ts';
@@ -9,6 +10,11 @@ const APPS: readonly [name: string, what: string, schema: z.ZodObject][] = [
     'control-plane',
     'Administration interface and the usage worker. Any number of replicas.',
     controlPlane,
+  ],
+  [
+    'tollgate-ops',
+    'Commands beside the control plane, which read its variables and these; who may do what is in [roles of PostgreSQL](operations.md#roles-of-postgresql). Control planes must not have them.',
+    databaseSettings,
   ],
   ['proxy-node', 'Serves /v1. Any number; each needs a name and a folder of its own.', proxyNode],
   [

@@ -20,7 +20,7 @@ const service = z.looseObject({
   volumes: z.array(z.string()).default([]),
   networks: z.array(z.string()),
   ports: z.array(z.string()).default([]),
-  healthcheck: z.looseObject({ test: z.array(z.string()) }),
+  healthcheck: z.looseObject({ test: z.array(z.string()).default([]) }),
   depends_on: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).default([]),
 });
 const compose = z
@@ -33,7 +33,7 @@ const compose = z
     ),
   })
   .parse(parse(read('docker-compose.yml'), { merge: true }));
-const services = Object.entries(compose.services);
+const services = Object.entries(compose.services).filter(([name]) => name !== 'migrate');
 const nodes = services.filter(([name]) => name.startsWith('node-'));
 const dockerfile = read('deploy/Dockerfile');
 

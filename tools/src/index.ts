@@ -20,12 +20,14 @@ export {
   downloadDebianPackages,
   libraryFolders,
 } from './embedded/debian-packages.mjs';
+export { embeddedPostgres, postgresUrl, DATABASE_NAME } from './embedded/postgres.ts';
 export {
-  embeddedPostgres,
-  postgresUrl,
-  DATABASE_NAME,
-  DATABASE_USER,
-} from './embedded/postgres.ts';
+  databaseUrlsOf,
+  opsEnvironment,
+  rolesSql,
+  type DatabaseUrls,
+  type RoleUrls,
+} from './embedded/postgres-roles.ts';
 export {
   copyRunningPostgres,
   makeStandby,

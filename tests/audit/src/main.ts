@@ -56,10 +56,15 @@ async function auditRunning(): Promise<Finding[]> {
     say(`Requests are running; waiting up to ${DRAIN_MS / 1000} s for a moment of rest ...`, 0);
   }, NOTICE_AFTER_MS);
   try {
-    return await auditBooks(findInstallation(process.env), {
-      drainMs: DRAIN_MS,
-      settleMs: SETTLE_MS,
-    });
+    const { databaseUrls, redisUrl } = findInstallation(process.env);
+    const databaseUrl = databaseUrls.reader ?? databaseUrls.runtime;
+    return await auditBooks(
+      { databaseUrl, redisUrl },
+      {
+        drainMs: DRAIN_MS,
+        settleMs: SETTLE_MS,
+      },
+    );
   } finally {
     clearTimeout(notice);
   }

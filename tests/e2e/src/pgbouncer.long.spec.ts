@@ -24,7 +24,10 @@ describe.each(['session', 'transaction'] as const)('behind PgBouncer by %s', (po
       controlPlanes: 2,
       route: async (process, services) => {
         if (!process.startsWith('control-plane')) return {};
-        bouncer ??= await startPgBouncer(services, { poolMode });
+        bouncer ??= await startPgBouncer(
+          { ...services, databaseUrl: services.databaseUrls.runtime },
+          { poolMode },
+        );
         return { DATABASE_URL: bouncer.databaseUrl };
       },
     });

@@ -49,12 +49,13 @@ test("passwords of Redis' users: both are valid until the last process has the n
 test("PostgreSQL's password: a second role with the rights of the first takes over", async () => {
   const database = new pg.Client({ connectionString: tollgate.databaseUrl });
   await database.connect();
-  const { username, password } = new URL(tollgate.databaseUrl);
+  const { runtime } = tollgate.services.databaseUrls;
+  const { username, password } = new URL(runtime);
   const next = drawSecret();
   await database.query(
     `CREATE ROLE tollgate_b LOGIN PASSWORD '${next}' IN ROLE ${username}; ALTER ROLE tollgate_b SET role = '${username}'`,
   );
-  const url = new URL(tollgate.databaseUrl);
+  const url = new URL(runtime);
   Object.assign(url, { username: 'tollgate_b', password: next });
   await stage.roll(PLANES, { DATABASE_URL: url.href });
   await database.query(`ALTER ROLE ${username} PASSWORD '${drawSecret()}'`);

@@ -71,7 +71,7 @@ async function serveTlsOfPostgres(): Promise<void> {
     `hostssl all tollgate_tls all cert\nhostnossl all tollgate_tls all reject\n${readFileSync(access, 'utf8')}`,
   );
   await database.query(
-    "CREATE ROLE tollgate_tls LOGIN IN ROLE tollgate; ALTER ROLE tollgate_tls SET role = 'tollgate'",
+    "CREATE ROLE tollgate_tls LOGIN IN ROLE tollgate_runtime; ALTER ROLE tollgate_tls SET role = 'tollgate_runtime'",
   );
   await database.query("ALTER SYSTEM SET ssl_cert_file = 'tls.crt'");
   await database.query("ALTER SYSTEM SET ssl_key_file = 'tls.key'");

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
+import { opsEnvironment } from '@tollgate/tools';
 import { preparedKey, preparedPostgres, type PreparedPostgres } from './prepared-postgres.ts';
 import { runOps } from './run-ops.ts';
 
@@ -11,8 +12,8 @@ export function builtSchema(): Promise<PreparedPostgres> {
     .filter((file) => file.endsWith('.js'))
     .toSorted()
     .map((file) => path.join(BUILT, file));
-  return preparedPostgres(preparedKey(files), async (databaseUrl) => {
-    const { status, err } = await runOps({ DATABASE_URL: databaseUrl }, 'migrate');
+  return preparedPostgres(preparedKey(files), async (urls) => {
+    const { status, err } = await runOps(opsEnvironment(urls), 'migrate');
     if (status !== 0) throw new Error(`the database could not be prepared: ${err}`);
   });
 }

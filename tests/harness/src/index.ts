@@ -4,6 +4,7 @@ export {
   eventually,
   findFreePort,
   letPass,
+  opsEnvironment,
   resolveFaketime,
   until,
 } from '@tollgate/tools';

@@ -13,7 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { embeddedPostgres, findFreePort, postgresUrl } from '@tollgate/tools';
+import {
+  databaseUrlsOf,
+  embeddedPostgres,
+  findFreePort,
+  postgresUrl,
+  type RoleUrls,
+} from '@tollgate/tools';
 import pg from 'pg';
 import { temporaryBase } from './temporary-folder.ts';
 
@@ -38,7 +44,7 @@ export function preparedKey(files: readonly string[]): string {
  */
 export async function preparedPostgres(
   key: string,
-  fill: (databaseUrl: string) => Promise<void>,
+  fill: (urls: RoleUrls) => Promise<void>,
 ): Promise<PreparedPostgres> {
   const kept = path.join(temporaryBase(), `${ownPrefix()}${key}`);
   if (!existsSync(kept)) await make(kept, fill);
@@ -54,7 +60,7 @@ export function copyPrepared({ dataFolder }: PreparedPostgres, target: string): 
   execFileSync('cp', ['-Rp', dataFolder, target]);
 }
 
-async function make(kept: string, fill: (databaseUrl: string) => Promise<void>): Promise<void> {
+async function make(kept: string, fill: (urls: RoleUrls) => Promise<void>): Promise<void> {
   removeOld(path.dirname(kept), ownPrefix());
   const aside = mkdtempSync(`${kept}.`);
   chmodSync(aside, 0o755);
@@ -71,7 +77,7 @@ async function make(kept: string, fill: (databaseUrl: string) => Promise<void>):
   const databaseUrl = postgresUrl({ port, password });
   try {
     await server.start();
-    await fill(databaseUrl);
+    await fill(databaseUrlsOf(databaseUrl, password));
     await dropUnused(databaseUrl);
     await server.stop();
     writeFileSync(path.join(aside, 'password'), password, { mode: 0o600 });

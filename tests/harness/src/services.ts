@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import {
+  databaseUrlsOf,
   embeddedPostgres,
   embeddedRedis,
   embeddedRedisCluster,
@@ -12,7 +13,9 @@ import {
   redisUrl,
   redisUrlsOf,
   resolveRedis,
+  rolesSql,
   startWatchdog,
+  type RoleUrls,
   type ManagedProcess,
   type ProcessFolders,
   type RedisUrls,
@@ -30,8 +33,10 @@ export interface Services {
   /** A folder of this suite alone; gone after `stop`. */
   folder: string;
   folders: ProcessFolders;
-  /** An empty database. */
+  /** An empty database, as PostgreSQL's administrator has it: for what tests look at and tamper with. */
   databaseUrl: string;
+  /** The same database as the product's roles have it. */
+  databaseUrls: RoleUrls;
   /** An empty Redis. */
   redisUrl: string;
   /** The same Redis as the product's users have it. */
@@ -44,8 +49,10 @@ export interface Services {
   redisKind: RedisKind;
   /** On 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
   ports: ReadonlyMap<string, number>;
-  /** Another empty database on the same server. */
+  /** Another empty database on the same server, with the same roles. Answers the administrator's address. */
   createDatabase: () => Promise<string>;
+  /** A database of this server as the product's roles have it. */
+  urlsOf: (databaseUrl: string) => RoleUrls;
   /** Ends both servers and deletes the folder. */
   stop: () => Promise<void>;
 }
@@ -87,10 +94,13 @@ export async function startServices({
     await stop();
     throw error;
   }
+  const databaseUrl = postgresUrl({ port: database.port, password });
   return {
     folder,
     folders,
-    databaseUrl: postgresUrl({ port: database.port, password }),
+    databaseUrl,
+    databaseUrls: databaseUrlsOf(databaseUrl, password),
+    urlsOf: (url) => databaseUrlsOf(url, password),
     redisUrl: store.url,
     redisUrls: redisUrlsOf(store.url, password),
     postgres: database.process,
@@ -257,12 +267,18 @@ function withFirst([first, ...others]: ManagedProcess[]): [ManagedProcess, ...Ma
 
 async function createDatabase(port: number, password: string): Promise<string> {
   const database = `suite_${randomBytes(6).toString('hex')}`;
-  const client = new pg.Client({ connectionString: postgresUrl({ port, password }) });
+  const created = postgresUrl({ port, password, database });
+  await runIn(postgresUrl({ port, password }), `CREATE DATABASE ${database}`);
+  await runIn(created, rolesSql(password));
+  return created;
+}
+
+async function runIn(databaseUrl: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query(`CREATE DATABASE ${database}`);
+    await client.query(sql);
   } finally {
     await client.end();
   }
-  return postgresUrl({ port, password, database });
 }

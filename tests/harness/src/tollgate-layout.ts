@@ -71,9 +71,10 @@ export async function layOut(
     ports,
     options,
     routed: async (name) => {
-      const { DATABASE_URL: databaseUrl = backends.databaseUrl, ...added } =
+      const { DATABASE_URL: runtime = backends.databaseUrls.runtime, ...added } =
         (await options.route?.(name, services)) ?? {};
-      return { ...backends, databaseUrl, base: { ...base, ...added } };
+      const databaseUrls = { ...backends.databaseUrls, runtime };
+      return { ...backends, databaseUrls, base: { ...base, ...added } };
     },
   };
   const controlPlanes = await layOutControlPlanes(setting);

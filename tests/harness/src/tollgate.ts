@@ -25,6 +25,7 @@ export interface Tollgate {
   frontDoorUrl: string | undefined;
   admin: AdminClient;
   adminCredentials: { username: string; password: string };
+  /** The administrator's; `services.databaseUrls` has those of the product's roles. */
   databaseUrl: string;
   redisUrl: string;
   shards: number;
@@ -59,7 +60,11 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
   });
   const secrets = drawSecrets();
   const backends: Backends = {
-    databaseUrl: services.databaseUrl,
+    // Another release migrates by itself, with the one role that it knows.
+    databaseUrls:
+      options.checkout === undefined
+        ? services.databaseUrls
+        : { runtime: services.databaseUrl, owner: undefined, reader: undefined },
     redisUrls: options.hasOneRedisUser ? sameRedisUrl(services.redisUrl) : services.redisUrls,
     secrets,
     base: baseEnvironment(options.env),

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { ROOT, STATE_FOLDER } from '../checkout.ts';
+import { opsEnvironment } from '../embedded/postgres-roles.ts';
 import { findInstallation } from '../stack/find-installation.ts';
 import { loadSecrets } from '../stack/secrets.ts';
 
 /** `npm run ops -- COMMAND`: `tollgate-ops` for the installation of this checkout. */
 export function ops(args: readonly string[]): Promise<number> {
-  const { databaseUrl, redisUrl } = findInstallation(process.env);
+  const { databaseUrls, redisUrl } = findInstallation(process.env);
   const program = path.join(ROOT, 'deploy', 'tollgate-ops');
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
@@ -14,7 +15,7 @@ export function ops(args: readonly string[]): Promise<number> {
       env: {
         ENCRYPTION_KEY: loadSecrets(STATE_FOLDER).encryption,
         ...process.env,
-        DATABASE_URL: databaseUrl,
+        ...opsEnvironment(databaseUrls),
         REDIS_URL: redisUrl,
         PATH: `${path.dirname(process.execPath)}:${process.env.PATH}`,
       },

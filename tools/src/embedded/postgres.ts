@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -12,9 +13,11 @@ import path from 'node:path';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
 import type { Termination } from '../process/terminate.ts';
 import { locatePostgres, type PostgresBinaries } from './postgres-binaries.ts';
+import { rolesSql } from './postgres-roles.ts';
 import { assertNamed, isReachable, serviceUser, type ServiceUser } from './service-user.ts';
 
-export const DATABASE_USER = 'tollgate';
+/** PostgreSQL's own administrator. No process of the product connects as it. */
+const ADMINISTRATOR = 'tollgate';
 export const DATABASE_NAME = 'tollgate';
 
 const READY_TIMEOUT_MS = 30_000;
@@ -44,7 +47,7 @@ export interface PostgresSettings {
   name?: string;
 }
 
-/** A PostgreSQL of our own on 127.0.0.1. Creates the cluster and the database `tollgate` when the data folder is new. */
+/** A PostgreSQL of our own on 127.0.0.1. Creates the cluster and the database `tollgate` when the data folder is new, and the roles where it lacks them. */
 export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
   const { dataFolder, port, folders, isDisposable = false, name = 'postgres' } = settings;
   const user = serviceUser();
@@ -59,7 +62,10 @@ export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
       env: environment(),
       ...user,
       stop: isDisposable ? DROP_DATA : KEEP_DATA,
-      prepare: async () => createCluster(settings, binaries, user),
+      prepare: async () => {
+        createCluster(settings, binaries, user);
+        createRoles(settings, binaries, user);
+      },
       isReady: async (pid) => isAcceptingConnections(dataFolder, pid),
       readyTimeoutMs: READY_TIMEOUT_MS,
     },
@@ -67,6 +73,7 @@ export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
   );
 }
 
+/** The administrator's address. */
 export function postgresUrl({
   port,
   password,
@@ -76,7 +83,7 @@ export function postgresUrl({
   password: string;
   database?: string;
 }): string {
-  return `postgresql://${DATABASE_USER}:${password}@127.0.0.1:${port}/${database}`;
+  return `postgresql://${ADMINISTRATOR}:${password}@127.0.0.1:${port}/${database}`;
 }
 
 function options({ port, isDisposable }: { port: number; isDisposable: boolean }): string[] {
@@ -134,6 +141,33 @@ function createCluster(
   chmodSync(completed, 0o644);
 }
 
+/**
+ * Once for each text of the roles, before the server starts. A folder of an earlier release gets them too, and its tables their owner. A standby
+ * gets them from its primary.
+ */
+function createRoles(
+  { dataFolder, password, isDisposable = false }: PostgresSettings,
+  binaries: PostgresBinaries,
+  user: ServiceUser | undefined,
+): void {
+  const sql = rolesSql(password);
+  const mark = path.join(dataFolder, 'tollgate-roles');
+  const digest = createHash('sha256').update(sql).digest('hex');
+  if (existsSync(path.join(dataFolder, 'standby.signal'))) return;
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === digest) return;
+  // With -j an empty line after a semicolon ends a statement, not each line.
+  const session = [
+    '--single',
+    '-j',
+    '-D',
+    dataFolder,
+    ...(isDisposable ? ['-c', 'fsync=off'] : []),
+  ];
+  run(binaries.postgres, [...session, DATABASE_NAME], user, sql);
+  writeFileSync(mark, digest);
+  chmodSync(mark, 0o644);
+}
+
 function initdbArguments(
   { dataFolder, walSegmentMb }: PostgresSettings,
   passwordFile: string,
@@ -142,7 +176,7 @@ function initdbArguments(
     '-D',
     dataFolder,
     '-U',
-    DATABASE_USER,
+    ADMINISTRATOR,
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
@@ -182,7 +216,10 @@ function run(
     encoding: 'utf8',
     ...user,
   });
-  if (result.error || result.status !== 0) {
+  // A single-user session answers a failed statement with a message only.
+  const hasFailed =
+    result.error || result.status !== 0 || /^.*\b(ERROR|FATAL): /m.test(result.stderr);
+  if (hasFailed) {
     throw new Error(
       `${path.basename(command)} failed: ${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`,
     );

@@ -2,6 +2,7 @@ import { get } from 'node:http';
 import path from 'node:path';
 import { appEntry, STATE_FOLDER, type AppName } from '../checkout.ts';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+import type { DatabaseUrls } from '../embedded/postgres-roles.ts';
 import type { RedisUrls } from '../embedded/redis-users.ts';
 import type { Termination } from '../process/terminate.ts';
 import { nodeCredential } from './node-standing.ts';
@@ -71,7 +72,7 @@ function answers(url: string): Promise<boolean> {
 }
 
 export interface Backends {
-  databaseUrl: string;
+  databaseUrls: DatabaseUrls;
   redisUrls: RedisUrls;
   secrets: Secrets;
   /** Environment that all apps get first, so that what follows wins. */
@@ -84,13 +85,21 @@ export const LOOPBACK_RANGES = '127.0.0.0/8,::1/128';
 /** Where the front door connects from: an address of its own, so that the apps believe it alone. macOS has one loopback address only. */
 export const FRONT_DOOR_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 
+/** A process that serves traffic has no credential of the roles that may do more. */
+const WITHOUT_OTHER_ROLES = {
+  DATABASE_ADMIN_URL: undefined,
+  DATABASE_OWNER_URL: undefined,
+  DATABASE_READER_URL: undefined,
+};
+
 export function controlPlaneEnvironment(
-  { databaseUrl, redisUrls, secrets, base }: Backends,
+  { databaseUrls, redisUrls, secrets, base }: Backends,
   admin: { username: string; password: string },
 ): Record<string, string | undefined> {
   return {
     ...base,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: databaseUrls.runtime,
+    ...WITHOUT_OTHER_ROLES,
     REDIS_URL: redisUrls.controlPlane,
     REDIS_QUEUE_URL: redisUrls.queue,
     JWT_SECRET: secrets.jwt,
@@ -118,6 +127,7 @@ export function nodeEnvironment(
     ...base,
     // Nodes never see PostgreSQL, not even its address.
     DATABASE_URL: undefined,
+    ...WITHOUT_OTHER_ROLES,
     REDIS_URL: redisUrls.node,
     REDIS_QUEUE_URL: redisUrls.queue,
     ENCRYPTION_KEY: secrets.encryption,

@@ -3,6 +3,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import { STATE_FOLDER } from '../checkout.ts';
 import { postgresUrl } from '../embedded/postgres.ts';
+import {
+  databaseUrlsOf,
+  namedDatabaseUrls,
+  type DatabaseUrls,
+} from '../embedded/postgres-roles.ts';
 import { redisUrl } from '../embedded/redis.ts';
 
 const portsSchema = z.object({ postgres: z.number().optional(), redis: z.number().optional() });
@@ -10,20 +15,23 @@ const secretsSchema = z.object({ postgres: z.string(), redis: z.string() });
 
 /** PostgreSQL and Redis of the installation of this checkout; DATABASE_URL and REDIS_URL replace them. Throws an Error that says what to do. */
 export function findInstallation(environment: NodeJS.ProcessEnv): {
-  databaseUrl: string;
+  databaseUrls: DatabaseUrls;
   redisUrl: string;
 } {
   const { DATABASE_URL, REDIS_URL } = environment;
-  if (DATABASE_URL && REDIS_URL) return { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL };
+  const named = DATABASE_URL ? namedDatabaseUrls(DATABASE_URL, environment) : undefined;
+  if (named && REDIS_URL) return { databaseUrls: named, redisUrl: REDIS_URL };
   const ports = portsSchema.parse(readState('ports.json'));
   const secrets = secretsSchema.parse(readState('secrets.json'));
-  const databaseUrl =
-    DATABASE_URL ??
-    (ports.postgres && postgresUrl({ port: ports.postgres, password: secrets.postgres }));
+  const databaseUrls = named ?? embeddedUrls(ports.postgres, secrets.postgres);
   const url =
     REDIS_URL ?? (ports.redis && redisUrl({ port: ports.redis, password: secrets.redis }));
-  if (!databaseUrl || !url) throw missing();
-  return { databaseUrl, redisUrl: url };
+  if (!databaseUrls || !url) throw missing();
+  return { databaseUrls, redisUrl: url };
+}
+
+function embeddedUrls(port: number | undefined, password: string): DatabaseUrls | undefined {
+  return port === undefined ? undefined : databaseUrlsOf(postgresUrl({ port, password }), password);
 }
 
 function readState(name: string): unknown {

@@ -3,6 +3,11 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { embeddedPostgres, postgresUrl } from '../embedded/postgres.ts';
 import { sharedFolder } from '../embedded/postgres-binaries.ts';
+import {
+  databaseUrlsOf,
+  namedDatabaseUrls,
+  type DatabaseUrls,
+} from '../embedded/postgres-roles.ts';
 import { resolveRedis } from '../embedded/resolve-redis.ts';
 import { embeddedRedis, redisUrl } from '../embedded/redis.ts';
 import { redisUrlsOf, sameRedisUrl, type RedisUrls } from '../embedded/redis-users.ts';
@@ -15,7 +20,7 @@ import type { Secrets } from './secrets.ts';
 const SERVICE_NAMES: Readonly<Record<string, string>> = { postgres: 'PostgreSQL', redis: 'Redis' };
 
 export interface RunningServices {
-  databaseUrl: string;
+  databaseUrls: DatabaseUrls;
   redisUrls: RedisUrls;
   /** In the order in which to stop them. Empty for those that DATABASE_URL and REDIS_URL replace. */
   processes: ManagedProcess[];
@@ -48,7 +53,8 @@ export async function startEmbeddedServices(settings: ServiceSettings): Promise<
     throw failed.reason;
   }
   return {
-    databaseUrl: database?.url ?? (process.env.DATABASE_URL as string),
+    databaseUrls:
+      database?.urls ?? namedDatabaseUrls(process.env.DATABASE_URL as string, process.env),
     redisUrls:
       redisPort === undefined
         ? sameRedisUrl(process.env.REDIS_URL as string)
@@ -85,12 +91,12 @@ async function postgresOf({
   folders,
   ports,
   secrets,
-}: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
+}: ServiceSettings): Promise<{ process: ManagedProcess; urls: DatabaseUrls }> {
   const port = await ports.claim('postgres');
   const dataFolder = postgresFolder(stateFolder);
   return {
     process: embeddedPostgres({ dataFolder, port, password: secrets.postgres, folders }),
-    url: postgresUrl({ port, password: secrets.postgres }),
+    urls: databaseUrlsOf(postgresUrl({ port, password: secrets.postgres }), secrets.postgres),
   };
 }
 

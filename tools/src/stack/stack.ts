@@ -15,6 +15,7 @@ import {
   type AppPlan,
 } from './apps.ts';
 import { APP_PORTS, claimPorts, local, type Ports } from './ports.ts';
+import { migrate } from './migrate.ts';
 import { withFreshPorts } from './fresh-ports.ts';
 import { nodeName, NodeStanding, restoreNodes, type Standing } from './node-standing.ts';
 import { PortBook } from './port-book.ts';
@@ -154,6 +155,7 @@ class Run {
     const plan: AppPlan = { settings, backends, ports, folders: this.folders };
     const isControlPlaneReady = Promise.withResolvers<void>();
     const launched = [
+      ...this.migrations(progress, backends),
       progress
         .step('Control plane', () => this.launch(controlPlane(plan)))
         .then(isControlPlaneReady.resolve),
@@ -170,6 +172,12 @@ class Run {
     }
     for (const app of this.apps) void supervise(app, this.stopping.signal, this.log);
     return ports;
+  }
+
+  /** Control planes wait for it. Where no owner is named they migrate by themselves. */
+  private migrations(progress: Progress, { databaseUrls, base }: Backends): Promise<void>[] {
+    if (databaseUrls.owner === undefined) return [];
+    return [progress.step('Database schema', () => migrate(databaseUrls, base))];
   }
 
   private async startNodes(

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runOps, eventually } from '@tollgate/harness';
+import { eventually, opsEnvironment, runOps } from '@tollgate/harness';
 import type { RedisConnection } from '@tollgate/keyspace';
 import pg from 'pg';
 import { ledgerOf } from '../testing/ledger-under-test.ts';
@@ -47,9 +47,11 @@ const backUp = async (): Promise<string> => {
   expect({ status, err: status === 0 ? '' : err }).toEqual({ status: 0, err: '' });
   return out.trim();
 };
-const emptyDatabase = async (): Promise<Record<string, string>> => ({
-  DATABASE_URL: await plane.services.createDatabase(),
-});
+/** `url` is the administrator's, `env` what the roles of the installation have. */
+async function emptyDatabase(): Promise<{ url: string; env: Record<string, string> }> {
+  const url = await plane.services.createDatabase();
+  return { url, env: opsEnvironment(plane.services.urlsOf(url)) };
+}
 async function contentOf(databaseUrl: string): Promise<Map<string, string[]>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -83,20 +85,20 @@ async function backUpAtRest(): Promise<{ before: Map<string, string[]>; backup: 
 test('a restored database has every row of the moment of the backup, and works on', async () => {
   const { before, backup } = await backUpAtRest();
   const target = await emptyDatabase();
-  const dry = await runOps(target, 'restore', backup, '--dry-run');
+  const dry = await runOps(target.env, 'restore', backup, '--dry-run');
   expect([dry.status, dry.out]).toEqual([0, expect.stringContaining('It would load')]);
-  expect((await contentOf(target['DATABASE_URL'] ?? '')).size).toBe(0);
-  const restored = await runOps(target, 'restore', backup);
+  expect((await contentOf(target.url)).size).toBe(0);
+  const restored = await runOps(target.env, 'restore', backup);
   expect({ ...restored, err: '' }).toEqual({
     status: 0,
     err: '',
     out: expect.stringContaining('Start the control planes'),
   });
-  const after = await contentOf(target['DATABASE_URL'] ?? '');
+  const after = await contentOf(target.url);
   expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted());
   for (const [table, rows] of before) expect([table, after.get(table)]).toEqual([table, rows]);
-  expect((await runOps(target, 'verify')).status).toBe(0);
-  const client = new pg.Client({ connectionString: target['DATABASE_URL'] });
+  expect((await runOps(target.env, 'verify')).status).toBe(0);
+  const client = new pg.Client({ connectionString: target.url });
   await client.connect();
   await client.query("INSERT INTO users (username, password_hash) VALUES ('next', 'x')");
   await expect(client.query('UPDATE ledger_entries SET amount = 0')).rejects.toThrow();
@@ -106,12 +108,12 @@ test('a restored database has every row of the moment of the backup, and works o
 test('a repeated restore changes nothing; a database in use and a damaged or unfinished backup are refused', async () => {
   const backup = await backUp();
   const target = await emptyDatabase();
-  expect((await runOps(target, 'restore', backup)).status).toBe(0);
-  const first = await contentOf(target['DATABASE_URL'] ?? '');
-  expect((await runOps(target, 'restore', backup)).status).toBe(0);
-  expect(await contentOf(target['DATABASE_URL'] ?? '')).toEqual(first);
+  expect((await runOps(target.env, 'restore', backup)).status).toBe(0);
+  const first = await contentOf(target.url);
+  expect((await runOps(target.env, 'restore', backup)).status).toBe(0);
+  expect(await contentOf(target.url)).toEqual(first);
   const other = await backUp();
-  const used = await runOps(target, 'restore', other);
+  const used = await runOps(target.env, 'restore', other);
   expect([used.status, used.err]).toEqual([2, expect.stringContaining('Restore into an empty')]);
   expect((await runOps({}, 'verify', other)).status).toBe(0);
   appendFileSync(path.join(other, 'users.copy.gz'), 'x');
@@ -120,13 +122,13 @@ test('a repeated restore changes nothing; a database in use and a damaged or unf
     out: 'users.copy.gz is missing or damaged.\n',
   });
   const empty = await emptyDatabase();
-  expect(await runOps(empty, 'restore', other)).toMatchObject({
+  expect(await runOps(empty.env, 'restore', other)).toMatchObject({
     status: 2,
     err: expect.stringContaining('users.copy.gz'),
   });
-  expect((await contentOf(empty['DATABASE_URL'] ?? '')).size).toBe(0);
+  expect((await contentOf(empty.url)).size).toBe(0);
   rmSync(path.join(other, 'manifest.json'));
-  expect((await runOps(empty, 'restore', other)).status).toBe(2);
+  expect((await runOps(empty.env, 'restore', other)).status).toBe(2);
 }, 120_000);
 
 test('a backup of a later release is refused by name', async () => {
@@ -135,7 +137,7 @@ test('a backup of a later release is refused by name', async () => {
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { migrations: string[] };
   manifest.migrations.push('Future1999999999999');
   writeFileSync(file, JSON.stringify(manifest));
-  expect(await runOps(await emptyDatabase(), 'restore', backup)).toMatchObject({
+  expect(await runOps((await emptyDatabase()).env, 'restore', backup)).toMatchObject({
     status: 2,
     err: expect.stringContaining('Future1999999999999'),
   });
@@ -169,7 +171,7 @@ test('an interrupted backup leaves nothing that looks like one, and the next rem
 test('audit, epochs, prune, rotate and migrate answer what they found by their exit status', async () => {
   const { environment } = plane;
   expect(await runOps(environment, 'migrate', '--dry-run')).toMatchObject({ status: 0, out: '' });
-  expect(await runOps(await emptyDatabase(), 'migrate', '--dry-run')).toMatchObject({
+  expect(await runOps((await emptyDatabase()).env, 'migrate', '--dry-run')).toMatchObject({
     status: 0,
     out: expect.stringMatching(
       new RegExp(

@@ -7,7 +7,7 @@ export const backupCommand: Command = {
   says: 'writes all of the database as of one moment into a new folder in FOLDER, with a manifest and checksums, while everything runs',
   run: (call) => {
     const parent = onlyArgument(call, 'the folder in which backups are kept');
-    return withSession(async (session) => {
+    return withSession('reader', async (session) => {
       if (call.isDryRun) {
         for (const { name, estimate } of await planBackup(session))
           say(`${name} about ${counted(estimate, 'row')}`);

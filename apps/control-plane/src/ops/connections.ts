@@ -1,26 +1,26 @@
 import { openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { configSchema } from '../config.ts';
+import { databaseUrlOf, type DatabaseRole } from './database-settings.ts';
 import { DEAD_LETTER_ENTITIES } from '../features/usage/dead-letters/offline-dead-letters.ts';
 import { User } from '../features/users/user.entity.ts';
 import { dataSourceOptions } from '../platform/database/data-source-options.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const { DATABASE_URL, REDIS_URL } = configSchema.shape;
+const { REDIS_URL } = configSchema.shape;
 /** Booking a dead letter holds a lock of its own and one of the comparison, and works beside them. */
 const CONNECTIONS = 4;
 /** Shown by pg_stat_activity. */
 const NAME = 'tollgate-ops';
 
-/** `migrations`: names of those that it may run; all unless given. */
+/** `role`: as whom. `migrations`: names of those that it may run; all unless given. */
 export async function withDatabase<T>(
   work: (dataSource: DataSource) => Promise<T>,
-  { migrations }: { migrations?: readonly string[] } = {},
+  { role = 'runtime', migrations }: { role?: DatabaseRole; migrations?: readonly string[] } = {},
 ): Promise<T> {
   const options = dataSourceOptions({
-    DATABASE_URL: databaseUrl(),
+    DATABASE_URL: databaseUrlOf(role),
     DATABASE_POOL_MAX: CONNECTIONS,
   });
   const dataSource = await new DataSource({
@@ -37,8 +37,11 @@ export async function withDatabase<T>(
 }
 
 /** One connection without time limits of its own, for what streams whole tables. */
-export async function withSession<T>(work: (session: pg.Client) => Promise<T>): Promise<T> {
-  const session = new pg.Client({ connectionString: databaseUrl(), application_name: NAME });
+export async function withSession<T>(
+  role: DatabaseRole,
+  work: (session: pg.Client) => Promise<T>,
+): Promise<T> {
+  const session = new pg.Client({ connectionString: databaseUrlOf(role), application_name: NAME });
   await session.connect();
   try {
     return await work(session);
@@ -52,22 +55,13 @@ export function isRedisNamed(): boolean {
 }
 
 export async function withRedis<T>(work: (redis: RedisConnection) => Promise<T>): Promise<T> {
-  const url = setting('REDIS_URL', REDIS_URL);
-  const redis = openRedis(url, { role: 'plain', name: NAME, onError: () => undefined });
+  const parsed = REDIS_URL.safeParse(process.env.REDIS_URL);
+  if (!parsed.success) throw new Error('REDIS_URL is not set, or is not a valid address.');
+  const redis = openRedis(parsed.data, { role: 'plain', name: NAME, onError: () => undefined });
   try {
     await redisReady(redis, CONNECT_TIMEOUT_MS);
     return await work(redis);
   } finally {
     redis.disconnect();
   }
-}
-
-function databaseUrl(): string {
-  return setting('DATABASE_URL', DATABASE_URL);
-}
-
-function setting(name: string, schema: z.ZodType<string>): string {
-  const parsed = schema.safeParse(process.env[name]);
-  if (!parsed.success) throw new Error(`${name} is not set, or is not a valid address.`);
-  return parsed.data;
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { opsEnvironment } from '@tollgate/harness';
 import { ledgerOf } from '../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../testing/control-plane-under-test.ts';
 
@@ -19,7 +20,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'kubectl create secret': 'needs a cluster; tools/src/deploy',
   'npm install --global': 'installs for the whole machine; tools/check/deploy.spec.ts',
   '[pgbouncer]': 'tests/e2e/src/pgbouncer.long.spec.ts',
-  'ALTER ROLE tollgate': 'tests/e2e/src/pgbouncer.long.spec.ts',
+  'ALTER ROLE tollgate_runtime': 'tests/e2e/src/pgbouncer.long.spec.ts',
   'docker compose exec': 'needs containers; the command in them is run here',
   'NODE_EXTRA_CA_CERTS=': 'tests/fleet/src/tls.long.spec.ts',
   'ALTER SYSTEM SET archive_mode': 'tests/chaos/src/point-in-time.long.spec.ts',
@@ -103,7 +104,7 @@ test('every block is run here, is run by the suite that is named, or has its rea
 test('a backup is made and verified, loaded into another database, and its loss is reported', async () => {
   await paste(beginningWith('tollgate-ops backup'));
   const [backup = ''] = readdirSync(path.join(folder, 'tollgate-backups'));
-  const env = { DATABASE_URL: restored };
+  const env = opsEnvironment(plane.services.urlsOf(restored));
   const text = beginningWith('tollgate-ops restore').replaceAll(/\d{4}-\d\d-\d\dT[\w-]+Z/g, backup);
   expect(await paste(text, { env })).toContain('It would load');
   await paste(beginningWith('tollgate-ops loss'), { env });

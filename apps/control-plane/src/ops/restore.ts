@@ -1,3 +1,4 @@
+import type { DataSource } from 'typeorm';
 import { offlineAlerts } from '../features/alerts/offline-alerts.ts';
 import { configSchema } from '../config.ts';
 import { dataSourceOptions } from '../platform/database/data-source-options.ts';
@@ -10,6 +11,8 @@ import { loadBackup, readTarget, type Target } from '../platform/database/backup
 import { migrate } from '../platform/database/migrate.ts';
 import { counted, EXIT, onlyArgument, report, say, type Command } from './command.ts';
 import { withDatabase, withSession } from './connections.ts';
+import { otherRoles } from './database-settings.ts';
+import { makeRoles } from './make-roles.ts';
 
 export const restoreCommand: Command = {
   synopsis: 'BACKUP',
@@ -21,7 +24,7 @@ export const restoreCommand: Command = {
     const damaged = await damagedFiles(folder, backup, (file) => report(`checked ${file}`));
     if (damaged.length > 0)
       throw new Error(`The backup is damaged: ${damaged.join(', ')}. Nothing was loaded.`);
-    const target = await withSession((session) => readTarget(session, backup));
+    const target = await withSession('owner', (session) => readTarget(session, backup));
     if (target === 'in use')
       throw new Error('The database has accounts or ledger entries. Restore into an empty one.');
     if (call.isDryRun) {
@@ -29,7 +32,7 @@ export const restoreCommand: Command = {
       return EXIT.done;
     }
     if (target === 'empty') await load(folder, backup);
-    await withDatabase(migrate);
+    await withDatabase((owner) => migrate(owner, otherRoles()), { role: 'owner' });
     await raiseAlert(backup);
     say(
       `The database has the data of ${backup.taken_at}. Start the control planes, then run loss.`,
@@ -54,8 +57,9 @@ function planOf({ tables, taken_at }: Backup, target: Target): string {
 
 /** The schema first, as it was: a later migration finds the rows that it changes. */
 async function load(folder: string, backup: Backup): Promise<void> {
-  await withDatabase(migrate, { migrations: backup.migrations });
-  await withSession((session) =>
+  await makeRoles();
+  await withDatabase((owner) => migrate(owner), { role: 'owner', migrations: backup.migrations });
+  await withSession('owner', (session) =>
     loadBackup(session, { folder, backup }, ({ name, rows }) =>
       report(`${name} ${counted(rows, 'row')}`),
     ),
@@ -64,7 +68,7 @@ async function load(folder: string, backup: Backup): Promise<void> {
 
 async function raiseAlert({ taken_at }: Backup): Promise<void> {
   const { ALERT_WEBHOOK_URL } = configSchema.pick({ ALERT_WEBHOOK_URL: true }).parse(process.env);
-  await withDatabase(async (dataSource) => {
+  const raise = async (dataSource: DataSource): Promise<void> => {
     const [open]: unknown[] = await dataSource.query(
       'SELECT 1 FROM restores WHERE closed_at IS NULL',
     );
@@ -75,5 +79,6 @@ async function raiseAlert({ taken_at }: Backup): Promise<void> {
       message: `The database was restored from a backup of ${taken_at}; balances in Redis are not reconciled until tollgate-ops loss has run`,
       detail: { taken_at },
     });
-  });
+  };
+  await withDatabase(raise, { role: 'owner' });
 }

@@ -10,7 +10,7 @@ export const verifyCommand: Command = {
   says: 'checks that the schema is of this release and the hash chain of the activity log is whole; with a folder, that the backup in it is',
   run: (call) =>
     call.args.length === 0
-      ? withDatabase(verifyDatabase)
+      ? withDatabase(verifyDatabase, { role: 'reader' })
       : verifyBackup(onlyArgument(call, 'the folder of a backup')),
 };
 

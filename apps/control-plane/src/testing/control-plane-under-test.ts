@@ -13,7 +13,7 @@ import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import type { ApiBody } from './api-body.ts';
 import { DocumentCheck } from './document-check.ts';
 import { refuseSecondConnections } from './one-connection.ts';
-import { migratedPostgres } from './postgres-under-test.ts';
+import { connectedTo, migratedPostgres } from './postgres-under-test.ts';
 
 export interface Answer<Body = unknown> {
   status: number;
@@ -34,7 +34,10 @@ export interface CallOptions {
 export interface ControlPlane {
   url: string;
   app: NestExpressApplication;
+  /** The control plane's own, with the rights of its role. */
   dataSource: DataSource;
+  /** As PostgreSQL's administrator: for what a test tampers with. */
+  administrator: DataSource;
   documented: DocumentCheck;
   services: Services;
   environment: Record<string, string>;
@@ -103,7 +106,13 @@ async function startOn(
   overrides: Record<string, string>,
   { isHashingFull, isDocumentCompiled }: { isHashingFull: boolean; isDocumentCompiled: boolean },
 ): Promise<ControlPlane> {
-  const environment = environmentFor(services, overrides);
+  const { databaseUrls, redisUrl } = services;
+  const environment = {
+    ...environmentFor({ databaseUrl: databaseUrls.runtime, redisUrl }, overrides),
+    // For tollgate-ops; a control plane reads neither.
+    DATABASE_OWNER_URL: databaseUrls.owner,
+    DATABASE_READER_URL: databaseUrls.reader,
+  };
   const config = loadConfig(environment);
   const app = await createApp(config, createPino(config.LOG_LEVEL));
   refuseSecondConnections(app.get(DataSource), app.getHttpServer());
@@ -135,6 +144,7 @@ async function startOn(
       throw new Error(`login of ${username} answered ${answer.status} ${answer.body.code}`);
     return answer.body.token;
   };
+  const administrator = await connectedTo(services.databaseUrl);
   const adminToken = await login(ADMIN, PASSWORD);
   const createUser = async (username: string) => {
     const { id } = (
@@ -147,6 +157,7 @@ async function startOn(
   };
   const stop = async (): Promise<void> => {
     await app.close();
+    await administrator.destroy();
     await services.stop();
   };
   return {
@@ -154,6 +165,7 @@ async function startOn(
     app,
     documented,
     dataSource: app.get(DataSource),
+    administrator,
     services,
     environment,
     adminToken,

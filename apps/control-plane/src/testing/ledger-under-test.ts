@@ -75,8 +75,9 @@ export interface TestAccount {
 
 /** Everything the specs of the ledger need beyond the control plane itself. */
 export function ledgerOf(plane: ControlPlane) {
+  // Not with the control plane's rights: tests make states that it must withstand.
   const query = (sql: string, parameters: unknown[] = []) =>
-    plane.dataSource.query(sql, parameters);
+    plane.administrator.query(sql, parameters);
   const asAdmin = <Method extends string, Path extends string>(
     method: Method,
     path: Path,

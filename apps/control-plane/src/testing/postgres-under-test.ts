@@ -13,14 +13,16 @@ export function migratedPostgres(): Promise<PreparedPostgres> {
     .filter((file) => file.endsWith('.ts'))
     .toSorted()
     .map((file) => path.join(SCHEMA_FOLDER, file));
-  return preparedPostgres(preparedKey(files), async (databaseUrl) => {
+  return preparedPostgres(preparedKey(files), async ({ owner, runtime, reader }) => {
     const dataSource = await new DataSource(
-      dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_MAX: 2 }),
+      dataSourceOptions({ DATABASE_URL: owner, DATABASE_POOL_MAX: 2 }),
     ).initialize();
-    await migrate(dataSource);
+    await migrate(dataSource, { runtime: nameIn(runtime), reader: nameIn(reader) });
     await dataSource.destroy();
   });
 }
+
+const nameIn = (url: string): string => new URL(url).username;
 
 /** Connected to a database of a suite, with further settings of its sessions. */
 export function connectedTo(databaseUrl: string, settings = ''): Promise<DataSource> {

@@ -162,13 +162,18 @@ test('written by many at once the chain stays whole, and one changed entry break
   expect(whole).toMatchObject({ brokenAt: null });
   expect(whole.entries).toBeGreaterThan(60);
 
-  const [{ id }] = await plane.dataSource.query(
+  const [{ id }] = await plane.administrator.query(
     'SELECT id FROM activity_log ORDER BY id LIMIT 1 OFFSET 30',
   );
   await expect(
-    plane.dataSource.query('UPDATE activity_log SET action = $1 WHERE id = $2', ['forged', id]),
+    plane.administrator.query('UPDATE activity_log SET action = $1 WHERE id = $2', ['forged', id]),
   ).rejects.toThrow('append-only');
-  await plane.dataSource.query('ALTER TABLE activity_log DISABLE TRIGGER activity_log_append_only');
-  await plane.dataSource.query('UPDATE activity_log SET action = $1 WHERE id = $2', ['forged', id]);
+  await plane.administrator.query(
+    'ALTER TABLE activity_log DISABLE TRIGGER activity_log_append_only',
+  );
+  await plane.administrator.query('UPDATE activity_log SET action = $1 WHERE id = $2', [
+    'forged',
+    id,
+  ]);
   expect(await activity.verify()).toEqual({ entries: 30, brokenAt: Number(id) });
 });

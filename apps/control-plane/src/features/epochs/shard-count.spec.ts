@@ -31,8 +31,8 @@ async function startsWith(SHARDS: number): Promise<void> {
 const said = (shards: number, known: number) =>
   `SHARDS: is ${shards}, but this installation has ${known} shards; the number is fixed for its life. Set SHARDS=${known} and start again.`;
 /** As an earlier release left the installation. */
-const forget = () => plane.dataSource.query('DELETE FROM shard_counts');
-const stored = () => plane.dataSource.query('SELECT shards FROM shard_counts');
+const forget = () => plane.administrator.query('DELETE FROM shard_counts');
+const stored = () => plane.administrator.query('SELECT shards FROM shard_counts');
 
 describe('a control plane', () => {
   test('with a lower SHARDS than the installation ends with status 1 and says why', async () => {
@@ -41,7 +41,7 @@ describe('a control plane', () => {
     const [errors, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     expect(errors).toContain(`The control plane cannot start:\n${said(2, 4)}`);
     expect(status).toBe(1);
-    expect(await plane.dataSource.query('SELECT shard FROM shard_epochs')).toHaveLength(4);
+    expect(await plane.administrator.query('SELECT shard FROM shard_epochs')).toHaveLength(4);
   }, 30_000);
 
   test('with a higher one does not start either, before any usage', async () => {
@@ -52,10 +52,10 @@ describe('a control plane', () => {
 
   test('of two that start first at once, with different ones, one does not start', async () => {
     await forget();
-    await plane.dataSource.query('CREATE TABLE epochs_kept AS SELECT * FROM shard_epochs');
-    await plane.dataSource.query('DELETE FROM shard_epochs');
+    await plane.administrator.query('CREATE TABLE epochs_kept AS SELECT * FROM shard_epochs');
+    await plane.administrator.query('DELETE FROM shard_epochs');
     const outcomes = await Promise.allSettled([startsWith(2), startsWith(4), startsWith(8)]);
-    await plane.dataSource.query('INSERT INTO shard_epochs SELECT * FROM epochs_kept');
+    await plane.administrator.query('INSERT INTO shard_epochs SELECT * FROM epochs_kept');
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(await stored()).toHaveLength(1);
   });
@@ -78,7 +78,7 @@ describe('a control plane', () => {
   test('with its own starts, also after a first start that was interrupted', async () => {
     await startsWith(4);
     expect(await stored()).toEqual([{ shards: 4 }]);
-    await plane.dataSource.query("DELETE FROM shard_epochs WHERE shard <> 's00'");
+    await plane.administrator.query("DELETE FROM shard_epochs WHERE shard <> 's00'");
     await startsWith(4);
   });
 });

@@ -23,7 +23,7 @@ const { uuidv7 } = await import('../../platform/http/visitor.ts');
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane({}, { isDocumentCompiled: true });
-  await plane.dataSource.query(`
+  await plane.administrator.query(`
     ALTER TABLE price_versions ADD COLUMN weight_image_output bigint;
     ALTER TABLE usage_events ADD COLUMN image_output_tokens bigint;
     ALTER TABLE usage_rollups ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;

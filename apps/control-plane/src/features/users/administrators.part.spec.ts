@@ -101,7 +101,8 @@ describe('administrators', () => {
   test('two replicas that start together on an empty database make one first administrator (S44)', async () => {
     const config = loadConfig({
       ...environmentFor({
-        databaseUrl: await plane.services.createDatabase(),
+        // As the one role of an installation that has no owner of its own.
+        databaseUrl: plane.services.urlsOf(await plane.services.createDatabase()).owner,
         redisUrl: plane.services.redisUrl,
       }),
       DATABASE_POOL_MAX: '5',

@@ -156,12 +156,17 @@ test('ledgers and log stay append-only for everything else, also for who says it
     "UPDATE activity_log SET action = 'x'",
     'DELETE FROM activity_log',
   ])
-    await expect(
-      plane.app.get(Transactions).run(async (tx) => {
-        await tx.query("SET LOCAL tollgate.erasing = 'on'");
-        await tx.query(change);
-      }),
-    ).rejects.toThrow('append-only');
+    // Also for PostgreSQL's administrator; the control plane has not even the right to try.
+    for (const [dataSource, refusal] of [
+      [plane.administrator, 'append-only'],
+      [plane.dataSource, 'permission denied'],
+    ] as const)
+      await expect(
+        dataSource.transaction(async (tx) => {
+          await tx.query("SET LOCAL tollgate.erasing = 'on'");
+          await tx.query(change);
+        }),
+      ).rejects.toThrow(refusal);
   await expect(ledger.query('UPDATE activity_log SET address = NULL')).rejects.toThrow(
     'append-only',
   );

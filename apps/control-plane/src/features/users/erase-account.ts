@@ -47,8 +47,7 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   ledger_transactions: {
     where: `FROM ledger_transactions t WHERE note IS NOT NULL AND EXISTS
       (SELECT 1 FROM ledger_entries e JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE e.transaction_id = t.id AND a.user_id = $1)`,
-    change: `UPDATE ledger_transactions t SET note = NULL WHERE note IS NOT NULL AND EXISTS
-      (SELECT 1 FROM ledger_entries e JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE e.transaction_id = t.id AND a.user_id = $1)`,
+    change: 'SELECT erase_notes($1)',
   },
 };
 
@@ -78,7 +77,6 @@ export async function eraseAccount(
     throw new Refusal('invalid_transition', {
       detail: `The account is ${user.status}. Delete it first: its wallet and keys are closed then.`,
     });
-  await tx.query("SET LOCAL tollgate.erasing = 'on'");
   // No entry is appended between the look and the change.
   await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);
   const erased: Erased = {};
@@ -104,10 +102,7 @@ async function emptyEntries(
 ): Promise<void> {
   for (let from = 0; from < entries.length; from += EXCUSED_MAX) {
     const part = entries.slice(from, from + EXCUSED_MAX);
-    await tx.query(
-      'UPDATE activity_log SET actor_name = NULL, address = NULL, before = NULL, after = NULL WHERE id = ANY($1)',
-      [part.map(({ id }) => id)],
-    );
+    await tx.query('SELECT erase_entries($1)', [part.map(({ id }) => id)]);
     activity.record(tx, SYSTEM, {
       action: ERASURE,
       target: { kind: 'user', id: userId },

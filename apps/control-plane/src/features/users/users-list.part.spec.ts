@@ -21,7 +21,7 @@ describe('the list', () => {
   });
 
   test('a search by a part of a name has an index, so that it does not read every account', async () => {
-    const runner = plane.dataSource.createQueryRunner();
+    const runner = plane.administrator.createQueryRunner();
     await runner.startTransaction();
     try {
       await runner.query(

@@ -46,6 +46,7 @@ import { UpstreamFileIds1795348000000 } from './migrations/1795348000000-upstrea
 import { HoldMacs1795348500000 } from './migrations/1795348500000-hold-macs.ts';
 import { UsersSearch1795349000000 } from './migrations/1795349000000-users-search.ts';
 import { ShardCounts1795350000000 } from './migrations/1795350000000-shard-counts.ts';
+import { OwnerFunctions1795351000000 } from './migrations/1795351000000-owner-functions.ts';
 import { ExactPowers1795352000000 } from './migrations/1795352000000-exact-powers.ts';
 import { ActivityByToken1795352100000 } from './migrations/1795352100000-activity-by-token.ts';
 
@@ -104,6 +105,7 @@ const MIGRATIONS = [
   HoldMacs1795348500000,
   UsersSearch1795349000000,
   ShardCounts1795350000000,
+  OwnerFunctions1795351000000,
   ExactPowers1795352000000,
   ActivityByToken1795352100000,
 ] as const;

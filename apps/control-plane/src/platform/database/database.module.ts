@@ -1,10 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { dataSourceOptions } from './data-source-options.ts';
-import { migrate } from './migrate.ts';
-import { requireSessionSettings } from './session-settings.ts';
+import { openDatabase } from './open-database.ts';
 import { Transactions } from './transactions.ts';
 
 /** The one data source. Migrations have run when the first provider sees it. */
@@ -20,10 +18,7 @@ import { Transactions } from './transactions.ts';
       }),
       dataSourceFactory: async (options) => {
         if (!options) throw new Error('the data source needs options');
-        const dataSource = await new DataSource(options).initialize();
-        await requireSessionSettings(dataSource);
-        await migrate(dataSource);
-        return dataSource;
+        return openDatabase(options);
       },
     }),
   ],

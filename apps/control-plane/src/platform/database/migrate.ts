@@ -1,6 +1,7 @@
 import { DataSource, MigrationExecutor, type DataSourceOptions } from 'typeorm';
 import { whileLocked } from './advisory-hold.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { grantRights, requireOwnership, type OtherRoles } from './roles.ts';
 
 /** One has the lock, one migrates. */
 const POOL = 2;
@@ -9,15 +10,20 @@ const LOCK_TIMEOUT_MS = 30_000;
 
 /**
  * One process migrates at a time, over connections without the limit of ordinary statements: a migration of millions of rows may take its time. Each migration is a transaction of its own, but for those that say `transaction = false`. A failure
- * ends the process, and with its connection the lock.
+ * ends the process, and with its connection the lock. `others` are the roles beside the owner, whose rights are set again.
  */
-export async function migrate({ options }: DataSource): Promise<void> {
+export async function migrate(
+  { options }: Pick<DataSource, 'options'>,
+  others: OtherRoles = {},
+): Promise<void> {
   const patient = await new DataSource(patientOptions(options)).initialize();
   try {
     await whileLocked(patient, [ADVISORY_LOCKS.migrations], async () => {
+      await requireOwnership(patient);
       const executor = new MigrationExecutor(patient);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
+      await grantRights(patient, others);
     });
   } finally {
     await patient.destroy();
@@ -31,10 +37,10 @@ function patientOptions(options: DataSourceOptions): DataSourceOptions {
   return { ...options, poolSize: POOL, extra };
 }
 
-/** Names of those that the database lacks, in the order in which they run. Changes nothing. */
+/** Names of those that the database lacks, in the order in which they run; all where they may not be read yet. Changes nothing. */
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const [row]: { found: boolean }[] = await dataSource.query(
-    "SELECT to_regclass('migrations') IS NOT NULL AS found",
+    "SELECT coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), false) AS found",
   );
   const done: { name: string }[] =
     row?.found === true ? await dataSource.query('SELECT name FROM migrations') : [];

@@ -97,8 +97,8 @@ test('replicas that start together migrate an empty database once', async () => 
     ),
   );
   try {
-    await Promise.all(replicas.map(migrate));
-    await Promise.all(replicas.map(migrate));
+    await Promise.all(replicas.map((one) => migrate(one)));
+    await Promise.all(replicas.map((one) => migrate(one)));
     const [{ n }] = (await replicas[0]?.query('SELECT count(*)::int AS n FROM migrations')) ?? [];
     expect(n).toBe(dataSource.migrations.length);
   } finally {
@@ -123,7 +123,7 @@ test('a migration, and the replicas that wait for it, may take longer than any o
          EXECUTE 'LOCK TABLE ' || names;
        END $$`,
     );
-    const migrated = Promise.all(replicas.map(migrate));
+    const migrated = Promise.all(replicas.map((one) => migrate(one)));
     // One waits for the tables that a migration changes, the other asks for its turn.
     const overdue =
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '1500 ms'";

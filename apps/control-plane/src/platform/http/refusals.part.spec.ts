@@ -70,7 +70,7 @@ describe('refusals', () => {
   );
 
   test('an internal error discloses no detail (S8)', async () => {
-    await plane.dataSource.query('ALTER TABLE users RENAME COLUMN username TO hidden');
+    await plane.administrator.query('ALTER TABLE users RENAME COLUMN username TO hidden');
     try {
       const answer = await plane.call('POST', '/auth/login', {
         body: { username: 'root', password: 'secret-word' },
@@ -82,7 +82,7 @@ describe('refusals', () => {
       });
       expect(JSON.stringify(answer.body)).not.toMatch(/column|select|username|secret-word/i);
     } finally {
-      await plane.dataSource.query('ALTER TABLE users RENAME COLUMN hidden TO username');
+      await plane.administrator.query('ALTER TABLE users RENAME COLUMN hidden TO username');
     }
   });
 

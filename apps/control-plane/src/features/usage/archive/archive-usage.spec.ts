@@ -26,14 +26,14 @@ afterAll(() => plane?.stop());
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'tollgate-archive-'));
-  await plane.dataSource.query('DELETE FROM usage_events; DELETE FROM usage_archives');
+  await plane.administrator.query('DELETE FROM usage_events; DELETE FROM usage_archives');
 });
 
 const dayOf = (daysAgo: number): string =>
   new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
 /** Requests of one day, whose node has a name that CSV must quote. */
 const book = (daysAgo: number, count: number): Promise<unknown> =>
-  plane.dataSource.query(
+  plane.administrator.query(
     `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at)
      SELECT $1::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, n, 'a "b", c', $1::date + interval '1 hour' FROM generate_series(1, $2::int) n`,
     [dayOf(daysAgo), count],
@@ -56,7 +56,7 @@ const linesOf = (daysAgo: number): string[] =>
     .split('\r\n');
 const manifest = () => JSON.parse(readFileSync(path.join(folder, 'manifest.json'), 'utf8'));
 const rowsLeft = async (daysAgo: number): Promise<number> => {
-  const [row] = await plane.dataSource.query(
+  const [row] = await plane.administrator.query(
     'SELECT count(*)::int AS rows FROM usage_events WHERE day = $1',
     [dayOf(daysAgo)],
   );
@@ -117,7 +117,7 @@ test('a large day has several files that the manifest lists, each whole by itsel
 });
 
 test('what is exported is what PostgreSQL has, to the last character: it reads its rows back from the files', async () => {
-  const { dataSource } = plane;
+  const { administrator: dataSource } = plane;
   const texts = [
     '=1+1',
     '-2',
@@ -168,7 +168,7 @@ test('a dry run writes nothing, neither files nor notes', async () => {
   await book(40, 3);
   expect(await run(true)).toEqual([{ day: dayOf(40), rows: 3, state: 'pending' }]);
   expect(readdirSync(folder)).toEqual([]);
-  expect(await plane.dataSource.query('SELECT * FROM usage_archives')).toEqual([]);
+  expect(await plane.administrator.query('SELECT * FROM usage_archives')).toEqual([]);
 });
 
 test('a repeated export changes nothing; one that was interrupted or whose file was damaged is completed', async () => {

@@ -11,6 +11,7 @@ import {
 } from '../../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { migrate } from '../../../platform/database/migrate.ts';
+import { connectedTo } from '../../../testing/postgres-under-test.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { rebuildTotals } from '../rebuild-totals.ts';
 import { UsageWorker } from './usage-worker.ts';
@@ -155,8 +156,11 @@ describe('totals over all accounts', () => {
     const kept = await read();
     const exists = async () =>
       (await ledger.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
-    while (await exists()) await plane.dataSource.undoLastMigration();
-    await migrate(plane.dataSource);
+    const { owner: ownerUrl, runtime } = plane.services.databaseUrls;
+    const owner = await connectedTo(ownerUrl);
+    while (await exists()) await owner.undoLastMigration();
+    await migrate(owner, { runtime: new URL(runtime).username });
+    await owner.destroy();
     expect(await read()).toEqual(kept);
     expect(kept.flat().length).toBeGreaterThan(2);
   });

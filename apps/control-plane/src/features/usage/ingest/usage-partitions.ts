@@ -74,25 +74,23 @@ export class UsagePartitions implements OnApplicationBootstrap {
         if (!(await this.mayGo(tx, { table: 'usage_events_default', day }))) return false;
       if (strays.length === 0) return false;
       await this.dropped.drop(tx, before);
-      await tx.query('DELETE FROM usage_events_default WHERE day < $1', [before]);
+      for (const day of strays) await tx.query('SELECT drop_usage_day($1)', [day]);
       return true;
     });
     return hasDeleted ? [...gone, ...strays] : gone;
   }
 
   private async create(atMs: number): Promise<void> {
-    const [from, to] = [dayOf(atMs), dayOf(atMs + DAY_MS)];
+    const day = dayOf(atMs);
     await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       // Rows that came before their partition live in the default one, where they are as safe as in any other.
       const stray: unknown[] = await tx.query(
         'SELECT 1 FROM usage_events_default WHERE day = $1 LIMIT 1',
-        [from],
+        [day],
       );
       if (stray.length > 0) return;
-      await tx.query(
-        `CREATE TABLE IF NOT EXISTS usage_events_${from.replaceAll('-', '')} PARTITION OF usage_events FOR VALUES FROM ('${from}') TO ('${to}')`,
-      );
+      await tx.query('SELECT create_usage_day($1)', [day]);
     });
   }
 
@@ -105,7 +103,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       if (!(await this.mayGo(tx, { table, day }))) return false;
       await this.dropped.drop(tx, before);
-      await tx.query(`DROP TABLE IF EXISTS ${table}`);
+      await tx.query('SELECT drop_usage_day($1)', [day]);
       return true;
     });
     if (isDropped) this.logger.log(`dropped ${table}: it is older than the retention`);
@@ -122,7 +120,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
       table,
     ]);
     if (isThere.length === 0) return false;
-    await tx.query(`LOCK TABLE ${table} IN SHARE MODE`);
+    await tx.query('SELECT lock_usage_day($1)', [day]);
     const unexported: unknown[] = await tx.query(
       `SELECT 1 FROM (SELECT count(*) AS rows FROM usage_events WHERE day = $1) now
        WHERE now.rows > 0 AND now.rows IS DISTINCT FROM (SELECT rows FROM usage_archives WHERE day = $1)`,

@@ -1,0 +1,65 @@
+import { expect } from '@jest/globals';
+import { runOps, type Services } from '@tollgate/harness';
+import pg from 'pg';
+
+/** The addresses of an installation, by the name of their variable. */
+export type Addresses = Record<string, string>;
+
+/** SQLSTATE insufficient_privilege. */
+export const MAY_NOT = '42501';
+
+/** An adjustment that closes, and an account. */
+export const FIRST_ROWS = `
+  WITH t AS (INSERT INTO ledger_transactions (kind, reference, note) VALUES ('adjustment', gen_random_uuid(), 'n') RETURNING id)
+  , e AS (INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after)
+    SELECT t.id, a.id, change, a.balance + change FROM t, ledger_accounts a JOIN (VALUES (1, 5), (2, -5)) AS c (id, change) USING (id)
+    RETURNING ledger_account_id, amount)
+  UPDATE ledger_accounts a SET balance = balance + e.amount FROM e WHERE a.id = e.ledger_account_id;
+  INSERT INTO users (username, password_hash) VALUES ('u' || gen_random_uuid(), 'x')`;
+
+export async function asked(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The SQLSTATE of each statement. */
+export async function codes(url: string, statements: readonly string[]): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const found: unknown[] = [];
+  for (const sql of statements)
+    found.push(
+      await client.query(sql).then(
+        () => 'done',
+        ({ code }: { code: unknown }) => code,
+      ),
+    );
+  await client.end();
+  return found;
+}
+
+export async function succeeds(env: Addresses, ...args: string[]): Promise<void> {
+  expect(await runOps(env, ...args)).toMatchObject({ status: 0 });
+}
+
+/** What an attempt must leave as it is. */
+export async function books(url: string): Promise<unknown> {
+  return [
+    await asked(url, 'SELECT * FROM ledger_entries ORDER BY id'),
+    await asked(url, 'SELECT * FROM ledger_transactions ORDER BY id'),
+    await asked(url, 'SELECT tgname, tgenabled FROM pg_trigger ORDER BY 1, 2'),
+  ];
+}
+
+/** As a server is that another program started. */
+export async function withoutRoles({ databaseUrl, databaseUrls: urls }: Services): Promise<void> {
+  for (const url of [urls.runtime, urls.owner, urls.reader]) {
+    const { username } = new URL(url);
+    await asked(databaseUrl, `DROP OWNED BY ${username}; DROP ROLE ${username}`);
+  }
+}
