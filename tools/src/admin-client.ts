@@ -38,6 +38,10 @@ export interface NewPrice {
   weight_output?: string;
   weight_cache_read?: string;
   weight_cache_write?: string;
+  /** The parent's weight when absent. */
+  weight_cache_write_1h?: string;
+  weight_audio_input?: string;
+  weight_audio_output?: string;
   /** By premium, e.g. `server_tools=web_search`. */
   multipliers?: Record<string, string>;
   /** Must be true for a price that charges nothing. */

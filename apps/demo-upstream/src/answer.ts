@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { everyClass } from './every-class.ts';
 import type { DemoRequest, Plan } from './plan.ts';
 import type { ProviderRecord, RecordEntry } from './record.ts';
 import { wordAt, wordsUpTo } from './words.ts';
@@ -30,10 +31,10 @@ export interface Dialect {
 const HUGE_LINE_BYTES = 1_000_000;
 const ABSURD_TOKENS = 9_000_000_000;
 
-export function usageOf({ plan, entry }: Exchange): { prompt: number; output: number } {
-  return plan.mode === 'absurd-usage'
-    ? { prompt: ABSURD_TOKENS, output: -1 }
-    : { prompt: entry.promptTokens, output: entry.emitted * plan.choices };
+export function usageOf({ plan, entry }: Exchange): NonNullable<RecordEntry['reported']> {
+  if (plan.mode === 'absurd-usage') return { prompt: ABSURD_TOKENS, output: -1 };
+  const sums = { prompt: entry.promptTokens, output: entry.emitted * plan.choices };
+  return plan.isEveryClass ? { ...sums, classes: everyClass(entry.protocol, sums) } : sums;
 }
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {

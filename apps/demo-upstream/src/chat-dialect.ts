@@ -66,12 +66,24 @@ function finishReason({ plan, request, entry }: Exchange): string {
 }
 
 function chatUsage(exchange: Exchange): unknown {
-  const { prompt, output } = usageOf(exchange);
+  const { prompt, output, classes } = usageOf(exchange);
   return {
     prompt_tokens: prompt,
     completion_tokens: output,
     total_tokens: prompt + output,
-    prompt_tokens_details: { cached_tokens: 0 },
+    prompt_tokens_details: {
+      cached_tokens: classes?.cache_read_tokens ?? 0,
+      ...(classes && {
+        cache_write_tokens: classes.cache_write_tokens,
+        audio_tokens: classes.audio_input_tokens,
+      }),
+    },
+    ...(classes && {
+      completion_tokens_details: {
+        reasoning_tokens: classes.reasoning_tokens,
+        audio_tokens: classes.audio_output_tokens,
+      },
+    }),
   };
 }
 

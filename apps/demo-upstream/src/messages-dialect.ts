@@ -1,3 +1,4 @@
+import type { ReportedClasses } from './every-class.ts';
 import { usageOf, type Dialect, type Exchange } from './answer.ts';
 
 /** messages, as Anthropic streams them: six named events, a ping, cumulative usage in message_delta. */
@@ -100,8 +101,9 @@ function stopReason({ plan, request, entry }: Exchange): string {
     : 'end_turn';
 }
 
-function messagesUsage(exchange: Exchange): Record<string, number> {
-  const { prompt, output } = usageOf(exchange);
+function messagesUsage(exchange: Exchange): Record<string, unknown> {
+  const { prompt, output, classes } = usageOf(exchange);
+  if (classes) return everyClassUsage(classes);
   return {
     input_tokens: prompt,
     cache_creation_input_tokens: 0,
@@ -110,12 +112,27 @@ function messagesUsage(exchange: Exchange): Record<string, number> {
   };
 }
 
+function everyClassUsage(classes: ReportedClasses): Record<string, unknown> {
+  const { cache_write_tokens: short = 0, cache_write_1h_tokens: hour = 0 } = classes;
+  return {
+    input_tokens: classes.input_tokens,
+    cache_creation_input_tokens: short + hour,
+    cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: hour },
+    cache_read_input_tokens: classes.cache_read_tokens,
+    output_tokens: classes.output_tokens,
+    output_tokens_details: { thinking_tokens: classes.reasoning_tokens },
+  };
+}
+
 function startUsage(exchange: Exchange): unknown {
   return exchange.plan.mode === 'no-usage' ? {} : { ...messagesUsage(exchange), output_tokens: 1 };
 }
 
 function endUsage(exchange: Exchange): unknown {
-  return exchange.plan.mode === 'no-usage' ? {} : { output_tokens: usageOf(exchange).output };
+  if (exchange.plan.mode === 'no-usage') return {};
+  const { output, classes } = usageOf(exchange);
+  const thinking = classes && { thinking_tokens: classes.reasoning_tokens };
+  return { output_tokens: output, ...(thinking && { output_tokens_details: thinking }) };
 }
 
 function event(name: string, data: object): string {

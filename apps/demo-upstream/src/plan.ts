@@ -72,6 +72,8 @@ export interface Plan {
   call: ToolCall;
   /** Answers of so many tokens each that are generated. */
   choices: number;
+  /** `classes=all`: the report splits its tokens over every class that its protocol knows. */
+  isEveryClass: boolean;
 }
 
 export interface ToolCall {
@@ -141,6 +143,7 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     tokensPerSecond: Number(directive['rate'] ?? RATE_DEFAULT) || RATE_DEFAULT,
     call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
     choices: request.prompt === undefined ? 1 : generatedChoices(request),
+    isEveryClass: directive['classes'] === 'all',
   };
 }
 

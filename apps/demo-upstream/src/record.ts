@@ -1,3 +1,4 @@
+import type { ReportedClasses } from './every-class.ts';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /** What the provider knows of one request it answered. The audit compares the books with this. */
@@ -11,7 +12,7 @@ export interface RecordEntry {
   emitted: number;
   promptTokens: number;
   /** Usage as reported to the caller; null when the report never left. */
-  reported: { prompt: number; output: number } | null;
+  reported: { prompt: number; output: number; classes?: ReportedClasses | undefined } | null;
   ending: 'open' | 'finished' | 'aborted' | 'refused';
 }
 

@@ -10,6 +10,13 @@ export const PREMIUM_FIELDS = [
 ] as const;
 export type PremiumField = (typeof PREMIUM_FIELDS)[number];
 
+/** Values of a tier that cost no more than the ordinary one. They pass without a multiplier, and a price takes none: it would never apply. */
+export const ORDINARY_PREMIUMS: ReadonlySet<string> = new Set([
+  ...['auto', 'default', 'standard', 'standard_only', 'flex'].map((tier) => `service_tier=${tier}`),
+  'speed=standard',
+  ...['global', 'not_available'].map((geo) => `inference_geo=${geo}`),
+]);
+
 /** Of one request; each names a field and one of its values. */
 export const PREMIUMS_MAX = 16;
 

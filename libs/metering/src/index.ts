@@ -1,4 +1,5 @@
 export * from './charge.ts';
+export * from './charge-of-final.ts';
 export * from './credibility.ts';
 export * from './estimated-usage.ts';
 export * from './generation-rate.ts';

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createCustomer,
   createRoutedModel,
+  runOps,
   startTollgate,
   subscribeWithKey,
   type Customer,
@@ -15,8 +16,10 @@ import { keysLike, openRedis, redisReady, type RedisConnection } from '@tollgate
 import pg from 'pg';
 import { auditBooks } from './books/audit-books.ts';
 import { concludeBooks, describeFindings, isSound, type Finding } from './books/finding.ts';
+import { DAMAGES } from './damages.ts';
 import { auditLoad } from './load/audit-load.ts';
-import { planRequests } from './load/plan-requests.ts';
+import { MULTIPLIERS } from './load/load-models.ts';
+import { planRequests, SHORT_CHAT } from './load/plan-requests.ts';
 import { closeClient, sendRequest } from './load/send-request.ts';
 
 const ADMIN_PROGRAM = path.join(import.meta.dirname, '../../../apps/control-plane/dist/ops.js');
@@ -60,12 +63,22 @@ describe('the audit finds what is wrong', () => {
     tollgate = await startTollgate({ nodes: 1 });
     customer = await createCustomer(tollgate);
     model = await createRoutedModel(tollgate);
-    apiKey = await subscribeWithKey(customer, { modelIds: [model.id] });
+    const premium = await createRoutedModel(tollgate, {
+      protocols: ['openai'],
+      weight_cache_write: '1.25',
+      multipliers: { ...MULTIPLIERS, 'service_tier=scale': '3' },
+    });
+    apiKey = await subscribeWithKey(customer, { modelIds: [model.id, premium.id] });
     await tollgate.admin.syncAll();
     const origin = tollgate.nodeUrls[0] ?? '';
     for (const plan of planRequests(10, 1, { customers: 1, models: 1, addresses: 1 }))
       if (plan.protocol !== 'embeddings')
         await sendRequest(plan, { origin, apiKey, model: model.name });
+    for (const isEveryClass of [true, false])
+      await sendRequest(
+        { ...SHORT_CHAT, isEveryClass, isPremium: true },
+        { origin, apiKey, model: premium.name },
+      );
     const closed = await createRoutedModel(tollgate);
     await customer.client.subscribe({ model_id: closed.id, tokens: 1_000_000 });
     await customer.client.call('POST', '/models/unsubscribe', { model_id: closed.id });
@@ -100,125 +113,29 @@ describe('the audit finds what is wrong', () => {
     }
   }
 
-  test.each([
-    [
-      'a wallet with money from nowhere',
-      `UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'wallet'`,
-      `UPDATE ledger_accounts SET balance = balance - 1 WHERE kind = 'wallet'`,
-      ['wallet balances'],
-    ],
-    [
-      'a ledger entry that was edited',
-      'UPDATE ledger_entries SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger_entries)',
-      'UPDATE ledger_entries SET amount = amount - 1 WHERE id = (SELECT max(id) FROM ledger_entries)',
-      ['wallet transactions', 'wallet balances'],
-    ],
-    [
-      'a token balance that moved alone',
-      `UPDATE subscriptions SET balance = balance - 1 WHERE status = 'active'`,
-      `UPDATE subscriptions SET balance = balance + 1 WHERE status = 'active'`,
-      ['token balances', 'token equation', 'live balances'],
-    ],
-    [
-      'a lot with a token too many',
-      'UPDATE token_lots SET remaining = remaining + 1 WHERE withdrawn = 0',
-      'UPDATE token_lots SET remaining = remaining - 1 WHERE withdrawn = 0',
-      ['token balances'],
-    ],
-    [
-      'a charge that is not its price',
-      `UPDATE usage_events SET input_tokens = input_tokens + 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`,
-      `UPDATE usage_events SET input_tokens = input_tokens - 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`,
-      ['prices', 'roll-ups', 'totals'],
-    ],
-    [
-      'a roll-up that forgot a token',
-      'UPDATE usage_rollups SET output_tokens = output_tokens - 1',
-      'UPDATE usage_rollups SET output_tokens = output_tokens + 1',
-      ['roll-ups', 'daily roll-ups'],
-    ],
-    [
-      'a day that is not the sum of its hours',
-      'UPDATE usage_rollups_daily SET charge = charge + 1',
-      'UPDATE usage_rollups_daily SET charge = charge - 1',
-      ['daily roll-ups'],
-    ],
-    [
-      'totals that forgot a request',
-      'UPDATE usage_totals SET requests = requests - 1',
-      'UPDATE usage_totals SET requests = requests + 1',
-      ['totals', 'daily totals'],
-    ],
-    [
-      'a total of a day that is not the sum of its hours',
-      'UPDATE usage_totals_daily SET errors = errors + 1',
-      'UPDATE usage_totals_daily SET errors = errors - 1',
-      ['daily totals'],
-    ],
-    [
-      'a dead letter',
-      `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason) VALUES ('x', '0', '1', '{}', 'planted')`,
-      'DELETE FROM usage_dead_letters',
-      ['dead letters'],
-    ],
-    [
-      'a dead letter that is called booked and is not',
-      `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason, resolved_at, resolution)
-       VALUES (replace('0199aaaa-0000-7000-8000-000000000000', '0199aaaa', lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint >> 16), 8, '0')), '0', '1', '{}', 'planted', now(), 'booked')`,
-      'DELETE FROM usage_dead_letters',
-      ['dead letters'],
-    ],
-    [
-      'a dead letter that was dismissed without a reason',
-      `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason, resolved_at, resolution) VALUES ('x', '0', '1', '{}', 'planted', now(), 'dismissed')`,
-      'DELETE FROM usage_dead_letters',
-      ['dead letters'],
-    ],
-    [
-      'tokens in a closed subscription',
-      `UPDATE subscriptions SET balance = balance + 7 WHERE status = 'closed'`,
-      `UPDATE subscriptions SET balance = balance - 7 WHERE status = 'closed'`,
-      ['token balances', 'token equation', 'closed subscriptions', 'live balances'],
-    ],
-    [
-      'a subscription that was closed by a withdrawal that is not booked',
-      `UPDATE subscriptions SET withdrawal_id = overlay(withdrawal_id::text placing 'ffff' from 33)::uuid WHERE status = 'closed'`,
-      `UPDATE subscriptions s SET withdrawal_id = u.rid FROM usage_events u WHERE u.kind = 'withdraw' AND u.subscription_id = s.id AND s.status = 'closed'`,
-      ['closed subscriptions'],
-    ],
-    [
-      'a withdrawal that took more than was booked',
-      `UPDATE usage_events SET delta = delta + 1 WHERE kind = 'withdraw'`,
-      `UPDATE usage_events SET delta = delta - 1 WHERE kind = 'withdraw'`,
-      ['token equation', 'withdrawals'],
-    ],
-    [
-      'a lot that was refunded without money',
-      `UPDATE token_lots SET refunded = refunded - 1 WHERE refunded > 0`,
-      `UPDATE token_lots SET refunded = refunded + 1 WHERE refunded > 0`,
-      ['withdrawals'],
-    ],
-    [
-      'a journal that was set aside',
-      `INSERT INTO alerts (rule, severity, subject, message) VALUES ('journal_set_aside', 'critical', 'node:0', 'planted')`,
-      `DELETE FROM alerts WHERE subject = 'node:0'`,
-      ['journals set aside'],
-    ],
-    [
-      'an adjustment without its reason',
-      `UPDATE ledger_transactions SET note = NULL WHERE kind = 'adjustment'`,
-      `SET session_replication_role = replica; UPDATE ledger_transactions SET note = 'a correction' WHERE kind = 'adjustment'`,
-      ['adjustments'],
-    ],
-    [
-      'an adjustment that the activity log does not know',
-      `UPDATE activity_log SET after = '{"amount": "9"}' WHERE action = 'wallet.adjustment'`,
-      `SET session_replication_role = replica; UPDATE activity_log SET after = '{"note": "a correction", "amount": "3"}' WHERE action = 'wallet.adjustment'`,
-      ['adjustments'],
-    ],
-  ])('%s', async (_what, damage, repair, expected) => {
+  test.each(DAMAGES)('%s', async (_what, damage, repair, expected) => {
     expect(await brokenBy(damage, repair)).toEqual(expected);
     expectSound(await auditBooks(tollgate, { drainMs: 0 }));
+  });
+
+  test('a multiplier that was applied wrongly, which the audit of the server reports too', async () => {
+    const audit = () =>
+      runOps({ DATABASE_URL: tollgate.databaseUrl }, 'audit').then(({ status, out }) => ({
+        status,
+        broken: out.split('\n').filter((line) => line.startsWith('BROKEN')),
+      }));
+    expect(await audit()).toEqual({ status: 0, broken: [] });
+    await database.query(
+      `UPDATE usage_events SET charge = charge + 1, delta = delta + 1 WHERE premiums IS NOT NULL`,
+    );
+    const found = await audit();
+    await database.query(
+      `UPDATE usage_events SET charge = charge - 1, delta = delta - 1 WHERE premiums IS NOT NULL`,
+    );
+    expect(found).toEqual({
+      status: 1,
+      broken: [expect.stringMatching(/^BROKEN charges: .*; 2 rows break it, e\.g\. \{"rid":"/)],
+    });
   });
 
   test('totals that lack what an older release booked, until the command of the server has rebuilt them', async () => {

@@ -1,8 +1,16 @@
 /** What the chaos run checks with. */
 export { auditBooks } from './books/audit-books.ts';
 export { countVerdicts, describeFindings, isSound, type Finding } from './books/finding.ts';
-export { compareUsage } from './load/compare-usage.ts';
+export { compareUsage, tokensReported } from './load/compare-usage.ts';
 export { demoRecordSchema, readDemoRecord, type DemoRecord } from './load/demo-record.ts';
+export {
+  chatModels,
+  createLoadModels,
+  modelOf,
+  MULTIPLIERS,
+  premiumsOf,
+  type LoadModels,
+} from './load/load-models.ts';
 export { planRequests, randomFrom, SHORT_CHAT, type RequestPlan } from './load/plan-requests.ts';
 export { closeClient, sendRequest, type ClientRecord, type Target } from './load/send-request.ts';
 export { chargeFor, readUsage, type UsageRow } from './load/usage-rows.ts';

@@ -1,19 +1,24 @@
 import {
   AdminClient,
   createCustomer,
-  createRoutedModel,
   subscribeWithKey,
   type Customer,
   type RoutedModel,
   type Tollgate,
 } from '@tollgate/harness';
-import type { RequestPlan, Target } from '@tollgate/audit';
+import {
+  chatModels,
+  createLoadModels,
+  modelOf,
+  MULTIPLIERS,
+  type LoadModels,
+  type RequestPlan,
+  type Target,
+} from '@tollgate/audit';
 
 const CUSTOMERS = 6;
 const TOKENS_EACH = 50_000_000;
 const RENEWAL_TOKENS = 1_000;
-/** Charged one to one, and by weights that leave fractions. */
-const WEIGHTS = [{}, { weight_input: '0.3', weight_output: '1.7' }] as const;
 /** Of all changes; the others buy. */
 const UNSUBSCRIBE_SHARE = 0.2;
 const PRICE_SHARE = 0.1;
@@ -23,29 +28,24 @@ const NEW_PRICES = ['0.5', '1', '1.75'];
 /** Several customers, each with a subscription to every model and a key of their own; all of it drawn upon through every node. */
 export class Scene {
   readonly #tollgate: Tollgate;
-  readonly #models: RoutedModel[];
-  readonly #embedding: RoutedModel;
+  readonly #models: LoadModels;
   readonly #customers: { customer: Customer; apiKey: string }[];
   /** That were accepted. */
   readonly changes = { purchases: 0, withdrawals: 0, prices: 0 };
 
   private constructor(
     tollgate: Tollgate,
-    models: RoutedModel[],
-    embedding: RoutedModel,
+    models: LoadModels,
     customers: { customer: Customer; apiKey: string }[],
   ) {
     this.#tollgate = tollgate;
     this.#models = models;
-    this.#embedding = embedding;
     this.#customers = customers;
   }
 
   static async set(tollgate: Tollgate): Promise<Scene> {
-    const models: RoutedModel[] = [];
-    for (const weights of WEIGHTS) models.push(await createRoutedModel(tollgate, weights));
-    const embedding = await createRoutedModel(tollgate, { kind: 'embedding' });
-    const modelIds = [...models, embedding].map(({ id }) => id);
+    const models = await createLoadModels(tollgate);
+    const modelIds = [...chatModels(models), models.embedding].map(({ id }) => id);
     const customers = [];
     for (let index = 0; index < CUSTOMERS; index += 1) {
       const customer = await createCustomer(tollgate, { amount: '1000000' });
@@ -55,23 +55,22 @@ export class Scene {
       });
     }
     await tollgate.admin.syncAll();
-    return new Scene(tollgate, models, embedding, customers);
+    return new Scene(tollgate, models, customers);
   }
 
   get choices(): { customers: number; models: number; addresses: number } {
     return {
       customers: this.#customers.length,
-      models: this.#models.length,
+      models: this.#models.plain.length,
       addresses: this.#tollgate.nodeUrls.length,
     };
   }
 
   targetOf(plan: RequestPlan): Target {
-    const model = plan.protocol === 'embeddings' ? this.#embedding : this.#models[plan.model];
     return {
       origin: this.#tollgate.nodeUrls[plan.address] ?? '',
       apiKey: this.#customers[plan.customer]?.apiKey ?? '',
-      model: model?.name ?? '',
+      model: modelOf(this.#models, plan)?.name ?? '',
     };
   }
 
@@ -113,7 +112,7 @@ export class Scene {
     const url = pick(this.#tollgate.adminUrls, random);
     return {
       client: new AdminClient(url, customer.client.token),
-      model: pick(this.#models, random),
+      model: pick(chatModels(this.#models), random),
     };
   }
 
@@ -124,6 +123,11 @@ export class Scene {
       price_per_million: pick(NEW_PRICES, random),
       weight_input: pick(NEW_WEIGHTS, random),
       weight_output: pick(NEW_WEIGHTS, random),
+      weight_cache_write_1h: pick(NEW_WEIGHTS, random),
+      weight_audio_output: pick(NEW_WEIGHTS, random),
+      multipliers: Object.fromEntries(
+        Object.keys(MULTIPLIERS).map((premium) => [premium, pick(NEW_WEIGHTS, random)]),
+      ),
     };
     await this.#count('prices', admin.call('POST', '/models/pricing', price));
     await admin.syncAll().catch(() => undefined);

@@ -1,4 +1,11 @@
-import { chargeFor, type ClientRecord, type DemoRecord, type UsageRow } from '@tollgate/audit';
+import {
+  chargeFor,
+  premiumsOf,
+  tokensReported,
+  type ClientRecord,
+  type DemoRecord,
+  type UsageRow,
+} from '@tollgate/audit';
 
 type ProviderEntry = DemoRecord[number];
 
@@ -49,19 +56,25 @@ export function tally({
     sums.endings[client.ending] = (sums.endings[client.ending] ?? 0) + 1;
     sums.lostTokens += lostOf(client, usage.get(client.rid ?? ''));
     if (client.ending === 'completed')
-      addCompleted(sums, usage.get(client.rid ?? ''), reports.get(client.rid ?? ''));
+      addCompleted(sums, {
+        plan: client.plan,
+        row: usage.get(client.rid ?? ''),
+        reported: reports.get(client.rid ?? ''),
+      });
   }
   return sums;
 }
 
-function addCompleted(
-  sums: Tally,
-  row: UsageRow | undefined,
-  reported: { prompt: number; output: number } | undefined,
-): void {
+interface Completed {
+  plan: ClientRecord['plan'];
+  row: UsageRow | undefined;
+  reported: ProviderEntry['reported'] | undefined;
+}
+
+function addCompleted(sums: Tally, { plan, row, reported }: Completed): void {
   if (!row) sums.missing += 1;
   if (!row || !reported) return;
-  const expected = chargeFor(row, { input: reported.prompt, output: reported.output });
+  const expected = chargeFor({ ...row, premiums: premiumsOf(plan) }, tokensReported(reported));
   sums.compared += 1;
   sums.reportedTokens += expected;
   sums.bookedTokens += row.delta;
@@ -72,9 +85,13 @@ function addCompleted(
 }
 
 /** A request that completed is compared by its report instead. */
-function lostOf({ ending, deliveredTokens }: ClientRecord, row: UsageRow | undefined): number {
+function lostOf(
+  { ending, plan, deliveredTokens }: ClientRecord,
+  row: UsageRow | undefined,
+): number {
   if (!row || (ending !== 'broken' && ending !== 'hung_up')) return 0;
-  return Math.max(0, chargeFor(row, { input: 0, output: deliveredTokens }) - row.delta);
+  const asked = { ...row, premiums: premiumsOf(plan) };
+  return Math.max(0, chargeFor(asked, { output_tokens: deliveredTokens }) - row.delta);
 }
 
 export function describeTally(sums: Tally): string {

@@ -60,15 +60,20 @@ export async function createRoutedModel(
     weight_output,
     weight_cache_read,
     weight_cache_write,
+    weight_cache_write_1h,
+    weight_audio_input,
+    weight_audio_output,
+    multipliers,
     ...model
   }: RoutedModelOptions = {},
 ): Promise<RoutedModel> {
   const { admin } = tollgate;
   const name = model.name ?? `model-${unique()}`;
   const weights = Object.fromEntries(
-    Object.entries({ weight_input, weight_output, weight_cache_read, weight_cache_write }).filter(
-      ([, weight]) => weight !== undefined,
-    ),
+    Object.entries({
+      ...{ weight_input, weight_output, weight_cache_read, weight_cache_write },
+      ...{ weight_cache_write_1h, weight_audio_input, weight_audio_output, multipliers },
+    }).filter(([, value]) => value !== undefined),
   );
   const id = await admin.createModel({
     kind: 'chat',

@@ -1,4 +1,5 @@
 import type { LiveStore } from './live-store.ts';
+import type { LotRow } from './postgres/rows.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Scheduler } from './scheduler.ts';
 import { FIRST_SUBSCRIPTIONS, FIRST_WALLET } from './postgres/first-rows.ts';
@@ -87,6 +88,7 @@ export class Checks {
         bought: before ? 0 : after.tokens,
       });
       this.#refunded += after.refunded - (before?.refunded ?? 0n);
+      this.#checkRefund(after);
       this.#costs.set(`${after.subscription_id}:${after.credit_seq}`, after.cost);
     };
     rows.entries.onChange = (_, after) =>
@@ -146,6 +148,15 @@ export class Checks {
   #add(id: number, values: Partial<Sums>): void {
     const sums = this.#of(id);
     for (const [name, value] of Object.entries(values)) sums[name as keyof Sums] += value;
+  }
+
+  /** The rule of refunds: a sum would close over any other. */
+  #checkRefund({ subscription_id: id, cost, tokens, withdrawn, refunded }: LotRow): void {
+    const due = (cost * BigInt(withdrawn)) / BigInt(tokens);
+    if (refunded !== due)
+      throw new Violation(
+        `subscription ${id}: a lot refunded ${refunded} of ${cost} for ${withdrawn} of ${tokens} tokens`,
+      );
   }
 
   #checkBooks(id: number): void {

@@ -1,4 +1,5 @@
-import type { PriceVersion } from '@tollgate/snapshot';
+import type { TokenUsage } from '@tollgate/contracts';
+import type { ChargedPrice } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 import type { JournalDisk } from '../../../apps/proxy-node/src/journal/journal-disk.ts';
 import type { TryLock } from '../../../apps/proxy-node/src/journal/journal-lock.ts';
 import {
@@ -49,8 +50,9 @@ export interface Ask {
   accountId: number;
   keyHash: string;
   modelId: number;
-  price: PriceVersion;
-  input: number;
+  price: ChargedPrice;
+  /** Tokens by class that the upstream reads. */
+  prompt: TokenUsage;
   output: number;
   isStream: boolean;
   isHungUp: boolean;

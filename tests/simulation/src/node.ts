@@ -1,10 +1,4 @@
-import {
-  hashCredential,
-  holdSigner,
-  NO_USAGE,
-  type FleetMessage,
-  type FundsHint,
-} from '@tollgate/contracts';
+import { hashCredential, holdSigner, type FleetMessage, type FundsHint } from '@tollgate/contracts';
 import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
@@ -120,8 +114,8 @@ export class Node {
   async serve(ask: Ask): Promise<void> {
     const { random } = this.#world;
     const startedAt = { unixMs: this.process.unixMs(), monotonicMs: this.process.monotonicMs() };
-    const prompt = chargeOf({ ...NO_USAGE, input: ask.input }, ask.price);
-    const bound = chargeOf({ ...NO_USAGE, input: ask.input, output: ask.output }, ask.price);
+    const prompt = chargeOf(ask.prompt, ask.price);
+    const bound = chargeOf({ ...ask.prompt, output: ask.output }, ask.price);
     const slice = Math.max(1, Math.ceil((bound - prompt) / random.integer(1, 4)));
     const rid = random.uuidV7(startedAt.unixMs);
     this.#world.truth.asked.add(rid);

@@ -14,7 +14,8 @@ type PurchaseParts = ConstructorParameters<typeof PurchasesService>;
 type RechargeParts = ConstructorParameters<typeof AutoRechargeService>;
 
 const PRICING = {
-  pricePerMillion: () => Promise.resolve(PRICE_PER_MILLION),
+  lockPrices: () => Promise.resolve(),
+  priceNow: () => Promise.resolve({ perMillion: PRICE_PER_MILLION, at: null }),
 } as unknown as PurchaseParts[0];
 
 interface Needs {

@@ -1,4 +1,4 @@
-import { NO_USAGE, tokenFieldsOf, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
+import { tokenFieldsOf, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 import { outcomeOfStop } from '../../../apps/proxy-node/src/pipeline/stop-reason.ts';
@@ -36,7 +36,7 @@ export class RunningRequest {
   }
 
   #usage(): TokenUsage {
-    return { ...NO_USAGE, input: this.#parts.ask.input, output: this.#output };
+    return { ...this.#parts.ask.prompt, output: this.#output };
   }
 
   #next(handle: HoldHandle): void {
@@ -48,7 +48,7 @@ export class RunningRequest {
         if (this.#isEnded) return;
         const piece = Math.max(1, Math.ceil(ask.output / pieces));
         const next = Math.min(ask.output, this.#output + piece);
-        const wanted = { ...NO_USAGE, input: ask.input, output: next };
+        const wanted = { ...ask.prompt, output: next };
         if (ask.isStream && handle.room(wanted) < 0 && !handle.isBoundHeld(this.#usage()))
           return handle.grow(() => this.#next(handle));
         this.#output = next;
@@ -94,6 +94,7 @@ export class RunningRequest {
       status: 200,
       ...tokenFieldsOf(this.#usage()),
       charge: chargeOf(this.#usage(), hold.price),
+      ...(hold.price.premiums && { premiums: hold.price.premiums }),
       basis: 'reported',
       started_at: hold.startedAtMs,
       first_token_ms: null,

@@ -1,6 +1,8 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-logs.ts';
 import { MODEL_ID } from './postgres/first-rows.ts';
+import { chargedPrice } from './workload.ts';
 import { World } from './world.ts';
 
 const SERVING_MS = 5_000;
@@ -24,13 +26,18 @@ async function dieUnanswered(world: World): Promise<string> {
   const [subscription] = world.subscriptions;
   if (!node?.isServing || !subscription) throw new Error('the first worker does not serve');
   const { accountId, keyHash } = subscription;
-  const request = { input: 10, output: 10, isStream: false, isHungUp: false };
+  const request = {
+    prompt: { ...NO_USAGE, input: 10 },
+    output: 10,
+    isStream: false,
+    isHungUp: false,
+  };
   void node.serve({
     ...request,
     accountId,
     keyHash,
     modelId: MODEL_ID,
-    price: world.currentPrice,
+    price: chargedPrice(world.currentPrice, []),
   });
   const shard = world.redis.shardOf(accountId);
   const held = () => world.redis.state.shards.get(shard)?.holds.keys().next().value;

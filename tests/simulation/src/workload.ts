@@ -1,4 +1,9 @@
-import { MODEL_ID } from './postgres/first-rows.ts';
+import { NO_USAGE, WEIGHT_FIELDS, type TokenUsage } from '@tollgate/contracts';
+import { premiumWeights } from '@tollgate/metering';
+import type { PriceVersion } from '@tollgate/snapshot';
+import type { ChargedPrice } from '../../../apps/proxy-node/src/journal/open-hold.ts';
+import { MODEL_ID, PREMIUMS } from './postgres/first-rows.ts';
+import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
 const ARRIVALS_EVERY_MS = 220;
@@ -21,6 +26,27 @@ export function startWorkload(world: World, untilMs: number): void {
   every(ADMIN_EVERY_MS, 'administration', () => administer(world));
 }
 
+/** In plain tokens often, else in some of every class that a prompt has. */
+function drawPrompt(random: Random): TokenUsage {
+  const input = random.integer(1, 400);
+  if (random.chance(0.5)) return { ...NO_USAGE, input };
+  const part = (): number => random.integer(0, 100);
+  return {
+    ...NO_USAGE,
+    input,
+    ...{ cacheRead: part(), cacheWrite: part(), cacheWrite1h: part(), audioInput: part() },
+  };
+}
+
+/** As the pipeline prices a request that asks for these dearer services. */
+export function chargedPrice(
+  { multipliers = {}, ...plain }: PriceVersion,
+  premiums: string[],
+): ChargedPrice {
+  if (premiums.length === 0) return plain;
+  return { ...plain, ...premiumWeights(plain, multipliers, premiums), premiums };
+}
+
 function ask(world: World): void {
   const random = world.random('requests');
   const subscription = random.pick(world.subscriptions);
@@ -29,13 +55,26 @@ function ask(world: World): void {
     accountId: subscription.accountId,
     keyHash: subscription.keyHash,
     modelId: MODEL_ID,
-    price: world.currentPrice,
-    input: random.integer(1, 400),
+    price: chargedPrice(
+      world.currentPrice,
+      PREMIUMS.filter(() => random.chance(0.2)),
+    ),
+    prompt: drawPrompt(random),
     output: random.integer(1, 600),
     isStream: random.chance(0.7),
     isHungUp: random.chance(0.15),
   };
   if (node?.isServing) void node.serve(parts);
+}
+
+/** Every class has a weight, and every dearer service a multiplier, of its own. */
+function drawPrice(random: Random): Parameters<World['addPrice']>[0] {
+  const drawn = (): number => random.integer(1, 30) * 100_000;
+  const weights = WEIGHT_FIELDS.map((name) => [name, drawn()]);
+  const multipliers = Object.fromEntries(
+    PREMIUMS.map((premium) => [premium, random.integer(5, 40) * 110_000]),
+  );
+  return { ...Object.fromEntries(weights), multipliers };
 }
 
 function administer(world: World): void {
@@ -44,8 +83,7 @@ function administer(world: World): void {
   const kind = random.pick(['buy', 'buy', 'buy', 'unsubscribe', 'price'] as const);
   const tokens = random.integer(200, 30_000);
   const drain = random.chance(0.5);
-  const weights = [random.integer(1, 20) * 100_000, random.integer(1, 30) * 100_000] as const;
-  if (kind === 'price') return world.addPrice(...weights);
+  if (kind === 'price') return world.addPrice(drawPrice(random));
   const controlPlane = world.someControlPlane;
   const done =
     kind === 'buy' ? controlPlane?.buy(id, tokens) : controlPlane?.startWithdrawal(id, drain);

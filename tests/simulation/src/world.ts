@@ -7,7 +7,12 @@ import { SimulatedDisk } from './disk.ts';
 import { LiveStore } from './live-store.ts';
 import { SHIPPED_NODE, type NodeParts } from './node-parts.ts';
 import { Node, type Machine } from './node.ts';
-import { fillSubscription, FIRST_SUBSCRIPTIONS, pricesRow } from './postgres/first-rows.ts';
+import {
+  fillSubscription,
+  FIRST_PRICE,
+  FIRST_SUBSCRIPTIONS,
+  pricesRow,
+} from './postgres/first-rows.ts';
 import { ModelPostgres } from './postgres/model-postgres.ts';
 import { STATEMENTS } from './postgres/statements.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -153,18 +158,10 @@ export class World {
     return this.prices.at(-1) as PriceVersion;
   }
 
-  addPrice(weightInput: number, weightOutput: number): void {
-    const id = this.prices.length + 1;
-    const weights = {
-      weight_input: weightInput,
-      weight_output: weightOutput,
-      weight_cache_read: weightInput,
-      weight_cache_write: weightInput,
-    };
-    this.prices.push({ id, effective_at: 0, ...weights });
-    this.#write((tx) =>
-      this.postgres.rows.prices.put(tx, id, pricesRow(id, weightInput, weightOutput)),
-    );
+  addPrice(price: Omit<PriceVersion, 'id' | 'effective_at'>): void {
+    const version = { id: this.prices.length + 1, effective_at: 0, ...price };
+    this.prices.push(version);
+    this.#write((tx) => this.postgres.rows.prices.put(tx, version.id, pricesRow(version)));
   }
 
   #announce(message: FleetMessage): void {
@@ -207,7 +204,7 @@ export class World {
   }
 
   #fill(): void {
-    this.addPrice(500_000, 2_000_000);
+    this.addPrice(FIRST_PRICE);
     this.#write((tx) => {
       for (const subscription of this.subscriptions)
         fillSubscription(this.postgres, tx, subscription, START_MS);

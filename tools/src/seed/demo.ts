@@ -1,4 +1,4 @@
-import { AdminClient } from '../admin-client.ts';
+import { AdminClient, type NewPrice } from '../admin-client.ts';
 import type { Credentials } from '../stack/start-file.ts';
 import { ensure, unlessDone } from './ensure.ts';
 
@@ -9,6 +9,12 @@ const WALLET_AMOUNT = '100';
 const TOKENS = 1_000_000;
 /** Of the demo's chat models: without one, documents and the provider's tools are refused, and the configuration check warns. */
 export const CONTEXT_WINDOW = 128_000;
+/** As providers price their caches. */
+export const CACHE_WEIGHTS = {
+  weight_cache_read: '0.1',
+  weight_cache_write: '1.25',
+  weight_cache_write_1h: '2',
+} as const;
 /** What the models are called at the demo upstream; it chooses its behaviour by this name. */
 export const UPSTREAM_MODEL = 'demo-ok';
 
@@ -29,14 +35,13 @@ export async function seedDemo(
     display_name: 'Demo chat',
     kind: 'chat',
     context_window: CONTEXT_WINDOW,
-    price_per_million: '2',
-    weight_output: '4',
+    price: { price_per_million: '2', weight_output: '4', ...CACHE_WEIGHTS },
   });
   const embedding = await ensureModel(admin, {
     name: EMBEDDING_MODEL,
     display_name: 'Demo embedding',
     kind: 'embedding',
-    price_per_million: '0.1',
+    price: { price_per_million: '0.1' },
   });
   await ensureRoute(admin, chat, openai);
   await ensureRoute(admin, chat, anthropic);
@@ -77,29 +82,19 @@ function ensureUpstream(
 
 function ensureModel(
   admin: AdminClient,
-  {
-    price_per_million,
-    weight_output = '1',
-    ...model
-  }: {
+  model: {
     name: string;
     display_name: string;
     kind: 'chat' | 'embedding';
     context_window?: number;
-    price_per_million: string;
-    weight_output?: string;
+    price: NewPrice;
   },
 ): Promise<number> {
   return ensure({
     admin,
     list: `/models?q=${model.name}`,
     matches: (row) => row.name === model.name,
-    create: () =>
-      admin.createModel({
-        ...model,
-        price: { price_per_million, weight_output },
-        is_on_shelf: true,
-      }),
+    create: () => admin.createModel({ ...model, is_on_shelf: true }),
   });
 }
 

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AdminClient } from '../admin-client.ts';
-import { CHAT_MODEL, CONTEXT_WINDOW, EMBEDDING_MODEL, UPSTREAM_MODEL } from './demo.ts';
+import {
+  CACHE_WEIGHTS,
+  CHAT_MODEL,
+  CONTEXT_WINDOW,
+  EMBEDDING_MODEL,
+  UPSTREAM_MODEL,
+} from './demo.ts';
 import { ensure, unlessDone } from './ensure.ts';
 
 /** Sent in the first minute after the address is printed, then never again. */
@@ -11,6 +17,12 @@ const FAILING_FROM = 100;
 const FAILING_TO = 160;
 const REQUEST_TIMEOUT_MS = 20_000;
 const FLAKY_MODEL = 'demo-reasoning';
+const FLAKY_PRICE = {
+  price_per_million: '6',
+  weight_output: '5',
+  ...CACHE_WEIGHTS,
+  multipliers: { 'service_tier=priority': '1.75' },
+};
 /** Used up by its user within the minute, so that a low balance and a refusal are to be seen. */
 const LOW_TOKENS = 4_000;
 
@@ -85,7 +97,7 @@ async function prepareFlakyModel({ admin, upstreamUrl }: Demonstration): Promise
         display_name: 'Demo reasoning',
         kind: 'chat',
         context_window: CONTEXT_WINDOW,
-        price: { price_per_million: '6', weight_output: '5' },
+        price: FLAKY_PRICE,
         is_on_shelf: true,
       }),
   });
@@ -159,7 +171,9 @@ async function send(baseUrl: string, { guest, key }: DemoCaller, number: number)
   const { path, body } = requestOf(
     model,
     number,
-    isFailing ? 'mode=503' : `tokens=${20 + (number % 9) * 15}`,
+    isFailing
+      ? 'mode=503'
+      : `tokens=${20 + (number % 9) * 15}${number % 5 === 0 ? ' classes=all' : ''}`,
   );
   try {
     const response = await fetch(`${baseUrl}${path}`, {
@@ -187,7 +201,12 @@ function requestOf(
   const stream = number % 3 !== 0;
   return number % 4 === 1
     ? { path: '/v1/messages', body: { model, messages, stream, max_tokens: 256 } }
-    : { path: '/v1/chat/completions', body: { model, messages, stream } };
+    : { path: '/v1/chat/completions', body: { model, messages, stream, ...tierOf(model, number) } };
+}
+
+/** A dearer tier now and then, where it has a price. */
+function tierOf(model: string, number: number): { service_tier?: string } {
+  return model === FLAKY_MODEL && number % 6 === 0 ? { service_tier: 'priority' } : {};
 }
 
 /** Deletes every account of the demo: it is hidden from then on, its money and tokens are given up, its ledgers stay. Answers their names. */

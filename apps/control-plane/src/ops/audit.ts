@@ -1,7 +1,7 @@
 import { shardOf, UnreadableBalance, type RedisConnection } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
-import { brokenRows, EQUALITY_NAMES } from '../features/books/broken-rows.ts';
-import { EQUALITIES, LIVE_BALANCES } from '../features/books/equalities.ts';
+import { brokenRows, CHECKED, CHECKED_NAMES } from '../features/books/broken-rows.ts';
+import { LIVE_BALANCES } from '../features/books/equalities.ts';
 import { counted, EXIT, noArguments, report, say, type Command } from './command.ts';
 import { isRedisNamed, withDatabase, withRedis } from './connections.ts';
 import { compareAtRest, readShards } from './live-books.ts';
@@ -9,7 +9,7 @@ import { compareAtRest, readShards } from './live-books.ts';
 const QUIET_WITHIN_MS = 15_000;
 
 export const auditCommand: Command = {
-  says: 'proves every equality between ledgers and balances; with REDIS_URL also balances in Redis, once nothing is on its way',
+  says: 'proves every equality between ledgers and balances, and the rules by which charges, purchases and refunds are made; with REDIS_URL also balances in Redis, once nothing is on its way',
   run: (call) => {
     noArguments(call);
     return withDatabase(prove, { role: 'reader' });
@@ -18,11 +18,11 @@ export const auditCommand: Command = {
 
 async function prove(dataSource: DataSource): Promise<number> {
   let isSound = true;
-  for (const name of EQUALITY_NAMES) {
+  for (const name of CHECKED_NAMES) {
     const broken = await brokenRows(dataSource, name);
     isSound &&= broken.length === 0;
     say(
-      `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name}: ${EQUALITIES[name].says}${describeBroken(broken)}`,
+      `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name}: ${CHECKED[name].says}${describeBroken(broken)}`,
     );
   }
   const live = isRedisNamed() ? await compareWithRedis(dataSource) : EXIT.done;

@@ -9,6 +9,7 @@ import {
   type UsageFinal,
 } from '@tollgate/contracts';
 import { Epochs, LiveRecords, shardNames } from '@tollgate/keyspace';
+import { RULES } from '../features/books/equalities.ts';
 import { SUMMED_COLUMNS } from '../platform/database/summed-columns.ts';
 import { uuidv7 } from '../platform/http/visitor.ts';
 import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
@@ -45,8 +46,9 @@ const CHECKS = {
     'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
   'an overdraft stands beside a balance':
     'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
-  'a lot refunded more than the cost of what was withdrawn':
-    'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
+  ...Object.fromEntries(
+    Object.values(RULES).map((rule) => [`not so: ${rule.says}`, rule.sql('true')]),
+  ),
   'the days of the roll-ups are not the sums of their hours': differs(
     { table: 'usage_rollups_daily', period: 'day' },
     "SELECT *, (hour AT TIME ZONE 'UTC')::date AS day FROM usage_rollups",

@@ -291,10 +291,3 @@ export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
 
 /** Rounds of a provider's own tools where the request does not limit them: https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
 export const SERVER_TOOL_USES_MAX = 10;
-
-/** Values of a tier that cost no more than the ordinary one. */
-export const ORDINARY_TIERS: Readonly<Record<string, readonly string[]>> = {
-  service_tier: ['auto', 'default', 'standard', 'standard_only', 'flex'],
-  speed: ['standard'],
-  inference_geo: ['global', 'not_available'],
-};

@@ -1,6 +1,5 @@
-import { PREMIUM_FIELDS, premiumOf, premiumSchema } from '@tollgate/contracts';
+import { ORDINARY_PREMIUMS, PREMIUM_FIELDS, premiumOf, premiumSchema } from '@tollgate/contracts';
 import type { Ask } from '../exchange.ts';
-import { ORDINARY_TIERS } from './field-tables.ts';
 import type { FoundField } from './found-field.ts';
 
 /** Refused where the price has no multiplier for it. */
@@ -62,7 +61,7 @@ function mayCostMore({ role }: FoundField): boolean {
 }
 
 function isOrdinary({ path, value }: FoundField): boolean {
-  return typeof value === 'string' && (ORDINARY_TIERS[path.at(-1) ?? '']?.includes(value) ?? false);
+  return typeof value === 'string' && ORDINARY_PREMIUMS.has(`${path.at(-1)}=${value}`);
 }
 
 function tierPremium({ path, value }: FoundField): string | null {

@@ -1,4 +1,5 @@
-import { CHARGED_ROWS, CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
+import { CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
+import { RULES, type Rule } from '../../../../apps/control-plane/src/features/books/equalities.ts';
 
 /** What must hold in PostgreSQL. `problems` selects one text per violation; `compared` counts what was looked at. */
 export interface BookCheck {
@@ -29,9 +30,14 @@ function differFromRows(table: string, keys: readonly string[]): string {
     SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', summed, kept) AS problem FROM compared WHERE summed IS DISTINCT FROM kept`;
 }
 
-/** A weight that is not set is the parent's. */
-function weighted({ name, parent }: (typeof CHARGED_ROWS)[number]): string {
-  return `coalesce(u.${name}_tokens, 0)::numeric * coalesce(p.weight_${name}, p.weight_${parent ?? name})`;
+/** The rules that the product proves of its own books. */
+function toCheck([name, { says, table, sql }]: [string, Rule]): BookCheck {
+  return {
+    name: name.replaceAll('_', ' '),
+    promise: says,
+    compared: `SELECT count(*) FROM ${table}`,
+    problems: `SELECT to_json(broken)::text AS problem FROM (${sql('true')}) broken`,
+  };
 }
 
 function daysDifferFromHours(
@@ -130,24 +136,7 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
       JOIN (SELECT subscription_id, count(*) AS n, max(seq) AS last, count(*) FILTER (WHERE applied_at IS NULL) AS pending FROM token_credits GROUP BY 1) c ON c.subscription_id = s.id
       WHERE c.n <> c.last OR c.last <> s.credit_seq OR c.pending > 0`,
   },
-  {
-    name: 'charges',
-    promise: 'what left the balance == the charge of the final',
-    compared: `SELECT count(DISTINCT rid) FROM usage_events u WHERE ${CHARGED}`,
-    problems: `
-      SELECT format('request %s: deltas sum to %s, its charge is %s', u.rid, sum(u.delta), max(u.charge)) AS problem
-      FROM usage_events u WHERE ${CHARGED} GROUP BY u.day, u.rid HAVING bool_or(u.kind = 'usage') AND sum(u.delta) <> max(u.charge)`,
-  },
-  {
-    name: 'prices',
-    promise: 'each charge == its tokens by its price version, rounded up',
-    compared: `SELECT count(*) FROM usage_events u WHERE u.kind = 'usage'`,
-    problems: `
-      SELECT format('request %s: charged %s, its tokens cost %s', u.rid, u.charge, c.charge) AS problem
-      FROM usage_events u JOIN price_versions p ON p.id = u.price_version_id,
-      LATERAL (SELECT ceil((${CHARGED_ROWS.map(weighted).join(' + ')}) / 1000000) AS charge) c
-      WHERE u.kind = 'usage' AND u.charge <> c.charge`,
-  },
+  ...Object.entries(RULES).map(toCheck),
   {
     name: 'roll-ups',
     promise: 'sums by hour, key and model == the usage rows',

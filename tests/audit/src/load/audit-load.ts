@@ -1,15 +1,16 @@
 import { readDemoRecord } from './demo-record.ts';
 import {
   createCustomer,
-  createRoutedModel,
   startTollgate,
   subscribeWithKey,
+  type RoutedModel,
   type Tollgate,
 } from '@tollgate/harness';
 import { auditBooks } from '../books/audit-books.ts';
 import type { Finding } from '../books/finding.ts';
 import { compareUsage } from './compare-usage.ts';
 import { driveLoad } from './drive-load.ts';
+import { chatModels, createLoadModels, modelOf, type LoadModels } from './load-models.ts';
 import { KillSchedule } from './kill-schedule.ts';
 import { planRequests, randomFrom, type RequestPlan } from './plan-requests.ts';
 import { RateWindow } from './rate-window.ts';
@@ -23,9 +24,6 @@ const CONCURRENCY = 24;
 /** Enough for a reaped hold (60 s) and its correction. */
 const DRAIN_MS = 90_000;
 const DRAIN_KILLED_MS = 150_000;
-/** Charged one to one, and by weights that leave fractions. */
-const WEIGHTS = [{}, { weight_input: '0.3', weight_output: '1.7' }] as const;
-
 export interface LoadOptions {
   requests: number;
   seed: number;
@@ -53,7 +51,7 @@ export async function auditLoad(options: LoadOptions): Promise<Finding[]> {
     );
     const plans = planRequests(requests, seed, {
       customers: CUSTOMERS,
-      models: scene.models.length,
+      models: scene.models.plain.length,
       addresses: scene.origins.length,
     });
     const records = await driveLoad({
@@ -80,21 +78,18 @@ export async function auditLoad(options: LoadOptions): Promise<Finding[]> {
 
 interface Scene {
   origins: string[];
-  models: { id: number; name: string }[];
-  embedding: { id: number; name: string };
+  models: LoadModels;
   keys: string[];
 }
 
 async function setScene(tollgate: Tollgate): Promise<Scene> {
-  const models = [];
-  for (const weights of WEIGHTS) models.push(await createRoutedModel(tollgate, weights));
-  const embedding = await createRoutedModel(tollgate, { kind: 'embedding' });
+  const models = await createLoadModels(tollgate);
   const keys = [];
   for (let index = 0; index < CUSTOMERS; index++) {
     const customer = await createCustomer(tollgate, { amount: '1000000' });
     keys.push(
       await subscribeWithKey(customer, {
-        modelIds: [...models, embedding].map(({ id }) => id),
+        modelIds: [...chatModels(models), models.embedding].map(({ id }) => id),
         tokens: TOKENS_EACH,
       }),
     );
@@ -103,13 +98,12 @@ async function setScene(tollgate: Tollgate): Promise<Scene> {
   return {
     origins: [...tollgate.nodeUrls, ...(tollgate.frontDoorUrl ? [tollgate.frontDoorUrl] : [])],
     models,
-    embedding,
     keys,
   };
 }
 
 async function openRateWindow(tollgate: Tollgate, { origins, models }: Scene): Promise<RateWindow> {
-  const model = models[0] as Scene['models'][number];
+  const model = models.plain[0] as RoutedModel;
   const customer = await createCustomer(tollgate);
   const apiKey = await subscribeWithKey(customer, { modelIds: [model.id], key: { rpm: RPM } });
   return new RateWindow(
@@ -118,12 +112,11 @@ async function openRateWindow(tollgate: Tollgate, { origins, models }: Scene): P
   );
 }
 
-function targetOf({ origins, models, embedding, keys }: Scene, plan: RequestPlan): Target {
-  const model = plan.protocol === 'embeddings' ? embedding : models[plan.model];
+function targetOf({ origins, models, keys }: Scene, plan: RequestPlan): Target {
   return {
     origin: origins[plan.address] ?? '',
     apiKey: keys[plan.customer] ?? '',
-    model: model?.name ?? '',
+    model: modelOf(models, plan)?.name ?? '',
   };
 }
 

@@ -1,3 +1,4 @@
+import { tokenFields, weightFields } from '@tollgate/contracts';
 import { expect, test } from '@jest/globals';
 import type { RecordEntry } from '@tollgate/demo-upstream';
 import { compareUsage, type Witnesses } from './compare-usage.ts';
@@ -25,6 +26,10 @@ const ENTRY: RecordEntry = {
   reported: { prompt: 10, output: 20 },
   ending: 'finished',
 };
+const tokensOf = (tokens: Partial<UsageRow['tokens']>): UsageRow['tokens'] => ({
+  ...tokenFields(0),
+  ...tokens,
+});
 const ROW: UsageRow = {
   rid: RID,
   subscription_id: 1,
@@ -32,10 +37,13 @@ const ROW: UsageRow = {
   charge: 30,
   outcome: 'completed',
   basis: 'reported',
-  input: 10,
-  output: 20,
-  weight_input: 1_000_000,
-  weight_output: 1_000_000,
+  tokens: tokensOf({ input_tokens: 10, output_tokens: 20 }),
+  premiums: [],
+  price: {
+    ...weightFields(1_000_000, undefined),
+    weight_cache_write_1h: 2_000_000,
+    multipliers: { 'service_tier=priority': 1_750_000, 'service_tier=scale': 3_000_000 },
+  },
 };
 /** Of ten and fifteen: as the books are of a node that died before it had the upstream's last report. */
 const SHORT: UsageRow = {
@@ -44,7 +52,7 @@ const SHORT: UsageRow = {
   charge: 25,
   outcome: 'node_lost',
   basis: 'estimated',
-  output: 15,
+  tokens: tokensOf({ input_tokens: 10, output_tokens: 15 }),
 };
 
 /** Names of the checks that found something. */
@@ -83,7 +91,7 @@ test('an answer that breaks off is a fault unless something was cut or killed, a
   const client = { ...CLIENT, ending: 'broken' } as const;
   expect(broken({ client })).toEqual(['broken off']);
   expect(broken({ client, wereCut: true })).toEqual([]);
-  const late = { ...ROW, delta: 17, charge: 17, output: 17, input: 0 };
+  const late = { ...ROW, delta: 17, charge: 17, tokens: tokensOf({ output_tokens: 17 }) };
   expect(broken({ client, row: late, wereCut: true })).toEqual(['broken off']);
   expect(broken({ client, row: late, wereKilled: true })).toEqual([]);
 });
@@ -98,4 +106,34 @@ test('a cut excuses neither a charge the upstream knows nothing of nor a request
   expect(
     broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereKilled: true }),
   ).toEqual([]);
+});
+
+test('a dearer service is charged by the multiplier that was asked for, and by no other', () => {
+  const client = { ...CLIENT, plan: { ...PLAN, isPremium: true } };
+  const charged = (charge: number, ...premiums: string[]) => ({
+    ...ROW,
+    charge,
+    delta: charge,
+    premiums,
+  });
+  expect(broken({ client, row: charged(53, 'service_tier=priority') })).toEqual([]);
+  expect(broken({ client, row: charged(30) })).toEqual(['completed']);
+  expect(broken({ client, row: charged(90, 'service_tier=scale') })).toEqual(['completed']);
+  expect(broken({ row: charged(53, 'service_tier=priority') })).toEqual(['completed']);
+});
+
+test('every class is charged by its own weight', () => {
+  const classes = {
+    input_tokens: 4,
+    cache_read_tokens: 2,
+    cache_write_tokens: 2,
+    cache_write_1h_tokens: 2,
+    output_tokens: 20,
+    reasoning_tokens: 4,
+  };
+  const entries = [{ ...ENTRY, reported: { prompt: 10, output: 20, classes } }];
+  const row = { ...ROW, charge: 32, delta: 32, tokens: tokensOf(classes) };
+  expect(broken({ entries, row })).toEqual([]);
+  expect(broken({ entries, row: { ...row, charge: 30, delta: 30 } })).toEqual(['completed']);
+  expect(broken({ entries })).toEqual(['completed']);
 });

@@ -1,7 +1,11 @@
+import { TOKEN_FIELDS } from '@tollgate/contracts';
 import type { RecordEntry } from '@tollgate/demo-upstream';
 import type { Finding } from '../books/finding.ts';
 import type { ClientRecord } from './send-request.ts';
-import { chargeFor, type UsageRow } from './usage-rows.ts';
+import { premiumsOf } from './load-models.ts';
+import { chargeFor, dearestChargeFor, type TokensByClass, type UsageRow } from './usage-rows.ts';
+
+type Report = RecordEntry['reported'];
 
 export interface Witnesses {
   /** What clients remember. */
@@ -110,7 +114,7 @@ function brokenFinding(
 }
 
 function problemOfCompleted(
-  { rid }: ClientRecord,
+  { rid, plan }: ClientRecord,
   attempts: ReadonlyMap<string, RecordEntry[]>,
   { usage, wereKilled }: Witnesses,
 ): string[] {
@@ -119,31 +123,45 @@ function problemOfCompleted(
   const reported = attempts.get(row.rid)?.findLast((entry) => entry.reported)?.reported;
   if (!reported)
     return wereKilled ? [] : [`request ${rid}: completed, the upstream remembers no report`];
-  const charge = chargeFor(row, { input: reported.prompt, output: reported.output });
-  const says = `upstream ${reported.prompt}+${reported.output}, row ${row.input}+${row.output} (${row.basis}, ${row.outcome}), charge ${row.charge}, left the balance ${row.delta}, expected ${charge}`;
+  const tokens = tokensReported(reported);
+  const asked = { ...row, premiums: premiumsOf(plan) };
+  const charge = chargeFor(asked, tokens);
+  const says = `upstream ${describeTokens(tokens)}, row ${describeTokens(row.tokens)} (${row.basis}, ${row.outcome}), asked for ${asked.premiums.join(', ') || 'nothing dearer'}, charged as ${row.premiums.join(', ') || 'nothing dearer'}, charge ${row.charge}, left the balance ${row.delta}, expected ${charge}`;
   const isEqual =
-    row.input === reported.prompt &&
-    row.output === reported.output &&
+    describeTokens(row.tokens) === describeTokens(tokens) &&
+    row.premiums.join() === asked.premiums.join() &&
     row.charge === charge &&
     row.delta === charge &&
     row.basis === 'reported';
   return isEqual ? [] : [`request ${rid}: ${says}`];
 }
 
+/** By class; a report that names none is of plain tokens. */
+export function tokensReported(reported: NonNullable<Report>): TokensByClass {
+  return reported.classes ?? { input_tokens: reported.prompt, output_tokens: reported.output };
+}
+
+function describeTokens(tokens: TokensByClass): string {
+  const used = TOKEN_FIELDS.filter((name) => (tokens[name] ?? 0) > 0);
+  return used.map((name) => `${name} ${tokens[name]}`).join(' ');
+}
+
 function problemOfCutOff(
-  { rid, deliveredTokens, recentTokens }: ClientRecord,
+  { rid, plan, deliveredTokens, recentTokens }: ClientRecord,
   attempts: ReadonlyMap<string, RecordEntry[]>,
   { usage, wereKilled }: Witnesses,
 ): string[] {
   if (rid === null) return [];
-  const row = usage.get(rid);
+  const booked = usage.get(rid);
   const entries = attempts.get(rid);
-  if (!row)
+  if (!booked)
     return deliveredTokens > 0
       ? [`request ${rid}: ${deliveredTokens} tokens delivered, not in the books`]
       : [];
+  // The reap of a hold names no premiums, and charges by them.
+  const row = { ...booked, premiums: premiumsOf(plan) };
   const most = entries && {
-    input: Math.max(...entries.map(({ promptTokens }) => promptTokens)),
+    prompt: Math.max(...entries.map(({ promptTokens }) => promptTokens)),
     output: Math.max(...entries.map(({ emitted }) => emitted)),
   };
   if (!most && !wereKilled)
@@ -153,15 +171,25 @@ function problemOfCutOff(
   // A node that dies loses what it had not journalled yet, also of a request whose client was faster to leave.
   const isLost = wereKilled && row.outcome === 'node_lost';
   const least = chargeFor(row, {
-    input: 0,
-    output: isLost ? deliveredTokens - recentTokens : deliveredTokens,
+    output_tokens: isLost ? deliveredTokens - recentTokens : deliveredTokens,
   });
-  const limit = most ? chargeFor(row, most) : Number.POSITIVE_INFINITY;
+  const limit = most ? limitOf(plan, row, most) : Number.POSITIVE_INFINITY;
   return least <= row.delta && row.delta <= limit
     ? []
     : [
-        `request ${rid}: delivered ${deliveredTokens} (at least ${least}), charged ${row.delta} (${row.input}+${row.output}, ${row.outcome}), emitted at most ${limit}`,
+        `request ${rid}: delivered ${deliveredTokens} (at least ${least}), charged ${row.delta} (${describeTokens(row.tokens)}, ${row.outcome}), emitted at most ${limit}`,
       ];
+}
+
+/** Which class its tokens are of is not known to the provider's record where the answer was cut off. */
+function limitOf(
+  { isEveryClass }: ClientRecord['plan'],
+  row: UsageRow,
+  most: { prompt: number; output: number },
+): number {
+  return isEveryClass
+    ? dearestChargeFor(row, most)
+    : chargeFor(row, { input_tokens: most.prompt, output_tokens: most.output });
 }
 
 function last(entries: readonly RecordEntry[]): RecordEntry {

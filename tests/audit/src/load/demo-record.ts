@@ -1,3 +1,4 @@
+import { TOKEN_FIELDS } from '@tollgate/contracts';
 import { z } from 'zod';
 
 /** `GET /record` of the demo upstream: `RecordEntry[]`. */
@@ -9,7 +10,13 @@ export const demoRecordSchema = z.array(
     isStream: z.boolean(),
     emitted: z.number(),
     promptTokens: z.number(),
-    reported: z.object({ prompt: z.number(), output: z.number() }).nullable(),
+    reported: z
+      .object({
+        prompt: z.number(),
+        output: z.number(),
+        classes: z.partialRecord(z.enum(TOKEN_FIELDS), z.number()).optional(),
+      })
+      .nullable(),
     ending: z.enum(['open', 'finished', 'aborted', 'refused']),
   }),
 );

@@ -10,6 +10,10 @@ export interface RequestPlan {
   tokens: number;
   delayMs: number;
   promptWords: number;
+  /** The upstream's report has tokens of every class that its protocol knows. */
+  isEveryClass: boolean;
+  /** Asks for a dearer service that the model has a multiplier for. */
+  isPremium: boolean;
   /** The client hangs up once it has received so many bytes of the body; null = it stays. */
   hangUpAtByte: number | null;
 }
@@ -24,6 +28,8 @@ export const SHORT_CHAT: RequestPlan = {
   tokens: 5,
   delayMs: 0,
   promptWords: 3,
+  isEveryClass: false,
+  isPremium: false,
   hangUpAtByte: null,
 };
 
@@ -35,6 +41,8 @@ export interface Choices {
 
 const HANG_UP_SHARE = 0.1;
 const EMBEDDINGS_SHARE = 0.05;
+const EVERY_CLASS_SHARE = 0.2;
+const PREMIUM_SHARE = 0.2;
 /** About what one token takes on the wire as an event of its own. */
 const BYTES_PER_TOKEN = 190;
 
@@ -60,6 +68,8 @@ function planOne(random: () => number, { customers, models, addresses }: Choices
     // Slow enough that a hang-up meets a stream in its middle.
     delayMs: hangsUp ? below(4) : below(10) === 0 ? 1 + below(5) : 0,
     promptWords: 1 + below(80),
+    isEveryClass: protocol !== 'embeddings' && random() < EVERY_CLASS_SHARE,
+    isPremium: protocol !== 'embeddings' && random() < PREMIUM_SHARE,
     hangUpAtByte: hangsUp ? below(tokens * BYTES_PER_TOKEN) : null,
   };
 }

@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { PREMIUM_FIELDS_ASKED } from './load-models.ts';
 import type { RequestPlan } from './plan-requests.ts';
 
 /** What a client remembers of its request. */
@@ -136,6 +137,13 @@ function isJson(text: string): boolean {
 function bodyOf(plan: RequestPlan, model: string): unknown {
   const words = Array.from({ length: plan.promptWords }, (_, index) => `word${index}`).join(' ');
   if (plan.protocol === 'embeddings') return { model, input: words };
-  const content = `${words}\n@demo tokens=${plan.tokens} delay=${plan.delayMs}`;
-  return { model, max_tokens: 200, stream: plan.isStream, messages: [{ role: 'user', content }] };
+  const classes = plan.isEveryClass ? ' classes=all' : '';
+  const content = `${words}\n@demo tokens=${plan.tokens} delay=${plan.delayMs}${classes}`;
+  return {
+    model,
+    max_tokens: 200,
+    stream: plan.isStream,
+    messages: [{ role: 'user', content }],
+    ...(plan.isPremium && PREMIUM_FIELDS_ASKED[plan.protocol]),
+  };
 }

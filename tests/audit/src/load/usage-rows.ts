@@ -1,6 +1,16 @@
+import { TOKEN_FIELDS, tokenFields, WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
+import { chargeOfFinal, dearestWeight } from '@tollgate/metering';
 import pg from 'pg';
 import { z } from 'zod';
 
+const weight = z.coerce.number();
+const priceSchema = z.object({
+  ...weightFields(
+    weight,
+    weight.nullable().transform((value) => value ?? undefined),
+  ),
+  multipliers: z.record(z.string(), z.number()),
+});
 const rowSchema = z.object({
   rid: z.string(),
   subscription_id: z.number(),
@@ -10,12 +20,20 @@ const rowSchema = z.object({
   charge: z.coerce.number().nullable(),
   outcome: z.string().nullable(),
   basis: z.string().nullable(),
-  input: z.coerce.number().nullable(),
-  output: z.coerce.number().nullable(),
-  weight_input: z.coerce.number(),
-  weight_output: z.coerce.number(),
+  /** By class; of a reap none are known. */
+  tokens: z.object(
+    tokenFields(
+      z
+        .number()
+        .nullable()
+        .transform((count) => count ?? 0),
+    ),
+  ),
+  premiums: z.array(z.string()),
+  price: priceSchema,
 });
 export type UsageRow = z.infer<typeof rowSchema>;
+export type TokensByClass = Parameters<typeof chargeOfFinal>[0];
 
 /** All usage in PostgreSQL, one row a request. */
 export async function readUsage(databaseUrl: string): Promise<Map<string, UsageRow>> {
@@ -24,9 +42,11 @@ export async function readUsage(databaseUrl: string): Promise<Map<string, UsageR
   try {
     const { rows } = await database.query(`
       SELECT u.rid, u.subscription_id, sum(u.delta) AS delta, max(u.charge) AS charge, max(u.outcome) FILTER (WHERE u.kind = 'usage') AS outcome, max(u.basis) AS basis,
-        max(u.input_tokens) AS input, max(u.output_tokens) AS output, p.weight_input, p.weight_output
+        json_build_object(${TOKEN_FIELDS.map((name) => `'${name}', max(u.${name})`).join(', ')}) AS tokens,
+        coalesce(max(u.premiums::text), '[]')::json AS premiums,
+        json_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', p.${name}`).join(', ')}, 'multipliers', p.multipliers) AS price
       FROM usage_events u JOIN price_versions p ON p.id = u.price_version_id
-      WHERE u.kind IN ('usage', 'reap') GROUP BY u.rid, u.subscription_id, p.weight_input, p.weight_output`);
+      WHERE u.kind IN ('usage', 'reap') GROUP BY u.rid, u.subscription_id, p.id`);
     return new Map(
       z
         .array(rowSchema)
@@ -38,11 +58,20 @@ export async function readUsage(databaseUrl: string): Promise<Map<string, UsageR
   }
 }
 
-/** Charged tokens of a request by its price version's weights (millionths), rounded up. */
-export function chargeFor(
-  { weight_input, weight_output }: UsageRow,
-  { input, output }: { input: number; output: number },
+/** Charged tokens of so many tokens by the price version and premiums of a request, as the product computes them. */
+export function chargeFor({ price, premiums }: UsageRow, tokens: TokensByClass): number {
+  return chargeOfFinal({ ...tokens, premiums }, price);
+}
+
+/** The most that so many tokens may be charged, whatever their classes are. */
+export function dearestChargeFor(
+  { price, premiums }: UsageRow,
+  { prompt, output }: { prompt: number; output: number },
 ): number {
-  const micro = BigInt(input) * BigInt(weight_input) + BigInt(output) * BigInt(weight_output);
-  return Number((micro + 999_999n) / 1_000_000n);
+  const dearest = {
+    ...price,
+    weight_input: dearestWeight(price, 'prompt'),
+    weight_output: dearestWeight(price, 'output'),
+  };
+  return chargeOfFinal({ input_tokens: prompt, output_tokens: output, premiums }, dearest);
 }

@@ -9,7 +9,7 @@ import type { Link } from '../link.ts';
 import { sequences, type Act } from './acts.ts';
 import { differencesOf } from './final-state.ts';
 import { answerText, type Answer } from './recorded.ts';
-import { newSequence, prepare, type Sequence } from './run-act.ts';
+import { newSequence, prepare, PRICE, type Sequence } from './run-act.ts';
 import { startServer, type Database, type Server } from './server.ts';
 import { openSide, type Side } from './side.ts';
 
@@ -39,7 +39,7 @@ const STEADY = {
 function filledModel(now: () => number): ModelPostgres {
   const model = new ModelPostgres(now, STATEMENTS);
   const tx = model.begin();
-  model.rows.prices.put(tx, 1, pricesRow(1, 500_000, 2_000_000));
+  model.rows.prices.put(tx, 1, pricesRow(PRICE));
   for (const subscription of FIRST_SUBSCRIPTIONS)
     fillSubscription(model, tx, subscription, subscription.accountId === 1 ? now() : 0);
   model.commit(tx);

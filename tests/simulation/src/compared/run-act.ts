@@ -14,7 +14,7 @@ import type { Act, EventSpec } from './acts.ts';
 import { redisReturned, SHARDS, type Side } from './side.ts';
 
 const DAY_MS = 86_400_000;
-const PRICE = {
+export const PRICE = {
   id: 1,
   effective_at: 0,
   weight_input: 500_000,

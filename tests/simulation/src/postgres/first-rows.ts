@@ -1,4 +1,5 @@
-import { WEIGHT_FIELDS } from '@tollgate/contracts';
+import { mapFields, WEIGHT_FIELDS } from '@tollgate/contracts';
+import type { PriceVersion } from '@tollgate/snapshot';
 import type { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
 import type { ModelPostgres } from './model-postgres.ts';
 import { walletId } from './ledger-statements.ts';
@@ -13,6 +14,15 @@ export interface Subscription {
 }
 
 export const MODEL_ID = 3;
+/** Of dearer services, in millionths. */
+export const PREMIUMS = ['service_tier=priority', 'speed=fast'] as const;
+export const FIRST_PRICE = {
+  weight_input: 500_000,
+  weight_output: 2_000_000,
+  weight_cache_read: 500_000,
+  weight_cache_write: 500_000,
+  multipliers: { 'service_tier=priority': 1_750_000, 'speed=fast': 2_300_000 },
+};
 const FIRST_TOKENS = 60_000;
 /** Micro-units a token. */
 const TOKEN_PRICE = 3n;
@@ -33,21 +43,13 @@ export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [1, 2, 3].map((accou
   autoRecharge: AUTO_RECHARGES[accountId - 1] ?? null,
 }));
 const COST = BigInt(FIRST_TOKENS) * TOKEN_PRICE;
-/** Classes without a weight of their own are charged by their parent's. */
-const NO_OWN_WEIGHTS = Object.fromEntries(WEIGHT_FIELDS.map((name) => [name, null]));
 
-export function pricesRow(id: number, weightInput: number, weightOutput: number) {
-  return {
-    id,
-    model_id: MODEL_ID,
-    weights: {
-      ...NO_OWN_WEIGHTS,
-      weight_input: String(weightInput),
-      weight_output: String(weightOutput),
-      weight_cache_read: String(weightInput),
-      weight_cache_write: String(weightInput),
-    },
-  };
+/** A class without a weight of its own is charged by its parent's. */
+export function pricesRow({ id, multipliers = {}, ...price }: PriceVersion) {
+  const weights = mapFields(WEIGHT_FIELDS, price, (weight) =>
+    weight === undefined ? null : String(weight),
+  );
+  return { id, model_id: MODEL_ID, weights, multipliers };
 }
 
 export function fillSubscription(

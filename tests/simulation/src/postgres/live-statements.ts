@@ -236,7 +236,7 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       db.rows.prices
         .all(tx)
         .filter(({ id }) => (ids as number[]).includes(id))
-        .map(({ weights, ...row }) => ({ ...row, ...weights, multipliers: {} })),
+        .map(({ weights, ...row }) => ({ ...row, ...weights })),
   ],
   [
     'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL',

@@ -100,7 +100,12 @@ export function tables() {
       updated_at: number;
     }>(),
     keys: new Table<{ id: number; user_id: number; key_hash: string; updated_at: number }>(),
-    prices: new Table<{ id: number; model_id: number; weights: Record<string, string | null> }>(),
+    prices: new Table<{
+      id: number;
+      model_id: number;
+      weights: Record<string, string | null>;
+      multipliers: Readonly<Record<string, number>>;
+    }>(),
   };
 }
 export type Rows = ReturnType<typeof tables>;

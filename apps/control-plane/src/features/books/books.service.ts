@@ -9,7 +9,8 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { countDeadLetters } from '../usage/dead-letters/read-dead-letters.ts';
 import { BooksAudit } from './books-audit.service.ts';
 import type { Books } from './books.dto.ts';
-import { EQUALITIES, LIVE_BALANCES } from './equalities.ts';
+import { CHECKED } from './broken-rows.ts';
+import { LIVE_BALANCES } from './equalities.ts';
 
 const proofRow = z.object({
   name: z.string(),
@@ -53,7 +54,7 @@ export class BooksService {
     return {
       running_since: runningSince?.toISOString() ?? null,
       checks: [
-        ...Object.entries(EQUALITIES).map(([name, { says }]) => ({ name, says })),
+        ...Object.entries(CHECKED).map(([name, { says }]) => ({ name, says })),
         LIVE_BALANCES,
       ].map(({ name, says }) => toCheck({ name, says }, proofs.get(name))),
       dead_letters: await countDeadLetters(this.dataSource),

@@ -1,18 +1,51 @@
-import type { DataSource } from 'typeorm';
-import { EQUALITIES } from './equalities.ts';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { EQUALITIES, RULES, USAGE_DAY, type Rule } from './equalities.ts';
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
 const COUNTED_MAX = 100;
+/** Also a transaction. */
+type Database = Pick<EntityManager, 'query' | 'transaction'>;
+const nextDay = z.tuple([z.object({ day: z.string().nullable() })]);
 
-/** Rows that break an equality. One statement sees one moment, so nothing that is being booked looks like an error. It may run longer than a request's. */
-export function brokenRows(
-  dataSource: DataSource,
-  name: keyof typeof EQUALITIES,
+/** What must hold of PostgreSQL's books: sums and rules alike. */
+export const CHECKED = { ...EQUALITIES, ...RULES };
+export const CHECKED_NAMES = Object.keys(CHECKED) as (keyof typeof CHECKED)[];
+
+/**
+ * Rows that break an equality or a rule. One statement sees one moment, so nothing that is being booked looks like an error. It may run longer than a
+ * request's. Usage is read day by day, from the day `since` (YYYY-MM-DD) on: a day is a partition, and all of them may be more than one statement reads.
+ */
+export async function brokenRows(
+  dataSource: Database,
+  name: keyof typeof CHECKED,
+  since = '-infinity',
+): Promise<object[]> {
+  const checked = CHECKED[name];
+  if (!('table' in checked)) return rowsOf(dataSource, checked.sql);
+  const { isByDay, sql }: Rule = checked;
+  if (!isByDay) return rowsOf(dataSource, sql('true'));
+  const found: object[] = [];
+  for (let day = await dayFrom(dataSource, USAGE_DAY.from, since); day !== null;) {
+    found.push(...(await rowsOf(dataSource, sql('u.day = $1'), [day])));
+    if (found.length >= COUNTED_MAX) break;
+    day = await dayFrom(dataSource, USAGE_DAY.after, day);
+  }
+  return found.slice(0, COUNTED_MAX);
+}
+
+function rowsOf(
+  dataSource: Database,
+  sql: string,
+  parameters: readonly string[] = [],
 ): Promise<object[]> {
   return dataSource.transaction(async (tx) => {
     await tx.query(`SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
-    return tx.query(`SELECT * FROM (${EQUALITIES[name].sql}) broken LIMIT ${COUNTED_MAX}`);
+    return tx.query(`SELECT * FROM (${sql}) broken LIMIT ${COUNTED_MAX}`, [...parameters]);
   });
 }
 
-export const EQUALITY_NAMES = Object.keys(EQUALITIES) as (keyof typeof EQUALITIES)[];
+async function dayFrom(dataSource: Database, sql: string, day: string): Promise<string | null> {
+  const rows: unknown = await dataSource.query(sql, [day]);
+  return nextDay.parse(rows)[0].day;
+}

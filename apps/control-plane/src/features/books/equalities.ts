@@ -1,3 +1,4 @@
+import { CHARGED_ROWS } from '@tollgate/contracts';
 import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 
 /** Rows of a roll-up that differ from the sums of a finer one. */
@@ -73,6 +74,115 @@ export const EQUALITIES = {
     ),
   },
 } as const satisfies Record<string, Equality>;
+
+/** By which rule a row was made, where a sum alone would close over any other. */
+export interface Rule {
+  /** What must hold, in a sentence. */
+  says: string;
+  /** Counts what is compared. */
+  table: 'usage_events' | 'token_lots';
+  /** Reads the rows `u` of usage, which `days` narrows to one partition. */
+  isByDay: boolean;
+  /** Finds the rows that break it. */
+  sql: (days: string) => string;
+}
+
+const MICRO = '0.000001';
+const CLASSES = CHARGED_ROWS.map(({ name }) => name);
+/** A weight that is not set is the parent's. */
+const WEIGHTS = CHARGED_ROWS.map(
+  ({ name, parent }) =>
+    `coalesce(p.weight_${name}, p.weight_${parent ?? name})::numeric AS ${name}`,
+);
+
+/** `chargeOfFinal` in SQL, for partitions of millions of rows: every weight times the multiplier of each premium, rounded up after each. */
+function mispriced(days: string): string {
+  const multiplied = CLASSES.map(
+    (name) => `ceil(${name} * (multipliers ->> (premiums ->> done))::numeric * ${MICRO})`,
+  );
+  const sum = CLASSES.map((name) => `coalesce(u.${name}_tokens, 0) * w.${name}`);
+  return `
+    WITH RECURSIVE bought AS (
+      SELECT DISTINCT u.price_version_id AS id, u.premiums FROM usage_events u WHERE u.kind = 'usage' AND jsonb_typeof(u.premiums) = 'array' AND ${days}
+      UNION SELECT id, '[]' FROM price_versions
+    ), weights AS (
+      SELECT p.id, b.premiums, 0 AS done, p.multipliers, ${WEIGHTS.join(', ')} FROM bought b JOIN price_versions p ON p.id = b.id
+      UNION ALL SELECT id, premiums, done + 1, multipliers, ${multiplied.join(', ')} FROM weights WHERE done < jsonb_array_length(premiums)
+    )
+    SELECT u.rid, u.charge, c.charge AS costs FROM usage_events u
+      LEFT JOIN weights w ON w.id = u.price_version_id AND w.premiums = coalesce(u.premiums, '[]') AND w.done = jsonb_array_length(w.premiums),
+      LATERAL (SELECT ceil((${sum.join(' + ')}) * ${MICRO}) AS charge) c
+    WHERE u.kind = 'usage' AND ${days} AND u.charge IS DISTINCT FROM c.charge`;
+}
+
+const BOUGHT = `c.kind IN ('subscribe', 'renew', 'auto_recharge')`;
+
+export const RULES = {
+  charges: {
+    says: 'Each charge is its tokens times the weights and multipliers of its price version, rounded up',
+    table: 'usage_events',
+    isByDay: true,
+    sql: mispriced,
+  },
+  corrections: {
+    says: 'What left the balance for a request is its charge, whatever an expired hold charged before',
+    table: 'usage_events',
+    isByDay: true,
+    // A final that overtakes the charge it corrects stands alone for a moment.
+    sql: (days) => `
+      SELECT u.rid, sum(u.delta) AS deltas, max(u.charge) AS charge FROM usage_events u WHERE u.kind <> 'withdraw' AND ${days}
+      GROUP BY u.day, u.rid HAVING bool_or(u.seq = 0) AND bool_or(u.kind = 'usage') AND sum(u.delta) <> max(u.charge)`,
+  },
+  expired_holds: {
+    says: 'An expired hold is charged once, before its final, what it had used and never less than nothing',
+    table: 'usage_events',
+    isByDay: true,
+    sql: (days) =>
+      `SELECT u.rid, u.seq, u.delta FROM usage_events u WHERE u.kind = 'reap' AND ${days} AND (u.seq <> 0 OR u.delta < 0 OR u.charge IS NOT NULL)`,
+  },
+  purchases: {
+    says: 'Each lot cost its tokens at the price in force when it was bought, and its wallet paid that',
+    table: 'token_lots',
+    isByDay: false,
+    sql: () => `
+      SELECT l.id AS lot_id, l.cost, b.cost AS priced, coalesce(e.paid, 0) AS paid FROM token_lots l
+        JOIN token_credits c ON c.subscription_id = l.subscription_id AND c.seq = l.credit_seq AND ${BOUGHT}
+        JOIN subscriptions s ON s.id = l.subscription_id
+        LEFT JOIN LATERAL (
+          SELECT ceil(l.tokens::numeric * p.price_per_million * ${MICRO}) AS cost FROM price_versions p
+          WHERE p.model_id = s.model_id AND p.effective_at <= l.created_at ORDER BY p.effective_at DESC, p.id DESC LIMIT 1
+        ) b ON true
+        LEFT JOIN LATERAL (
+          SELECT -e.amount AS paid FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id AND e.amount < 0
+          WHERE t.kind = c.kind AND t.reference = 'credit:' || l.subscription_id || ':' || l.credit_seq
+        ) e ON true
+      WHERE l.tokens <> c.delta OR l.cost IS DISTINCT FROM b.cost OR l.cost <> coalesce(e.paid, 0)`,
+  },
+  refunds: {
+    says: 'Each lot refunded its cost times what was withdrawn of its tokens, rounded down, and its wallet got that',
+    table: 'token_lots',
+    isByDay: false,
+    sql: () => `
+      SELECT l.subscription_id, l.id AS lot_id, l.refunded, div(l.cost::numeric * l.withdrawn, l.tokens) AS due FROM token_lots l
+      WHERE l.refunded <> div(l.cost::numeric * l.withdrawn, l.tokens)
+      UNION ALL
+      SELECT l.subscription_id, NULL, l.refunded, coalesce(r.paid, 0) FROM (SELECT subscription_id, sum(refunded) AS refunded FROM token_lots GROUP BY 1) l
+        LEFT JOIN (
+          SELECT w.subscription_id, sum(e.amount) AS paid FROM token_entries w
+            JOIN ledger_transactions t ON t.kind = 'refund' AND t.reference = w.reference
+            JOIN ledger_entries e ON e.transaction_id = t.id AND e.amount > 0
+          WHERE w.kind = 'withdrawal' GROUP BY 1
+        ) r USING (subscription_id)
+      WHERE l.refunded <> coalesce(r.paid, 0)`,
+  },
+} as const satisfies Record<string, Rule>;
+
+/** The first day of usage that is not before, or that is after, the parameter. */
+export const USAGE_DAY = {
+  from: 'SELECT min(day)::text AS day FROM usage_events WHERE day >= $1::date',
+  after: 'SELECT min(day)::text AS day FROM usage_events WHERE day > $1::date',
+} as const;
+
 /** Compared with Redis by the reconciliation, which repairs what two readings agree on. */
 export const LIVE_BALANCES = {
   name: 'live_balances',

@@ -1,4 +1,4 @@
-import { premiumSchema, weightFields } from '@tollgate/contracts';
+import { ORDINARY_PREMIUMS, premiumSchema, weightFields } from '@tollgate/contracts';
 import { MODEL_KINDS, failoverSchema } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
@@ -97,6 +97,10 @@ const multipliers = z
   .refine(
     (given) => Object.keys(given).length <= MULTIPLIERS_MAX,
     `must be at most ${MULTIPLIERS_MAX}`,
+  )
+  .refine(
+    (given) => Object.keys(given).every((premium) => !ORDINARY_PREMIUMS.has(premium)),
+    `must not name what is served at the ordinary charge: ${[...ORDINARY_PREMIUMS].join(', ')}`,
   );
 
 const priceFields = {

@@ -100,6 +100,8 @@ describe('pricing', () => {
     { price_per_million: 1, multipliers: { 'speed=fast': 1_001 } },
     { price_per_million: 1, multipliers: { 'speed=fast': '0.0000001' } },
     { price_per_million: 1, multipliers: ['speed=fast'] },
+    { price_per_million: 1, multipliers: { 'service_tier=flex': '0.5' } },
+    { price_per_million: 1, multipliers: { 'speed=fast': 6, 'speed=standard': 1 } },
     { price_per_million: 1, surprise: 1 },
     { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' },
     { price_per_million: 1, effective_at: 'soon' },

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { mapFields, WEIGHT_FIELDS, weightFields, type WeightField } from '@tollgate/contracts';
 import { formatAmount, micros, type Micros } from '@tollgate/money';
 import { IsNull, Repository, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
@@ -42,6 +43,13 @@ export const FOR_SALE_UNPRICED = `
 type NewVersion = Omit<Partial<PriceVersionRow>, 'effectiveAt'> & {
   effectiveAt?: Date | (() => string);
 };
+
+const priceNowRow = z.object({ price_per_million: z.coerce.bigint(), at: z.string() });
+interface PriceNow {
+  perMillion: Micros;
+  /** Timestamp of PostgreSQL, to the microsecond. */
+  at: string;
+}
 
 @Injectable()
 export class PricingService {
@@ -116,10 +124,21 @@ export class PricingService {
     return rows.length > 0;
   }
 
-  /** What a million charged tokens cost at this moment of the database's clock. */
-  async pricePerMillion(tx: EntityManager, modelId: number): Promise<Micros> {
-    const row = await pricesOf(tx, modelId).andWhere(IN_FORCE).getOneOrFail();
-    return micros(row.pricePerMillion);
+  /** Until `tx` ends no price of the model is set. Call it before any subscription is locked, as those do who lock the model itself. */
+  async lockPrices(tx: EntityManager, modelId: number): Promise<void> {
+    await tx.query('SELECT FROM models WHERE id = $1 FOR SHARE', [modelId]);
+  }
+
+  /** What a million charged tokens cost at this moment of the database's clock, not when `tx` began: it may have waited for its locks. The prices are locked. */
+  async priceNow(tx: EntityManager, modelId: number): Promise<PriceNow> {
+    const rows: unknown[] = await tx.query(
+      `WITH moment AS MATERIALIZED (SELECT ${AFTER_LOCKS} AS at)
+       SELECT p.price_per_million, moment.at::text FROM moment JOIN price_versions p ON p.model_id = $1 AND p.effective_at <= moment.at
+       ORDER BY p.effective_at DESC, p.id DESC LIMIT 1`,
+      [modelId],
+    );
+    const { price_per_million: perMillion, at } = priceNowRow.parse(rows[0]);
+    return { perMillion: micros(perMillion), at };
   }
 
   async pricesInForce(modelIds: readonly number[]): Promise<Map<number, PriceTag>> {
@@ -199,7 +218,10 @@ function effectiveAt(text: string | undefined): Pick<NewVersion, 'effectiveAt'> 
   const now = Date.now();
   const asked = text === undefined ? now : Date.parse(text);
   if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', NOT_PAST);
-  return { effectiveAt: asked > now ? new Date(asked) : () => AFTER_LOCKS };
+  if (asked <= now) return { effectiveAt: () => AFTER_LOCKS };
+  // By the database's clock that may have passed: what was sold meanwhile was priced.
+  const moment = new Date(asked).toISOString();
+  return { effectiveAt: () => `greatest('${moment}'::timestamptz, ${AFTER_LOCKS})` };
 }
 
 function columnsOf(body: FirstPrice): Partial<PriceVersionRow> {

@@ -196,6 +196,7 @@ export class AutoRechargeService extends BackgroundService {
   }
 
   private async buy(tx: EntityManager, candidate: Candidate, live: LiveBalance): Promise<void> {
+    await this.purchases.lockPrices(tx, candidate.modelId);
     const subscription = await this.tokens.lockOne(tx, candidate.id);
     // A credit on its way to Redis may already cover the need; its arrival asks again.
     if (subscription.status !== 'active' || subscription.creditSeq !== live.creditSeq) return;

@@ -31,7 +31,12 @@ export class PurchasesService {
     return this.config.CURRENCY;
   }
 
-  /** Throws token_limit, insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
+  /** As `PricingService.lockPrices`. */
+  lockPrices(tx: EntityManager, modelId: number): Promise<void> {
+    return this.pricing.lockPrices(tx, modelId);
+  }
+
+  /** Throws token_limit, insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` and the prices of its model are locked. Answers the cost in micro-units. */
   async buy(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -40,15 +45,14 @@ export class PurchasesService {
     if (purchase.tokens === 0) return micros(0n);
     if (!Number.isSafeInteger(subscription.balance + purchase.tokens))
       throw new Refusal('token_limit');
-    const cost = boundedCost(
-      BigInt(purchase.tokens),
-      await this.pricing.pricePerMillion(tx, subscription.modelId),
-    );
+    const { perMillion, at } = await this.pricing.priceNow(tx, subscription.modelId);
+    const cost = boundedCost(BigInt(purchase.tokens), perMillion);
     if (cost === 0n) await this.refuseBeyondFree(tx, subscription.userId, purchase.tokens);
     const { seq } = await this.tokens.credit(tx, subscription, {
       tokens: purchase.tokens,
       cost,
       kind: purchase.kind,
+      boughtAt: at,
     });
     await this.ledger.post(tx, {
       kind: purchase.kind,

@@ -5,6 +5,7 @@ import './unsubscribing.part.spec.ts';
 import './subscription-history.part.spec.ts';
 import './auto-recharge-purchases.part.spec.ts';
 import './auto-recharge-needs.part.spec.ts';
+import './prices-of-purchases.part.spec.ts';
 
 shareAutoRecharge();
 shareLedgerPlane();

@@ -115,11 +115,11 @@ export class TokenLedger {
     await this.post(tx, { kind: 'usage', reference }, moves);
   }
 
-  /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units. */
+  /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units; `boughtAt`: by which moment it was priced. */
   async credit(
     tx: EntityManager,
     subscription: LockedSubscription,
-    purchase: { tokens: number; cost: bigint; kind: CreditKind },
+    purchase: { tokens: number; cost: bigint; kind: CreditKind; boughtAt?: string },
   ): Promise<{ seq: number }> {
     const seq = subscription.creditSeq + 1;
     const repaid = repaymentOf(subscription, purchase.tokens);
@@ -128,8 +128,11 @@ export class TokenLedger {
       seq,
     ]);
     await tx.query(
-      'INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost) VALUES ($1, $2, $3, $4, $5)',
-      [subscription.id, seq, purchase.tokens, purchase.tokens - repaid, purchase.cost.toString()],
+      'INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost, created_at) VALUES ($1, $2, $3, $4, $5, coalesce($6::timestamptz, now()))',
+      [
+        ...[subscription.id, seq, purchase.tokens, purchase.tokens - repaid],
+        ...[purchase.cost.toString(), purchase.boughtAt ?? null],
+      ],
     );
     await tx.query(
       'INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)',

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { usageOfFinal } from '@tollgate/contracts';
-import { chargeOf, premiumWeights } from '@tollgate/metering';
+import { chargeOfFinal } from '@tollgate/metering';
 import { DataSource } from 'typeorm';
 import { INTEGER_MAX } from '../../../platform/database/integer-max.ts';
 import { readPriceWeights, type PriceWeights } from '../../models/price-weights.ts';
@@ -77,12 +76,7 @@ export class KnownFacts {
     if (!price || price.modelId !== payload.model_id)
       return 'the price version does not belong to the model';
     if (payload.kind === 'reap') return null;
-    return chargeMismatch(payload.charge, () =>
-      chargeOf(
-        usageOfFinal(payload),
-        payload.premiums ? premiumWeights(price, price.multipliers, payload.premiums) : price,
-      ),
-    );
+    return chargeMismatch(payload.charge, () => chargeOfFinal(payload, price));
   }
 
   private async readOwn(events: readonly ReadEvent[]): Promise<Map<string, number>> {

@@ -1,0 +1,36 @@
+/** Tokens by class, as events and usage rows name them; a class that is absent has none. */
+export type ReportedClasses = Partial<Record<ReportedClass, number | undefined>>;
+type ReportedClass =
+  | 'input_tokens'
+  | 'cache_read_tokens'
+  | 'cache_write_tokens'
+  | 'cache_write_1h_tokens'
+  | 'audio_input_tokens'
+  | 'output_tokens'
+  | 'reasoning_tokens'
+  | 'audio_output_tokens';
+
+/** Of each side of a report, the part that each further class has. */
+const PART = 5;
+
+/** A report in which every class occurs that its protocol can tell: the plain classes have the rest. */
+export function everyClass(
+  protocol: string,
+  { prompt, output }: { prompt: number; output: number },
+): ReportedClasses {
+  const [read, heard] = [Math.floor(prompt / PART), Math.floor(output / PART)];
+  const cached = {
+    input_tokens: prompt - 3 * read,
+    cache_read_tokens: read,
+    cache_write_tokens: read,
+    reasoning_tokens: heard,
+  };
+  return protocol === 'messages'
+    ? { ...cached, cache_write_1h_tokens: read, output_tokens: output }
+    : {
+        ...cached,
+        audio_input_tokens: read,
+        output_tokens: output - heard,
+        audio_output_tokens: heard,
+      };
+}

@@ -1,0 +1,22 @@
+import { usageOfFinal, type TokenField } from '@tollgate/contracts';
+import { chargeOf, type ChargeWeights } from './charge.ts';
+import { premiumWeights, type Multipliers } from './premium-price.ts';
+
+/** What a final says of its tokens and of the dearer services that it was charged for. */
+export type ChargedFinal = Readonly<Partial<Record<TokenField, number | undefined>>> & {
+  readonly premiums?: readonly string[] | null | undefined;
+};
+
+/**
+ * The charge of a final, computed again from its price version. Nodes compute it before the final leaves them; the worker and the audits of loads compare.
+ * Throws RangeError as `chargeOf` and `premiumWeights` do.
+ */
+export function chargeOfFinal(
+  final: ChargedFinal,
+  { multipliers, ...price }: ChargeWeights & { readonly multipliers?: Multipliers | undefined },
+): number {
+  return chargeOf(
+    usageOfFinal(final),
+    final.premiums ? premiumWeights(price, multipliers ?? {}, final.premiums) : price,
+  );
+}

@@ -1,0 +1,64 @@
+import { createRoutedModel, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import type { RequestPlan } from './plan-requests.ts';
+
+/** Charged one to one, and by weights of every class that leave fractions. */
+const WEIGHTS = [
+  {},
+  {
+    weight_input: '0.3',
+    weight_output: '1.7',
+    weight_cache_read: '0.07',
+    weight_cache_write: '1.25',
+    weight_cache_write_1h: '2.1',
+    weight_audio_input: '3.3',
+    weight_audio_output: '4.9',
+  },
+] as const;
+
+/** Of the dearer services that a load asks for. */
+export const MULTIPLIERS = { 'service_tier=priority': '1.75', 'speed=fast': '6' } as const;
+
+/** What a load asks for, by protocol: the fields of its requests. */
+export const PREMIUM_FIELDS_ASKED = {
+  chat: { service_tier: 'priority' },
+  messages: { service_tier: 'priority', speed: 'fast' },
+  embeddings: {},
+} as const satisfies Record<RequestPlan['protocol'], object>;
+
+/** By which a request of this plan is charged, as its usage row names them. */
+export function premiumsOf({ isPremium, protocol }: RequestPlan): string[] {
+  if (!isPremium) return [];
+  return Object.entries(PREMIUM_FIELDS_ASKED[protocol]).map(
+    ([field, value]) => `${field}=${value}`,
+  );
+}
+
+export interface LoadModels {
+  plain: RoutedModel[];
+  /** A dearer service is bought only where every route of the model speaks the caller's protocol. */
+  premium: { chat: RoutedModel; messages: RoutedModel };
+  embedding: RoutedModel;
+}
+
+export async function createLoadModels(tollgate: Tollgate): Promise<LoadModels> {
+  const plain: RoutedModel[] = [];
+  for (const weights of WEIGHTS) plain.push(await createRoutedModel(tollgate, weights));
+  const priced = { ...WEIGHTS[1], multipliers: MULTIPLIERS };
+  return {
+    plain,
+    premium: {
+      chat: await createRoutedModel(tollgate, { ...priced, protocols: ['openai'] }),
+      messages: await createRoutedModel(tollgate, { ...priced, protocols: ['anthropic'] }),
+    },
+    embedding: await createRoutedModel(tollgate, { kind: 'embedding' }),
+  };
+}
+
+export function chatModels({ plain, premium }: LoadModels): RoutedModel[] {
+  return [...plain, premium.chat, premium.messages];
+}
+
+export function modelOf(models: LoadModels, plan: RequestPlan): RoutedModel | undefined {
+  if (plan.protocol === 'embeddings') return models.embedding;
+  return plan.isPremium ? models.premium[plan.protocol] : models.plain[plan.model];
+}
