@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { affordableOutput, affordableText, planHold } from './hold-plan.ts';
-import { holdRequest, PLAIN, CHAT, ask } from '../test/hold-requests.ts';
+import { holdRequest, MODELS, PLAIN, CHAT, ask } from '../test/hold-requests.ts';
 
 describe('affordableText', () => {
   test('is the longest prompt the amount admits, and not a token more', () => {
@@ -27,9 +27,9 @@ describe('affordableText', () => {
 
 describe('affordableOutput', () => {
   test('is the whole limit for the whole grant and one token for the smallest', () => {
-    const request = { ask: ask(), model: CHAT, price: PLAIN };
-    expect(affordableOutput(request, 132 + 4096)).toBe(4096);
-    expect(affordableOutput(request, 133)).toBe(1);
+    const request = { ask: ask(), model: CHAT, price: PLAIN, upstreamModels: MODELS };
+    expect(affordableOutput(request, 164 + 4096)).toBe(4096);
+    expect(affordableOutput(request, 165)).toBe(1);
     expect(affordableOutput(request, 10)).toBe(0);
   });
 

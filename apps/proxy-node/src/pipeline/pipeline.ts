@@ -81,6 +81,7 @@ export class Pipeline {
       client: request.reply,
       ask: asked.ask,
       model: asked.model,
+      upstreamModels: asked.upstreamModels,
       price: asked.price,
       overrun: trust.overrunOf(asked.candidates, monotonicMs()),
     });
