@@ -16,7 +16,7 @@ const TOKENS_PER_IMAGE_MARK = 8;
 /** What a template puts around the definition of a tool that is in the request. */
 const TOKENS_PER_TOOL = 32;
 /** A model that reads by itself does so in rounds, each within its context window. */
-const READING_ROUNDS_MAX = 10;
+export const READING_ROUNDS_MAX = 10;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
@@ -176,9 +176,11 @@ export function isPromptBounded({
   ask: { prompt },
   model,
 }: Pick<HoldRequest, 'ask' | 'model'>): boolean {
-  if (model.context_window !== null) return true;
-  if (model.reads_more_than_sent) return false;
-  return prompt.unboundedInputs + prompt.serverToolUses === 0 || model.unbounded_input_tokens !== null;
+  return (
+    prompt.unboundedInputs + prompt.serverToolUses === 0 ||
+    model.unbounded_input_tokens !== null ||
+    model.context_window !== null
+  );
 }
 
 /** The dearest class of input stands for the whole prompt; predicted output that is not used is billed as output. */
@@ -196,7 +198,8 @@ function promptTokensOf(request: HoldRequest, textTokens = textTokensOf(request)
   const text = BigInt(textTokens);
   const sent = (text + besideTextOf(request)) * readingsOf(request.ask.prompt);
   if (window === null) return sent;
-  const isSentEnough = request.model.unbounded_input_tokens !== null && !request.model.reads_more_than_sent;
+  const isSentEnough =
+    request.model.unbounded_input_tokens !== null && !request.model.reads_more_than_sent;
   return isSentEnough ? smaller(sent, window) : window;
 }
 
@@ -249,8 +252,7 @@ function addedTokensOf(
   let tokens = bound.template + (hasTools ? bound.toolPrompt : 0);
   tokens += TOKENS_PER_TOOL * ownTools + toolTokens(vendorTools);
   for (const { size, detail } of images)
-    tokens +=
-      TOKENS_PER_IMAGE_MARK + (size ? bound.images.of(size, detail) : bound.images.largest);
+    tokens += TOKENS_PER_IMAGE_MARK + (size ? bound.images.of(size, detail) : bound.images.largest);
   return tokens;
 }
 

@@ -59,6 +59,9 @@ export const PLAIN = {
   weight_cache_write: 1_000_000,
 };
 
+/** What a plain request is held by. */
+export const TERMS = { price: PLAIN, upstreamModels: MODELS };
+
 export const CHAT = {
   kind: 'chat' as const,
   context_window: null,

@@ -64,9 +64,9 @@ const tools = (...types: string[]) => ({
 const value: fc.Arbitrary<unknown> = fc.oneof(fc.string(), fc.jsonValue());
 const part = fc.oneof(
   fc.string().map((text) => ({ type: 'text', text })),
-  fc.tuple(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 1, max: 9_000 })).map(
-    ([width, height]) => chatImage(width, height),
-  ),
+  fc
+    .tuple(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 1, max: 9_000 }))
+    .map(([width, height]) => chatImage(width, height)),
   fc.constantFrom('low', 'high', 'auto').map((detail) => ({
     type: 'image_url',
     image_url: { url: 'https://x/y.png', detail },
@@ -139,7 +139,12 @@ describe('the prompt that is charged', () => {
       {
         ...said('hi'),
         tools: [
-          { type: 'computer_20250124', name: 'computer', display_width_px: 1, display_height_px: 1 },
+          {
+            type: 'computer_20250124',
+            name: 'computer',
+            display_width_px: 1,
+            display_height_px: 1,
+          },
           { type: 'bash_20250124', name: 'bash' },
           { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
         ],
@@ -259,7 +264,8 @@ const describeRecorded = existsSync(path.join(RECORDINGS, 'index.tsv'))
   ? describe
   : (name: string) =>
       describe(name, () => {
-        test.skip(`skipped: no recordings at ${RECORDINGS} (set TOLLGATE_FIXTURES)`, () => undefined);
+        test.skip(`skipped: no recordings at ${RECORDINGS} (set TOLLGATE_FIXTURES)`, () =>
+          undefined);
       });
 
 describeRecorded('recorded prompts', () => {

@@ -43,7 +43,7 @@ export interface Counted {
   basis: ChargeBasis;
   /** Why the upstream's report was not believed, or deserves an operator's look. */
   doubt: Doubt | null;
-  /** Prompt tokens that the upstream reported above their bound, and that nobody is charged. */
+  /** Prompt tokens that the upstream reported above their bound: they are not charged. */
   excessTokens: number;
   /** By how much the output exceeded what the upstream was allowed; null where it did not. */
   overrun: Overrun | null;

@@ -105,7 +105,7 @@ test('a class planted in the table is held for, charged, journalled, settled and
       upstreams: () => [],
     },
   });
-  metrics.ended(hold.rid, final, 'm');
+  metrics.ended(hold.rid, final, { model: 'm' });
   const text = await metrics.text();
   expect(text).toMatch(/tollgate_tokens_total\{[^}]*class="image_output"[^}]*\} 3/);
   expect(text).toMatch(/gen_ai_client_token_usage_sum\{[^}]*gen_ai_token_type="output"[^}]*\} 7/);

@@ -33,8 +33,7 @@ export function tiles(base: number, tile: number): ImageBound {
 export function patches(budget: number, factor = 1, high = budget): ImageBound {
   const most = { low: LOW_PATCHES, high, auto: budget };
   return {
-    of: (size, detail) =>
-      Math.ceil(factor * Math.min(squaresOf(size, 32), most[detail ?? 'auto'])),
+    of: (size, detail) => Math.ceil(factor * Math.min(squaresOf(size, 32), most[detail ?? 'auto'])),
     largest: Math.ceil(factor * budget),
   };
 }

@@ -94,7 +94,7 @@ export const PROMPT_BOUNDS: readonly PromptBound[] = [
     source: OPENAI_VISION,
   },
   {
-    family: 'openai',
+    family: 'gpt-4 and earlier',
     pattern: /(?:^|[/.])(?:gpt-|o\d|chatgpt-|computer-use|text-embedding-)/i,
     ...OPENAI,
     images: largestOf([tiles(85, 170), patches(1_536, 1.72)]),

@@ -21,12 +21,27 @@ export const TOOL_BOUNDS: readonly ToolBound[] = [
   // A prompt of few words with it was reported as 1,577, the tool prompt of the family included.
   { tool: 'memory', tokens: 2_000, source: `recorded; ${CLAUDE}/memory-tool`, asOf: '2026-11' },
   // A prompt of few words with it was reported as 1,595.
-  { tool: 'tool_search', tokens: 2_000, source: `recorded; ${CLAUDE}/tool-search-tool`, asOf: '2026-11' },
+  {
+    tool: 'tool_search',
+    tokens: 2_000,
+    source: `recorded; ${CLAUDE}/tool-search-tool`,
+    asOf: '2026-11',
+  },
   { tool: 'tool_search_tool_bm25', tokens: 2_000, source: 'as tool_search', asOf: '2026-11' },
   { tool: 'tool_search_tool_regex', tokens: 2_000, source: 'as tool_search', asOf: '2026-11' },
-  { tool: 'web_search', tokens: 2_600, source: `recorded; ${CLAUDE}/web-search-tool`, asOf: '2026-11' },
+  {
+    tool: 'web_search',
+    tokens: 2_600,
+    source: `recorded; ${CLAUDE}/web-search-tool`,
+    asOf: '2026-11',
+  },
   { tool: 'web_fetch', tokens: 2_600, source: 'as web_search', asOf: '2026-11' },
-  { tool: 'code_execution', tokens: 3_000, source: `recorded; ${CLAUDE}/code-execution-tool`, asOf: '2026-11' },
+  {
+    tool: 'code_execution',
+    tokens: 3_000,
+    source: `recorded; ${CLAUDE}/code-execution-tool`,
+    asOf: '2026-11',
+  },
   // OpenAI publishes no figures: its tools that clients run have one action each, or those of a computer.
   { tool: 'apply_patch', tokens: 1_300, source: 'as computer', asOf: '2026-11' },
   { tool: 'computer_use_preview', tokens: 1_300, source: 'as computer', asOf: '2026-11' },

@@ -62,10 +62,7 @@ export function estimateOutput(
 /** Where an image is elsewhere, one of common size is taken. */
 const COMMON = { width: 1_024, height: 1_024 };
 
-function imageTokens(
-  { image }: EstimateFamily,
-  size: Pixels | null,
-): number {
+function imageTokens({ image }: EstimateFamily, size: Pixels | null): number {
   const pixels = size ?? COMMON;
   switch (image) {
     case 'area':

@@ -15,7 +15,13 @@ export interface OfferedTools {
 }
 
 /** Types of tools that the request itself defines. */
-const OWN_TYPES: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom', 'namespace']);
+const OWN_TYPES: ReadonlySet<unknown> = new Set([
+  undefined,
+  null,
+  'function',
+  'custom',
+  'namespace',
+]);
 
 export function offeredTools(body: JsonRecord, run: readonly ServerTool[]): OfferedTools {
   const types = declaredTools(body).map(({ tool }) => tool['type']);
