@@ -37,6 +37,8 @@ export type NodeState = (typeof NODE_STATES)[number];
 
 /** An installation has a few dozen upstreams; of more the longest failing ones are reported. */
 export const REPORTED_UPSTREAMS_MAX = 256;
+/** Models of one upstream that a report names. */
+export const REPORTED_EXCESS_MAX = 16;
 
 /** What a node process reports to the fleet every heartbeat, and at once after applying a snapshot. One per worker process. */
 export const nodeReportSchema = z.strictObject({
@@ -84,6 +86,18 @@ export const nodeReportSchema = z.strictObject({
         doubts: z.number().int().nonnegative(),
         last_doubt: z.string().max(64).nullable(),
         hold_factor: z.number().int().positive(),
+        /** By model, those with the most first: prompt tokens that were reported above their bound and not charged. Absent where there are none. */
+        excess: z
+          .array(
+            z.strictObject({
+              model_id: z.number().int().positive(),
+              answers: z.number().int().positive(),
+              tokens: z.number().int().positive(),
+              largest: z.number().int().positive(),
+            }),
+          )
+          .max(REPORTED_EXCESS_MAX)
+          .optional(),
       }),
     )
     .max(REPORTED_UPSTREAMS_MAX)

@@ -68,6 +68,17 @@ export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
   return cut;
 }
 
+/** `usage` with at most `limit` tokens of its prompt: what is too much is taken from the last classes of the table first, and from plain input last. */
+export function promptUpTo(usage: TokenUsage, limit: number): TokenUsage {
+  let left = limit;
+  const cut = { ...usage };
+  for (const key of PROMPT_KEYS) {
+    cut[key] = Math.min(usage[key], left);
+    left -= cut[key];
+  }
+  return cut;
+}
+
 /** The same prompt, with the output of both. */
 export function withMoreOutput(usage: TokenUsage, more: OutputUsage): TokenUsage {
   return usageOf(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { affordableOutput, affordableText, planHold } from './hold-plan.ts';
-import { holdRequest, PLAIN, CHAT, ask } from '../test/hold-requests.ts';
+import { holdRequest, CHAT, TERMS, ask } from '../test/hold-requests.ts';
 
 describe('affordableText', () => {
   test('is the longest prompt the amount admits, and not a token more', () => {
@@ -27,9 +27,9 @@ describe('affordableText', () => {
 
 describe('affordableOutput', () => {
   test('is the whole limit for the whole grant and one token for the smallest', () => {
-    const request = { ask: ask(), model: CHAT, price: PLAIN };
-    expect(affordableOutput(request, 132 + 4096)).toBe(4096);
-    expect(affordableOutput(request, 133)).toBe(1);
+    const request = { ask: ask(), model: CHAT, ...TERMS };
+    expect(affordableOutput(request, 164 + 4096)).toBe(4096);
+    expect(affordableOutput(request, 165)).toBe(1);
     expect(affordableOutput(request, 10)).toBe(0);
   });
 
@@ -46,4 +46,26 @@ describe('affordableOutput', () => {
       }),
     );
   });
+});
+
+test('an upstream that overruns is held for by what it overran, JSON in full or not at all', () => {
+  const overrun = { factor: 10, tokens: 900 };
+  const request = {
+    ask: ask({ outputLimit: 100 }),
+    model: CHAT,
+    ...TERMS,
+    overrun,
+  };
+  expect(planHold(request)).toMatchObject({
+    outputLimit: 100,
+    wantTokens: 164 + 1_000,
+    minTokens: 164 + 1_000,
+    bounds: { outputTokens: 100 },
+  });
+  expect(planHold({ ...request, ask: ask({ outputLimit: 100, isStream: true }) })).toMatchObject({
+    wantTokens: 164 + 1_000,
+    minTokens: 164 + 10,
+    sliceTokens: 1_000,
+  });
+  expect(planHold({ ...request, overrun: null }).wantTokens).toBe(164 + 100);
 });

@@ -1,15 +1,12 @@
 import {
   outputTokensOf,
   promptTokensOf,
+  promptUpTo,
   USAGE_KEYS,
   withSoundParts,
   type TokenUsage,
 } from '@tollgate/contracts';
 
-/** Prompt text that providers add of their own: templates, instructions for tools. */
-const ADDED_PROMPT_TOKENS = 1_000;
-/** A model that reads by itself does so in rounds, each within its context window. */
-const READING_ROUNDS_MAX = 10;
 /**
  * Tokenizers differ by up to 2, and a provider that runs tools of its own in rounds may report its last rounds only (recorded: 229 reported for 766
  * counted). Beyond this factor a report has less output than the text that was delivered.
@@ -28,15 +25,8 @@ const OVERRUN_TOKENS = 16;
 
 /** What a request gave its upstream to read, and allowed it to generate. Plain tokens. */
 export interface UsageBounds {
-  /**
-   * At least the request's bytes: an upstream may read as prompt what we do not (fields of its own, the first of two keys), and an attacker who finds
-   * such a place must not have the report of it doubted. null: part of the prompt is elsewhere (documents by URL, server tools).
-   */
-  promptTokens: number | null;
-  /** Of all rounds; null where the model does not say. */
-  contextTokens: number | null;
-  /** The model searches or reads by itself, whatever it was sent. */
-  readsMore: boolean;
+  /** The most that the request can have had its upstream read, all rounds together; a hold covers it. */
+  promptTokens: number;
   /** Of the prompt's text; 0 where less than all of it may be read. */
   promptTextBytes: number;
   /** The limit that was given, times the choices. */
@@ -61,25 +51,27 @@ export interface Overrun {
 export interface Judgement {
   /** As reported, in counts that can be charged; null when they are none. */
   usage: TokenUsage | null;
-  /** False: the gateway counts the prompt itself. */
-  isPromptCredible: boolean;
   doubt: Doubt | null;
+  /** Prompt tokens of the report above the bound: they are not charged. */
+  excessTokens: number;
 }
 
 /**
- * Judges what an upstream reports: usage from outside is untrusted, and a negative count would raise a balance. The prompt is compared with what was sent
- * and with the context window, the output with the limit that was given. An informative class (`reasoning`) above its parent is cut to it, not
- * refused (https://github.com/vercel/ai/issues/18614).
+ * Judges what an upstream reports: usage from outside is untrusted, and a negative count would raise a balance. Of the prompt, what is within its bound is
+ * charged (`promptUpTo` says which classes are cut), and the output is compared with the limit that was given. An informative class (`reasoning`) above
+ * its parent is cut to it, not refused (https://github.com/vercel/ai/issues/18614).
  */
 export function judgeUsage(usage: TokenUsage, bounds: UsageBounds): Judgement {
   const prompt = promptTokensOf(usage);
   const output = outputTokensOf(usage);
   if (!USAGE_KEYS.every((key) => isCount(usage[key])) || !isCount(prompt) || !isCount(output))
-    return { usage: null, isPromptCredible: false, doubt: 'not_a_count' };
-  const cut = withSoundParts(usage);
-  if (prompt > promptMax(bounds))
-    return { usage: cut, isPromptCredible: false, doubt: 'prompt_beyond_bound' };
-  return { usage: cut, isPromptCredible: true, doubt: doubtOfSize(prompt, output, bounds) };
+    return { usage: null, doubt: 'not_a_count', excessTokens: 0 };
+  const sound = withSoundParts(usage);
+  const excessTokens = Math.max(0, prompt - bounds.promptTokens);
+  if (excessTokens === 0)
+    return { usage: sound, doubt: doubtOfSize(prompt, output, bounds), excessTokens };
+  const cut = promptUpTo(sound, bounds.promptTokens);
+  return { usage: cut, doubt: 'prompt_beyond_bound', excessTokens };
 }
 
 /** A report of so little output for so much text that the text is worth counting. */
@@ -111,13 +103,6 @@ function doubtOfSize(prompt: number, output: number, bounds: UsageBounds): Doubt
   return bounds.promptTextBytes > PROMPT_BYTES_PER_TOKEN * prompt + PROMPT_BYTES_MIN
     ? 'prompt_below_text'
     : null;
-}
-
-function promptMax({ promptTokens, contextTokens, readsMore }: UsageBounds): number {
-  const window = contextTokens ?? Number.POSITIVE_INFINITY;
-  if (readsMore) return READING_ROUNDS_MAX * window;
-  const sent = promptTokens === null ? window : promptTokens + ADDED_PROMPT_TOKENS;
-  return Math.min(sent, window);
 }
 
 function isCount(value: number): boolean {

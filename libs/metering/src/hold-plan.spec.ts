@@ -3,17 +3,17 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
 import { isPromptBounded, planHold, type HoldRequest } from './hold-plan.ts';
-import { holdRequest, PLAIN, CHAT, PROMPT, ask } from '../test/hold-requests.ts';
+import { holdRequest, MODELS, PLAIN, CHAT, PROMPT, TERMS, ask } from '../test/hold-requests.ts';
 
 describe('planHold', () => {
   test('holds a byte of text as a token, 16 for each message, and the default output of 4,096', () => {
-    const plan = planHold({ ask: ask(), model: CHAT, price: PLAIN });
+    const plan = planHold({ ask: ask(), model: CHAT, ...TERMS });
     expect(plan).toMatchObject({
-      promptBound: 132,
+      promptBound: 164,
       outputLimit: 4096,
-      wantTokens: 132 + 4096,
-      minTokens: 133,
-      boundTokens: 132 + 4096,
+      wantTokens: 164 + 4096,
+      minTokens: 165,
+      boundTokens: 164 + 4096,
     });
   });
 
@@ -21,13 +21,13 @@ describe('planHold', () => {
     const plan = planHold({
       ask: ask({ isStream: true, outputLimit: 100_000, choices: 2 }),
       model: CHAT,
-      price: PLAIN,
+      ...TERMS,
     });
     expect(plan).toMatchObject({
-      wantTokens: 132 + 4096,
+      wantTokens: 164 + 4096,
       sliceTokens: 4096,
-      boundTokens: 132 + 200_000,
-      minTokens: 134,
+      boundTokens: 164 + 200_000,
+      minTokens: 166,
     });
   });
 
@@ -35,37 +35,47 @@ describe('planHold', () => {
     const plan = planHold({
       ask: ask({ outputLimit: 1e9, choices: 3 }),
       model: { ...CHAT, max_output_tokens: 500 },
-      price: PLAIN,
+      ...TERMS,
     });
     expect(plan).toMatchObject({
       outputLimit: 500,
-      wantTokens: 132 + 1500,
-      bounds: { promptTokens: 132, outputTokens: 1500 },
+      wantTokens: 164 + 1500,
+      bounds: { promptTokens: 164, outputTokens: 1500 },
     });
   });
 
   test('holds the dearest input class, whichever the upstream will use', () => {
     const price = { ...PLAIN, weight_cache_write: 1_250_000, weight_cache_read: 100_000 };
-    expect(planHold({ ask: ask(), model: CHAT, price }).promptBound).toBe(165);
+    expect(planHold({ ask: ask(), model: CHAT, price, upstreamModels: MODELS }).promptBound).toBe(
+      205,
+    );
   });
 
   test('adds the surcharge of the model for each input without a bound, at most what the context window reads', () => {
     const prompt = { ...PROMPT, unboundedInputs: 2 };
     const model = { ...CHAT, unbounded_input_tokens: 1000 };
-    expect(planHold({ ask: ask({ prompt }), model, price: PLAIN })).toMatchObject({
-      promptBound: 2132,
-      besideTextTokens: 2032,
+    expect(planHold({ ask: ask({ prompt }), model, ...TERMS })).toMatchObject({
+      promptBound: 2164,
+      besideTextTokens: 2064,
     });
     expect(
-      planHold({ ask: ask({ prompt }), model: { ...model, context_window: 1_500 }, price: PLAIN }),
+      planHold({
+        ask: ask({ prompt }),
+        model: { ...model, context_window: 1_500 },
+        ...TERMS,
+      }),
     ).toMatchObject({ promptBound: 1_500, besideTextTokens: 1_400 });
   });
 
   test('holds the whole context window once for inputs without a bound, and once more for each round of a tool of the provider', () => {
     const model = { ...CHAT, context_window: 200_000 };
     const held = (change: object): number =>
-      planHold({ ask: ask({ prompt: { ...PROMPT, ...change } }), model, price: PLAIN }).promptBound;
-    expect(held({})).toBe(132);
+      planHold({
+        ask: ask({ prompt: { ...PROMPT, ...change } }),
+        model,
+        ...TERMS,
+      }).promptBound;
+    expect(held({})).toBe(164);
     expect(held({ unboundedInputs: 1 })).toBe(200_000);
     expect(held({ unboundedInputs: 5 })).toBe(200_000);
     expect(held({ serverToolUses: 3 })).toBe(800_000);
@@ -74,18 +84,18 @@ describe('planHold', () => {
   test('holds the prompt once more where the provider may shorten the conversation first', () => {
     const model = { ...CHAT, context_window: 10_000 };
     const prompt = { ...PROMPT, compactions: 1 };
-    expect(planHold({ ask: ask({ prompt }), model, price: PLAIN })).toMatchObject({
-      promptBound: 264,
-      bounds: { promptTokens: 264, contextTokens: 20_000 },
+    expect(planHold({ ask: ask({ prompt }), model, ...TERMS })).toMatchObject({
+      promptBound: 328,
+      bounds: { promptTokens: 328 },
     });
   });
 
   test('holds the window twice for each round of a tool of the provider where each may be shortened first', () => {
     const model = { ...CHAT, context_window: 10_000 };
     const prompt = { ...PROMPT, compactions: 1, serverToolUses: 3 };
-    expect(planHold({ ask: ask({ prompt }), model, price: PLAIN })).toMatchObject({
+    expect(planHold({ ask: ask({ prompt }), model, ...TERMS })).toMatchObject({
       promptBound: 80_000,
-      bounds: { promptTokens: null, contextTokens: 80_000 },
+      bounds: { promptTokens: 80_000 },
     });
   });
 
@@ -105,12 +115,18 @@ describe('planHold', () => {
 
   test('holds other bytes as a token each, and predicted output as output', () => {
     expect(
-      planHold({ ask: ask({ prompt: { ...PROMPT, otherBytes: 50 } }), model: CHAT, price: PLAIN }),
-    ).toMatchObject({ promptBound: 182 });
+      planHold({
+        ask: ask({ prompt: { ...PROMPT, otherBytes: 50 } }),
+        model: CHAT,
+        ...TERMS,
+      }),
+    ).toMatchObject({ promptBound: 214 });
     const price = { ...PLAIN, weight_output: 5_000_000 };
     const prompt = { ...PROMPT, predictedBytes: 10 };
-    expect(planHold({ ask: ask({ prompt }), model: CHAT, price })).toMatchObject({
-      promptBound: 182,
+    expect(
+      planHold({ ask: ask({ prompt }), model: CHAT, price, upstreamModels: MODELS }),
+    ).toMatchObject({
+      promptBound: 214,
       bounds: { outputTokens: 4_106 },
     });
   });
@@ -118,45 +134,55 @@ describe('planHold', () => {
   test('a compaction, whose upstream is given no limit, is held for to its end or not asked for', () => {
     const compaction = ask({ isCompaction: true, outputLimit: Number.MAX_SAFE_INTEGER });
     const model = { ...CHAT, context_window: 10_000 };
-    expect(planHold({ ask: compaction, model, price: PLAIN })).toMatchObject({
-      wantTokens: 132 + 10_000,
-      minTokens: 132 + 10_000,
+    expect(planHold({ ask: compaction, model, ...TERMS })).toMatchObject({
+      wantTokens: 164 + 10_000,
+      minTokens: 164 + 10_000,
     });
     expect(
-      planHold({ ask: compaction, model: { ...model, max_output_tokens: 500 }, price: PLAIN }),
-    ).toMatchObject({ minTokens: 132 + 500 });
+      planHold({
+        ask: compaction,
+        model: { ...model, max_output_tokens: 500 },
+        ...TERMS,
+      }),
+    ).toMatchObject({ minTokens: 164 + 500 });
   });
 
   test('a request without a limit gets the default of its model', () => {
     const model = { ...CHAT, default_output_tokens: 700 };
-    expect(planHold({ ask: ask(), model, price: PLAIN }).outputLimit).toBe(700);
-    expect(planHold({ ask: ask({ outputLimit: 900 }), model, price: PLAIN }).outputLimit).toBe(900);
+    expect(planHold({ ask: ask(), model, ...TERMS }).outputLimit).toBe(700);
+    expect(planHold({ ask: ask({ outputLimit: 900 }), model, ...TERMS }).outputLimit).toBe(900);
     expect(
-      planHold({ ask: ask(), model: { ...model, max_output_tokens: 50 }, price: PLAIN })
-        .outputLimit,
+      planHold({
+        ask: ask(),
+        model: { ...model, max_output_tokens: 50 },
+        ...TERMS,
+      }).outputLimit,
     ).toBe(50);
-  });
-
-  test('a report is judged by the whole request: text in a place that was not counted must not make it implausible, and so free', () => {
-    expect(
-      planHold({ ask: ask({ raw: { byteLength: 1_000_000 } }), model: CHAT, price: PLAIN }),
-    ).toMatchObject({ promptBound: 132, bounds: { promptTokens: 1_000_000 } });
   });
 
   test('holds no output for embeddings and none for an output limit of 0', () => {
     expect(
-      planHold({ ask: ask(), model: { ...CHAT, kind: 'embedding' }, price: PLAIN }),
-    ).toMatchObject({ wantTokens: 132, minTokens: 132, outputLimit: 0 });
-    expect(planHold({ ask: ask({ outputLimit: 0 }), model: CHAT, price: PLAIN })).toMatchObject({
-      wantTokens: 132,
-      minTokens: 132,
+      planHold({
+        ask: ask(),
+        model: { ...CHAT, kind: 'embedding' },
+        ...TERMS,
+      }),
+    ).toMatchObject({ wantTokens: 164, minTokens: 164, outputLimit: 0 });
+    expect(planHold({ ask: ask({ outputLimit: 0 }), model: CHAT, ...TERMS })).toMatchObject({
+      wantTokens: 164,
+      minTokens: 164,
     });
   });
 
   test('takes the exact count of the text where it is known', () => {
     expect(
-      planHold({ ask: ask(), model: CHAT, price: PLAIN, exactTextTokens: 20 }).promptBound,
-    ).toBe(52);
+      planHold({
+        ask: ask(),
+        model: CHAT,
+        ...TERMS,
+        exactTextTokens: 20,
+      }).promptBound,
+    ).toBe(84);
   });
 
   test('saturates instead of losing bits', () => {
@@ -164,6 +190,7 @@ describe('planHold', () => {
       ask: ask({ outputLimit: Number.MAX_SAFE_INTEGER, choices: 100 }),
       model: CHAT,
       price: { ...PLAIN, weight_output: 9_000_000 },
+      upstreamModels: MODELS,
     });
     expect(plan.wantTokens).toBe(Number.MAX_SAFE_INTEGER);
   });
@@ -253,21 +280,4 @@ describe('planHold', () => {
       }),
     );
   });
-});
-
-test('an upstream that overruns is held for by what it overran, JSON in full or not at all', () => {
-  const overrun = { factor: 10, tokens: 900 };
-  const request = { ask: ask({ outputLimit: 100 }), model: CHAT, price: PLAIN, overrun };
-  expect(planHold(request)).toMatchObject({
-    outputLimit: 100,
-    wantTokens: 132 + 1_000,
-    minTokens: 132 + 1_000,
-    bounds: { outputTokens: 100 },
-  });
-  expect(planHold({ ...request, ask: ask({ outputLimit: 100, isStream: true }) })).toMatchObject({
-    wantTokens: 132 + 1_000,
-    minTokens: 132 + 10,
-    sliceTokens: 1_000,
-  });
-  expect(planHold({ ...request, overrun: null }).wantTokens).toBe(132 + 100);
 });

@@ -1,5 +1,8 @@
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import type { ImageInput } from './bounds/image-bounds.ts';
+import { promptBoundOf } from './bounds/prompt-bounds.ts';
+import { toolTokens } from './bounds/tool-bounds.ts';
 import { dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
@@ -8,8 +11,12 @@ const MICRO = 1_000_000n;
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
-/** Above what any known provider counts for one inline image at full detail. */
-export const TOKENS_PER_IMAGE_MAX = 4_096;
+/** What separates an image from the text around it. */
+const TOKENS_PER_IMAGE_MARK = 8;
+/** What a template puts around the definition of a tool that is in the request. */
+const TOKENS_PER_TOOL = 32;
+/** A model that reads by itself does so in rounds, each within its context window. */
+export const READING_ROUNDS_MAX = 10;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
@@ -25,14 +32,16 @@ export interface HoldFacts {
   /** `n`. */
   choices: number;
   prompt: PromptSize;
-  /** The request as it came. */
-  raw?: { readonly byteLength: number };
 }
 
 export interface PromptSize {
   textBytes: number;
   messageCount: number;
-  imageCount: number;
+  images: readonly ImageInput[];
+  /** Tools that are defined in the request. */
+  ownTools: number;
+  /** Tools of vendors, by name: their definitions are in the provider's prompt. */
+  vendorTools: readonly string[];
   /** Inputs that no byte of the request bounds. */
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input. */
@@ -58,6 +67,8 @@ export type ModelSize = Pick<
 export interface HoldRequest {
   ask: HoldFacts;
   model: ModelSize;
+  /** Names of the model at the upstreams that may serve the request; what a name says bounds what is added to the prompt. */
+  upstreamModels: readonly string[];
   price: ChargeWeights;
   /** Default 4,096. */
   sliceOutputTokens?: number;
@@ -109,19 +120,11 @@ export function planHold(request: HoldRequest): HoldPlan {
       : boundTokens,
     outputLimit,
     promptBound: chargedCeil(promptMicros),
-    besideTextTokens: saturate(larger(promptTokens - textTokensOf(request), 0n)),
+    besideTextTokens: saturate(larger(promptTokens - BigInt(textTokensOf(request)), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
     bounds: {
-      // What the request can have is also what its bytes can be read as, by an upstream that reads fields we do not.
-      promptTokens: isPromptSent(request)
-        ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0)
-        : null,
-      contextTokens:
-        model.context_window === null
-          ? null
-          : saturate(BigInt(model.context_window) * roundsOf(ask.prompt)),
-      readsMore: model.reads_more_than_sent ?? false,
+      promptTokens: saturate(promptTokensOf(request, ask.prompt.textBytes)),
       promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
     },
@@ -168,11 +171,6 @@ export function affordableText(request: HoldRequest, chargedTokens: number): num
   return left < least ? -1 : Number(divideFloor(left - least, microsPerToken));
 }
 
-/** Everything the upstream reads as prompt is in the request. */
-function isPromptSent({ ask: { prompt } }: HoldRequest): boolean {
-  return prompt.unboundedInputs + prompt.serverToolUses === 0;
-}
-
 /** False where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */
 export function isPromptBounded({
   ask: { prompt },
@@ -195,18 +193,22 @@ function promptMicrosOf(request: HoldRequest): bigint {
 }
 
 /** Whatever a request reads beside its own bytes, a round cannot read more than the context window. */
-function promptTokensOf(request: HoldRequest): bigint {
+function promptTokensOf(request: HoldRequest, textTokens = textTokensOf(request)): bigint {
   const window = windowTokensOf(request);
-  const sent = (textTokensOf(request) + besideTextOf(request)) * readingsOf(request.ask.prompt);
+  const text = BigInt(textTokens);
+  const sent = (text + besideTextOf(request)) * readingsOf(request.ask.prompt);
   if (window === null) return sent;
-  return request.model.unbounded_input_tokens === null ? window : smaller(sent, window);
+  const isSentEnough =
+    request.model.unbounded_input_tokens !== null && !request.model.reads_more_than_sent;
+  return isSentEnough ? smaller(sent, window) : window;
 }
 
 /** All that the rounds of a request may read; null where its own bytes bound it, or the window is not known. */
 function windowTokensOf({ ask: { prompt }, model }: HoldRequest): bigint | null {
-  if (prompt.unboundedInputs + prompt.serverToolUses === 0 || model.context_window === null)
-    return null;
-  return BigInt(model.context_window) * roundsOf(prompt);
+  if (model.context_window === null) return null;
+  const window = BigInt(model.context_window) * roundsOf(prompt);
+  if (model.reads_more_than_sent) return BigInt(READING_ROUNDS_MAX) * window;
+  return prompt.unboundedInputs + prompt.serverToolUses === 0 ? null : window;
 }
 
 /** How often what was sent is read. */
@@ -226,18 +228,32 @@ function mostPromptMicrosOf(request: HoldRequest): bigint {
   return promptMicrosOf({ ...rest, ask: { ...request.ask, prompt: endless } });
 }
 
-function textTokensOf({ ask: { prompt }, exactTextTokens }: HoldRequest): bigint {
-  return BigInt(Math.min(prompt.textBytes, exactTextTokens ?? prompt.textBytes));
+function textTokensOf({ ask: { prompt }, exactTextTokens }: HoldRequest): number {
+  return Math.min(prompt.textBytes, exactTextTokens ?? prompt.textBytes);
 }
 
-function besideTextOf({ ask: { prompt }, model }: HoldRequest): bigint {
+function besideTextOf({ ask: { prompt }, model, upstreamModels }: HoldRequest): bigint {
   return (
     BigInt(prompt.otherBytes) +
     BigInt(prompt.messageCount) * BigInt(TOKENS_PER_MESSAGE) +
-    BigInt(prompt.imageCount) * BigInt(TOKENS_PER_IMAGE_MAX) +
+    BigInt(addedTokensOf(prompt, upstreamModels)) +
     BigInt(prompt.unboundedInputs + prompt.serverToolUses) *
       BigInt(model.unbounded_input_tokens ?? 0)
   );
+}
+
+/** What the provider counts beside the text: images, its template, and its words for tools. */
+function addedTokensOf(
+  { images, ownTools, vendorTools }: PromptSize,
+  upstreamModels: readonly string[],
+): number {
+  const bound = promptBoundOf(upstreamModels);
+  const hasTools = ownTools + vendorTools.length > 0;
+  let tokens = bound.template + (hasTools ? bound.toolPrompt : 0);
+  tokens += TOKENS_PER_TOOL * ownTools + toolTokens(vendorTools);
+  for (const { size, detail } of images)
+    tokens += TOKENS_PER_IMAGE_MARK + (size ? bound.images.of(size, detail) : bound.images.largest);
+  return tokens;
 }
 
 function outputLimitOf({ ask, model }: HoldRequest): number {

@@ -1,3 +1,6 @@
+export * from './bounds/image-bounds.ts';
+export * from './bounds/prompt-bounds.ts';
+export * from './bounds/tool-bounds.ts';
 export * from './charge.ts';
 export * from './charge-of-final.ts';
 export * from './credibility.ts';

@@ -11,7 +11,21 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
     prompt: fc.record({
       textBytes: fc.nat(1_000_000),
       messageCount: fc.nat(200),
-      imageCount: fc.nat(5),
+      images: fc.array(
+        fc.record({
+          size: fc.option(
+            fc.record({
+              width: fc.integer({ min: 1, max: 9_000 }),
+              height: fc.integer({ min: 1, max: 9_000 }),
+            }),
+            { nil: null },
+          ),
+          detail: fc.constantFrom('low' as const, 'high' as const, null),
+        }),
+        { maxLength: 5 },
+      ),
+      ownTools: fc.nat(3),
+      vendorTools: fc.subarray(['bash', 'computer', 'memory', 'of_tomorrow']),
       unboundedInputs: fc.nat(3),
       serverToolUses: fc.nat(2),
       compactions: fc.nat(1),
@@ -24,7 +38,9 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
     max_output_tokens: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
     unbounded_input_tokens: fc.option(fc.nat(100_000), { nil: null }),
     context_window: fc.option(fc.integer({ min: 1, max: 400_000 }), { nil: null }),
+    reads_more_than_sent: fc.boolean(),
   }),
+  upstreamModels: fc.subarray(['claude-opus-5', 'gpt-4o-mini', 'grok-4', 'real-7']),
   price: fc.record({
     weight_input: weight,
     weight_output: weight,
@@ -33,12 +49,18 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
   }),
 });
 
+/** Of a family that adds a template of 32. */
+export const MODELS = ['gpt-4'];
+
 export const PLAIN = {
   weight_input: 1_000_000,
   weight_output: 1_000_000,
   weight_cache_read: 1_000_000,
   weight_cache_write: 1_000_000,
 };
+
+/** What a plain request is held by. */
+export const TERMS = { price: PLAIN, upstreamModels: MODELS };
 
 export const CHAT = {
   kind: 'chat' as const,
@@ -50,7 +72,9 @@ export const CHAT = {
 export const PROMPT = {
   textBytes: 100,
   messageCount: 2,
-  imageCount: 0,
+  images: [],
+  ownTools: 0,
+  vendorTools: [],
   unboundedInputs: 0,
   serverToolUses: 0,
   otherBytes: 0,

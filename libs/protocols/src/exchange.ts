@@ -1,4 +1,5 @@
 import type { FurtherEndpoint, TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
+import type { ImageSize } from './ask/image-size.ts';
 import type { FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
@@ -44,6 +45,11 @@ export interface PromptFacts {
   messageCount: number;
   /** Images, inline or by reference; providers scale them to a size they document. Their bytes are not in `textBytes`. */
   imageCount: number;
+  /** The same images one by one. */
+  images: readonly ImageInput[];
+  /** Tools that the request offers: the client's own are counted, those of vendors named, without the version. */
+  ownTools: number;
+  vendorTools: readonly string[];
   /** Inputs that no byte of the request bounds: documents, videos, files and other input stored elsewhere. */
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input; each reads the prompt again. */
@@ -56,6 +62,13 @@ export interface PromptFacts {
   predictedBytes: number;
   /** All prompt text joined, for exact tokenising when the byte bound does not fit. Built on demand. */
   text(): string;
+}
+
+/** An image of a request: what providers count for it depends on its size and on the detail that is asked for. */
+export interface ImageInput {
+  /** Null: it is elsewhere, or its size cannot be relied on. */
+  size: ImageSize | null;
+  detail: 'low' | 'high' | null;
 }
 
 /** Every finer code of a refused request, and what it says; docs/errors.md is written from it. */

@@ -14,7 +14,9 @@ const zh: AlertSentences = {
   upstream_overruns:
     '上游 {subject} 生成的内容超出输出上限；超出部分不收费，一小时内其预留量乘以 {hold_factor}',
   usage_doubted:
-    '上游 {subject} 报告的用量存疑（近几小时 {doubts} 次，最后一次：{last_doubt}）；不可能正确时按网关自己的计数收费',
+    '上游 {subject} 报告的用量存疑（近几小时 {doubts} 次，最后一次：{last_doubt}）；不可能正确时按上限或网关自己的计数收费',
+  prompt_excess:
+    '上游 {subject} 对模型 {model} 报告的输入超出上限：{answers} 个回答共 {tokens} 个 token，单个最多 {largest}；超出部分不收费。若供应商对此计费，请在上限表中增加一行',
   'settlement_backlog.node': '节点 {subject} 有 {finals} 条结算尚未写入 PostgreSQL',
   'settlement_backlog.outbox': '分片 {shard} 的发件箱中，同一条用量排在最前已超过一分钟：尚未入账',
   'settlement_backlog.queue': '队列 {queue} 中，同一条用量排在最前已超过一分钟：尚未入账',

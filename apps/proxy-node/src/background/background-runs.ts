@@ -34,7 +34,7 @@ export interface BackgroundOptions {
   marks: Pick<BackgroundMarks, 'set' | 'read' | 'cancelled' | 'remove'>;
   trust: Pick<UpstreamTrust, 'note'>;
   upstreamById: (id: number) => SnapshotUpstream | undefined;
-  onFinal: (rid: string, final: UsageFinal) => void;
+  onFinal: (rid: string, final: UsageFinal, excessTokens: number) => void;
   /** What a run of this hold has generated at most in this time, in output tokens. */
   generatedTokens: (hold: OpenHold, runningMs: number) => number;
   /** Address of this worker. */
@@ -259,8 +259,8 @@ export class BackgroundRuns {
         { rid: hold.rid, upstream_id: upstreamId, outcome },
         'a response in the background ended before its upstream reported its usage',
       );
-    trust.note({ rid: hold.rid, upstreamId }, counted, monotonicMs());
-    onFinal(hold.rid, final);
+    trust.note({ rid: hold.rid, upstreamId, modelId: hold.modelId }, counted, monotonicMs());
+    onFinal(hold.rid, final, counted.excessTokens);
   }
 
   #endingOf({ hold, handle, background, evidence, endedBy }: Run, response: StoredResponse | null) {

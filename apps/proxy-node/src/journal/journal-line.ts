@@ -21,9 +21,7 @@ const backgroundSchema = z.object({
   upstreamId: count,
   responseId: z.string().min(1),
   bounds: z.object({
-    promptTokens: count.nullable(),
-    contextTokens: count.nullable(),
-    readsMore: z.boolean(),
+    promptTokens: count,
     promptTextBytes: count,
     outputTokens: count,
   }),

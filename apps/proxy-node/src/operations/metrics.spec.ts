@@ -66,7 +66,7 @@ test('10,000 models and 10,000 upstreams are scraped as a bounded number of seri
         model_id: index + 1,
         attempts: [{ upstream_id: index + 1, status: 200, duration_ms: 1 }],
       },
-      `model-${index}`,
+      { model: `model-${index}` },
     );
   const lines = samples(await metrics.text());
   expect(lines.length).toBeLessThan(10_000);
@@ -79,15 +79,25 @@ test('10,000 models and 10,000 upstreams are scraped as a bounded number of seri
   expect(counted('tollgate_tokens_total{gen_ai_request_model="_other"')).toBe(9_900 * 134);
 });
 
+test('prompt tokens above their bound are counted by upstream and model', async () => {
+  const metrics = metricsOf();
+  metrics.ended(RID, { ...FINAL, upstream_id: 3 }, { model: 'gpt', excessTokens: 700 });
+  metrics.ended(RID, { ...FINAL, upstream_id: 3 }, { model: 'gpt', excessTokens: 20 });
+  metrics.ended(RID, { ...FINAL, upstream_id: 3 }, { model: 'gpt', excessTokens: 0 });
+  expect(await metrics.text()).toContain(
+    'tollgate_prompt_excess_tokens_total{upstream_id="3",gen_ai_request_model="gpt",worker="0"} 720\n',
+  );
+});
+
 test('no label names an account, a key or a subscription', async () => {
   const metrics = metricsOf();
-  metrics.ended(RID, FINAL, 'gpt');
+  metrics.ended(RID, FINAL, { model: 'gpt' });
   expect(await metrics.text()).not.toMatch(/7700[123]/);
 });
 
 test('token usage, time to first token and per output token follow the conventions, with the request as exemplar', async () => {
   const metrics = metricsOf();
-  metrics.ended(RID, FINAL, 'gpt');
+  metrics.ended(RID, FINAL, { model: 'gpt' });
   const text = await metrics.text();
   const chat = 'gen_ai_operation_name="chat",gen_ai_request_model="gpt"';
   for (const line of [

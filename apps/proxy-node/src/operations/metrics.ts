@@ -56,8 +56,8 @@ export class Metrics {
     });
   }
 
-  ended(rid: string, final: UsageFinal, model: string): void {
-    this.#requests.ended(rid, final, model);
+  ended(rid: string, final: UsageFinal, of: { model: string; excessTokens?: number }): void {
+    this.#requests.ended(rid, final, of);
   }
 
   served(served: Served): void {

@@ -78,6 +78,11 @@ export function requestCounters(registry: OpenRegistry) {
       'Estimated tokens of attempts that providers may bill and no customer pays.',
       ['upstream_id', 'gen_ai_token_type'],
     ),
+    excess: counter(
+      'tollgate_prompt_excess_tokens_total',
+      'Prompt tokens that upstreams reported above their bound and no customer pays.',
+      ['upstream_id', 'gen_ai_request_model'],
+    ),
     refusals: counter(
       'tollgate_refusals_total',
       'Requests refused or failed before their first byte.',

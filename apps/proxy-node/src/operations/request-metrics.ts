@@ -56,9 +56,13 @@ export class RequestMetrics {
     });
   }
 
-  /** An admitted request has ended. */
-  ended(rid: string, final: UsageFinal, modelName: string): void {
-    const gen_ai_request_model = this.#models.of(modelName);
+  /** An admitted request has ended. `excessTokens`: of its prompt, reported above the bound. */
+  ended(
+    rid: string,
+    final: UsageFinal,
+    { model, excessTokens = 0 }: { model: string; excessTokens?: number },
+  ): void {
+    const gen_ai_request_model = this.#models.of(model);
     const gen_ai_operation_name = operationOf(final.protocol);
     const exemplarLabels = exemplarOf(rid, readTraceparent(final.traceparent));
     this.#histograms.duration.observe({
@@ -74,6 +78,9 @@ export class RequestMetrics {
     }
     this.#charged(final, gen_ai_request_model);
     this.#attempted(final);
+    if (excessTokens === 0) return;
+    const upstream_id = this.#upstreams.of(String(final.upstream_id));
+    this.#counters.excess.inc({ upstream_id, gen_ai_request_model }, excessTokens);
   }
 
   refused({ status, code }: { status: number; code: string }): void {

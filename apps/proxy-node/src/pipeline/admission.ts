@@ -47,6 +47,8 @@ export interface Admission {
   addressHex: string;
   ask: Ask;
   model: SnapshotModel;
+  /** Names of the model at the upstreams that may serve the request. */
+  upstreamModels: readonly string[];
   price: ChargedPrice;
   /** Whose request it is: it waits for tokens only while its client is there. */
   client: Pick<ClientReply, 'isGone' | 'onGone'>;

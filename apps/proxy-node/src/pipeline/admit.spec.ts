@@ -97,6 +97,7 @@ async function refusedWith(
       client: CLIENT,
       ask,
       model: MODEL,
+      upstreamModels: ['gpt-4'],
       overrun: null,
       price: PRICE,
     })
@@ -227,6 +228,7 @@ describe('what Redis said of a key last stands for it alone', () => {
               client: CLIENT,
               ask,
               model: MODEL,
+              upstreamModels: ['gpt-4'],
               overrun: null,
               price: PRICE,
             });

@@ -86,6 +86,7 @@ export class Admitter {
     const request: HoldRequest = {
       ask: admission.ask,
       model: admission.model,
+      upstreamModels: admission.upstreamModels,
       price,
       sliceOutputTokens: this.#limits.sliceOutputTokens,
       overrun: admission.overrun,

@@ -225,6 +225,7 @@ describe('a balance of exactly what a request is bounded by', () => {
       ask: parseAsk('chat', Buffer.from(JSON.stringify({ ...ask, model: 'any' }))),
       model: CHAT,
       price: PLAIN,
+      upstreamModels: ['gpt-4'],
     });
     expect(boundTokens).toBe(promptBound + 100);
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, boundTokens);

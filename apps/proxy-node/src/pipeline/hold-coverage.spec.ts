@@ -166,7 +166,7 @@ describe('what an upstream may produce is covered by the hold', () => {
         ({ protocol, body }, grant) => {
           const ask = admitted(protocol, body);
           if (!ask) return;
-          const plan = planHold({ ask, model: MODEL, price: PRICE });
+          const plan = planHold({ ask, model: MODEL, price: PRICE, upstreamModels: [] });
           // As admission lowers the limit of a JSON request that cannot pay for all of it.
           const outputLimit = Math.min(plan.outputLimit, grant ?? Infinity);
           for (const { speech, readers } of SPEECHES) {

@@ -25,6 +25,8 @@ export interface Asked extends Terms {
   readonly ask: Ask;
   readonly model: SnapshotModel;
   readonly candidates: CandidateGroups;
+  /** Names of the model at the upstreams that may serve it. */
+  readonly upstreamModels: readonly string[];
   /** The account whose stored answers the request continues from; null for any other. */
   readonly storedBy: number | null;
 }
@@ -80,7 +82,9 @@ export function routesFor(
   refuseUncarried(ask, candidates);
   // Nothing could be held for what it may cost.
   if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
-  return { ask, model, candidates, storedBy, ...termsOf({ ask, price, candidates }) };
+  const upstreamModels = candidates.flat().map(({ route }) => route.upstream_model);
+  const terms = termsOf({ ask, price, candidates });
+  return { ask, model, candidates, upstreamModels, storedBy, ...terms };
 }
 
 /** A request that no route's protocol can express is the caller's error: it is refused before it is counted, takes a hold or leaves a usage row. */

@@ -32,7 +32,7 @@ export interface PipelineParts {
   node: string;
   limits: PipelineLimits;
   /** Called for every request that was admitted and has ended. */
-  onFinal: (rid: string, final: UsageFinal, asked: Asked) => void;
+  onFinal: (rid: string, final: UsageFinal, of: { asked: Asked; excessTokens: number }) => void;
   refusals: RefusalLog;
   background: Pick<BackgroundRuns, 'begin' | 'take' | 'over'>;
   newRid: () => string;

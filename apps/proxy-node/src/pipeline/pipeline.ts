@@ -81,6 +81,7 @@ export class Pipeline {
       client: request.reply,
       ask: asked.ask,
       model: asked.model,
+      upstreamModels: asked.upstreamModels,
       price: asked.price,
       overrun: trust.overrunOf(asked.candidates, monotonicMs()),
     });
@@ -256,7 +257,8 @@ export class Pipeline {
       traceparent: observed?.traceparentFor(metered.outcome),
     });
     observed?.ended(rid, final, asked.model.name);
-    trust.note({ rid, upstreamId: final.upstream_id }, metered.counted, monotonicMs());
+    const answered = { rid, upstreamId: final.upstream_id, modelId: final.model_id };
+    trust.note(answered, metered.counted, monotonicMs());
     // Where all rest, the log said so when they began to.
     const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);
     if (isUpstreams)
@@ -264,7 +266,7 @@ export class Pipeline {
         { ...requestIds(request), outcome: final.outcome, attempts },
         'upstream request failed',
       );
-    onFinal(rid, final, asked);
+    onFinal(rid, final, { asked, excessTokens: metered.counted.excessTokens });
     return journalled;
   }
 

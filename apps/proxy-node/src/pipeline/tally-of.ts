@@ -26,7 +26,7 @@ export function tallyOf(
       besideTextTokens,
       bounds: {
         ...bounds,
-        promptTokens: bounds.promptTokens === null ? null : bounds.promptTokens + longerBytes,
+        promptTokens: bounds.promptTokens + longerBytes,
         outputTokens: splice.outputTokens,
       },
     },

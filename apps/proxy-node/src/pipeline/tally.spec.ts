@@ -11,6 +11,9 @@ const tallyOf = ({ imageCount = 0, closer = null as CloserEstimate | null } = {}
       textBytes: 5,
       messageCount: 1,
       imageCount,
+      images: [],
+      ownTools: 0,
+      vendorTools: [],
       unboundedInputs: 0,
       serverToolUses: 0,
       otherBytes: 0,
@@ -20,8 +23,6 @@ const tallyOf = ({ imageCount = 0, closer = null as CloserEstimate | null } = {}
     plan: {
       bounds: {
         promptTokens: 100,
-        contextTokens: null,
-        readsMore: false,
         promptTextBytes: 5,
         outputTokens: 100,
       },
@@ -36,6 +37,7 @@ test('S27: a report of nothing at all is no report: the request is charged by ou
     usage: { ...NO_USAGE, input: 1, output: 2 },
     basis: 'estimated',
     doubt: null,
+    excessTokens: 0,
     overrun: null,
   });
   expect(await tally.atEnd({ usage: { ...NO_USAGE, input: 7 }, isFinal: true })).toMatchObject({
@@ -58,9 +60,9 @@ test('a hold covers all it took for the prompt until the upstream says what it w
     input: 5 + 16 + 2 * 4096,
     output: 2,
   });
-  expect(tally.ifEnded({ usage: { ...NO_USAGE, input: 700 }, isFinal: false })).toEqual({
+  expect(tally.ifEnded({ usage: { ...NO_USAGE, input: 70 }, isFinal: false })).toEqual({
     ...NO_USAGE,
-    input: 700,
+    input: 70,
     output: 2,
   });
 });
@@ -74,6 +76,7 @@ test('output reported above its limit is charged at the limit, or at what was de
     usage: { ...NO_USAGE, input: 7, output: 100, reasoning: 100 },
     basis: 'reported',
     doubt: 'output_beyond_limit',
+    excessTokens: 0,
     overrun: { factor: 99.99, tokens: 9_899 },
   });
   const delivered = tallyOf();
@@ -95,15 +98,16 @@ test('a report of less than was delivered is not believed, in either protocol an
   });
 });
 
-test('an incredible prompt figure does not take the output with it', async () => {
+test('a prompt figure above its bound is charged at the bound, and does not take the output with it', async () => {
   const tally = tallyOf();
   tally.output('two words');
   expect(
     await tally.atEnd({ usage: { ...NO_USAGE, input: 9_999, output: 60 }, isFinal: true }),
   ).toMatchObject({
-    usage: { input: 1, output: 60 },
-    basis: 'estimated',
+    usage: { input: 100, output: 60 },
+    basis: 'reported',
     doubt: 'prompt_beyond_bound',
+    excessTokens: 9_899,
   });
 });
 

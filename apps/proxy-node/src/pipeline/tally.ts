@@ -43,6 +43,8 @@ export interface Counted {
   basis: ChargeBasis;
   /** Why the upstream's report was not believed, or deserves an operator's look. */
   doubt: Doubt | null;
+  /** Prompt tokens that the upstream reported above their bound: they are not charged. */
+  excessTokens: number;
   /** By how much the output exceeded what the upstream was allowed; null where it did not. */
   overrun: Overrun | null;
 }
@@ -51,6 +53,7 @@ export const NOTHING_COUNTED: Counted = {
   usage: NO_USAGE,
   basis: 'reported',
   doubt: null,
+  excessTokens: 0,
   overrun: null,
 };
 
@@ -199,6 +202,7 @@ export class Tally {
       usage,
       basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
       doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
+      excessTokens: judged?.excessTokens ?? 0,
       overrun: overrunOf(
         Math.max(judged?.usage ? outputTokensOf(judged.usage) : 0, outputTokensOf(usage)),
         this.#bounds.outputTokens,
@@ -280,7 +284,7 @@ export class Tally {
 }
 
 function promptReported(judged: Judgement | null): TokenUsage | null {
-  return judged?.isPromptCredible ? judged.usage : null;
+  return judged?.usage ?? null;
 }
 
 /** Servers without accounting fill their usage with zeros: that is no report, and no reason to give the answer away. */

@@ -107,7 +107,7 @@ export class PublishedModels {
       id,
       model_id: modelId,
       upstream_id: id,
-      upstream_model: upstreamModel ?? `real-${id}`,
+      upstream_model: upstreamModel ?? `gpt-4-${id}`,
       priority,
       weight: 1,
       output_limit_field: outputLimitField,

@@ -1,5 +1,6 @@
 import type { Doubt, Overrun } from '@tollgate/metering';
 import type { Logger } from 'pino';
+import { PromptExcess } from './prompt-excess.ts';
 
 /** An overrun counts for so long after it was last seen. */
 const OVERRUN_MS = 3_600_000;
@@ -16,6 +17,7 @@ interface TrustRecord {
   warnedAt: number;
   overrun: Overrun | null;
   overranAt: number;
+  readonly excess: PromptExcess;
 }
 
 interface Standing {
@@ -23,6 +25,7 @@ interface Standing {
   doubts: number;
   last_doubt: Doubt | null;
   hold_factor: number;
+  excess?: ReturnType<PromptExcess['rows']>;
 }
 
 interface Served {
@@ -33,6 +36,15 @@ interface Served {
 export interface Shown {
   doubt: Doubt | null;
   overrun: Overrun | null;
+  /** Prompt tokens above their bound. */
+  excessTokens: number;
+}
+
+/** Whose word it is: `upstreamId` is null where nothing was sent to any. */
+export interface Answered {
+  rid: string;
+  upstreamId: number | null;
+  modelId: number;
 }
 
 /** How far this process believes each upstream: reports that were doubted lately, and by how much it overruns the limits it is given. The clock is passed in. */
@@ -44,10 +56,9 @@ export class UpstreamTrust {
     this.#log = log;
   }
 
-  /** `upstreamId`: null where nothing was sent to any. */
   note(
-    { rid, upstreamId }: { rid: string; upstreamId: number | null },
-    { doubt, overrun }: Shown,
+    { rid, upstreamId, modelId }: Answered,
+    { doubt, overrun, excessTokens }: Shown,
     now: number,
   ): void {
     if (upstreamId === null || (doubt === null && overrun === null)) return;
@@ -55,8 +66,10 @@ export class UpstreamTrust {
     if (doubt !== null) {
       record.doubts += 1;
       record.lastDoubt = doubt;
-      this.#logDoubt({ rid, upstream_id: upstreamId, doubt }, record, now);
+      const excess = excessTokens > 0 ? { model_id: modelId, excess_tokens: excessTokens } : {};
+      this.#logDoubt({ rid, upstream_id: upstreamId, doubt, ...excess }, record, now);
     }
+    if (excessTokens > 0) record.excess.note(modelId, excessTokens, now);
     if (overrun === null) return;
     record.overrun = larger(current(record, now), overrun);
     record.overranAt = now;
@@ -79,7 +92,9 @@ export class UpstreamTrust {
     const record = this.#records.get(upstreamId);
     if (!record) return { doubts: 0, last_doubt: null, hold_factor: 1 };
     roll(record, now);
+    const excess = record.excess.rows(now);
     return {
+      ...(excess.length > 0 && { excess }),
       doubts: record.doubts + record.doubtsBefore,
       last_doubt: record.lastDoubt,
       hold_factor: Math.ceil(current(record, now)?.factor ?? 1),
@@ -90,7 +105,7 @@ export class UpstreamTrust {
   doubted(now: number): Standing[] {
     return [...this.#records.keys()]
       .map((id) => ({ id, ...this.of(id, now) }))
-      .filter(({ doubts, hold_factor }) => doubts > 0 || hold_factor > 1)
+      .filter(({ doubts, hold_factor, excess }) => doubts > 0 || hold_factor > 1 || excess)
       .toSorted((one, other) => other.doubts - one.doubts);
   }
 
@@ -121,6 +136,7 @@ export class UpstreamTrust {
         warnedAt: Number.NEGATIVE_INFINITY,
         overrun: null,
         overranAt: 0,
+        excess: new PromptExcess(2 * WINDOW_MS),
       };
       this.#records.set(upstreamId, record);
     }

@@ -43,7 +43,9 @@ test('a class planted in the table is held for, charged, journalled, settled and
     prompt: {
       textBytes: 0,
       messageCount: 0,
-      imageCount: 0,
+      images: [],
+      ownTools: 0,
+      vendorTools: [],
       unboundedInputs: 0,
       serverToolUses: 0,
       otherBytes: 0,
@@ -56,7 +58,8 @@ test('a class planted in the table is held for, charged, journalled, settled and
     max_output_tokens: null,
     unbounded_input_tokens: null,
   };
-  expect(planHold({ ask, model, price }).boundTokens).toBe(100 * 5);
+  const { boundTokens, bounds } = planHold({ ask, model, price, upstreamModels: ['gpt-4'] });
+  expect(boundTokens).toBe(bounds.promptTokens + 100 * 5);
 
   const hold = {
     rid: '0198f3a4-0000-7000-8000-000000000001',
@@ -102,7 +105,7 @@ test('a class planted in the table is held for, charged, journalled, settled and
       upstreams: () => [],
     },
   });
-  metrics.ended(hold.rid, final, 'm');
+  metrics.ended(hold.rid, final, { model: 'm' });
   const text = await metrics.text();
   expect(text).toMatch(/tollgate_tokens_total\{[^}]*class="image_output"[^}]*\} 3/);
   expect(text).toMatch(/gen_ai_client_token_usage_sum\{[^}]*gen_ai_token_type="output"[^}]*\} 7/);

@@ -113,8 +113,10 @@ function openBackground(
     marks,
     trust,
     upstreamById: (id) => follower.current?.upstreamById(id),
-    onFinal: (rid, final) =>
-      metrics.ended(rid, final, follower.current?.modelById(final.model_id)?.name ?? ''),
+    onFinal: (rid, final, excessTokens) => {
+      const model = follower.current?.modelById(final.model_id)?.name ?? '';
+      metrics.ended(rid, final, { model, excessTokens });
+    },
     generatedTokens: ({ modelId }, runningMs) =>
       generatedAtMost(runningMs, reasoning.of(modelId).tokensIn(runningMs)),
     node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
@@ -155,7 +157,8 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
     newRid: randomUUIDv7,
     openerOf: (keys) => openerFor(ids, keys),
     background,
-    onFinal: (rid, final, { model }) => metrics.ended(rid, final, model.name),
+    onFinal: (rid, final, { asked: { model }, excessTokens }) =>
+      metrics.ended(rid, final, { model: model.name, excessTokens }),
     refusals: new RefusalLog({
       log,
       count: (refused) => metrics.refused(refused),

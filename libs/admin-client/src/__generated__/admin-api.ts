@@ -1803,7 +1803,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+            rule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -2470,7 +2470,7 @@ export interface components {
             /** @description Tokens held for each document, file or other input that no byte of the request bounds, and for each use of a tool of the provider; null = the whole context window is held */
             unbounded_input_tokens: number | null;
             is_on_shelf: boolean;
-            /** @description The model searches or reads on its own, so its usage may report more input than it was sent */
+            /** @description The model searches or reads on its own: each request holds ten context windows, and its usage is charged up to them. Needs context_window */
             reads_more_than_sent: boolean;
             /** @description What differs from the default when an upstream fails */
             failover: {

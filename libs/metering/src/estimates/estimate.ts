@@ -1,3 +1,4 @@
+import { blockTokens, patchTokens, tileTokens, type Pixels } from '../image-tokens.ts';
 import { ESTIMATE_FAMILIES, NEUTRAL, type EstimateFamily } from './coefficients.ts';
 
 /** What a prompt holds, tokenised by o200k piece by piece. */
@@ -11,7 +12,7 @@ export interface PromptCounts {
   tools: number;
   calls: number;
   /** Null: of unknown size. */
-  images: readonly ({ width: number; height: number } | null)[];
+  images: readonly (Pixels | null)[];
   /** Of documents. */
   pages: number;
 }
@@ -61,44 +62,22 @@ export function estimateOutput(
 /** Where an image is elsewhere, one of common size is taken. */
 const COMMON = { width: 1_024, height: 1_024 };
 
-function imageTokens(
-  { image }: EstimateFamily,
-  size: { width: number; height: number } | null,
-): number {
-  const { width, height } = size ?? COMMON;
+function imageTokens({ image }: EstimateFamily, size: Pixels | null): number {
+  const pixels = size ?? COMMON;
   switch (image) {
     case 'area':
-      return areaTokens(width, height);
+      return areaTokens(pixels);
     case 'tiles':
-      return tileTokens(width, height);
+      return tileTokens(pixels, 85, 170);
     case 'patches':
-      return patchTokens(width, height);
+      return patchTokens(pixels);
     case 'blocks':
-      return blockTokens(width, height);
+      return blockTokens(pixels);
   }
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/vision: a token for 750 pixels, scaled to 1,568 on the long edge and some 1,600 tokens. */
-function areaTokens(width: number, height: number): number {
+function areaTokens({ width, height }: Pixels): number {
   const scale = Math.min(1, 1_568 / Math.max(width, height));
   return Math.min(1_600, Math.ceil((width * scale * height * scale) / 750));
-}
-
-/** https://platform.openai.com/docs/guides/images-vision: fits 2,048, then 768 on the short edge; 85 and 170 for each tile of 512. */
-function tileTokens(width: number, height: number): number {
-  const fit = Math.min(1, 2_048 / Math.max(width, height));
-  const scale = fit * Math.min(1, 768 / (Math.min(width, height) * fit));
-  return 85 + 170 * Math.ceil((width * scale) / 512) * Math.ceil((height * scale) / 512);
-}
-
-/** Models of the Pixtral and Qwen kind: a token for each patch of 28 pixels, and one at the end of each row, scaled to 1,540 on the long edge. */
-function patchTokens(width: number, height: number): number {
-  const scale = Math.min(1, 1_540 / Math.max(width, height));
-  return Math.ceil((height * scale) / 28) * (Math.ceil((width * scale) / 28) + 1);
-}
-
-/** Grok: 256 for each block of 448 pixels, at most six, and one more for the whole where there are several: https://docs.x.ai/docs/guides/image-understanding. */
-function blockTokens(width: number, height: number): number {
-  const blocks = Math.min(6, Math.ceil(width / 448) * Math.ceil(height / 448));
-  return 256 * (blocks === 1 ? 1 : blocks + 1);
 }

@@ -4,14 +4,27 @@ export interface ImageSize {
   height: number;
 }
 
+/** Holds the size of every format but JPEG. */
+const START_CHARS = 64;
 /** The head of an image that holds its size; a JPEG may have a preview before it. */
 const HEAD_CHARS = 128 * 1024;
 
 /** The size of a PNG, JPEG, GIF or WebP from its base64; null where it cannot be read. */
 export function imageSize(base64: string): ImageSize | null {
-  if (base64 === '') return null;
-  const bytes = Buffer.from(base64.slice(0, HEAD_CHARS), 'base64');
-  const size = png(bytes) ?? gif(bytes) ?? webp(bytes) ?? jpeg(bytes);
+  return certainImageSize(base64) ?? positive(gif(start(base64)));
+}
+
+/** The size that every reader sees; null for a GIF, whose frames may be larger than its screen. */
+export function certainImageSize(base64: string): ImageSize | null {
+  const bytes = start(base64);
+  return positive(png(bytes) ?? webp(bytes) ?? jpeg(bytes, base64));
+}
+
+function start(base64: string): Buffer {
+  return Buffer.from(base64.slice(0, START_CHARS), 'base64');
+}
+
+function positive(size: ImageSize | null): ImageSize | null {
   return size && size.width > 0 && size.height > 0 ? size : null;
 }
 
@@ -40,12 +53,16 @@ function webp(bytes: Buffer): ImageSize | null {
     : null;
 }
 
+/** Marks that no length follows: what stands behind them as a length is read by no decoder. */
+const LENGTHLESS = /^d[0-9]$/;
+
 /** Frames that hold a size: C0 to CF but for the tables C4, C8 and CC. */
-function jpeg(bytes: Buffer): ImageSize | null {
-  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null;
+function jpeg(first: Buffer, base64: string): ImageSize | null {
+  if (first.length < 4 || first.readUInt16BE(0) !== 0xffd8) return null;
+  const bytes = Buffer.from(base64.slice(0, HEAD_CHARS), 'base64');
   for (let at = 2; at + 9 <= bytes.length;) {
     const marker = bytes[at + 1] ?? 0;
-    if (bytes[at] !== 0xff) return null;
+    if (bytes[at] !== 0xff || marker < 0xc0 || LENGTHLESS.test(marker.toString(16))) return null;
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
       return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
     at += 2 + bytes.readUInt16BE(at + 2);

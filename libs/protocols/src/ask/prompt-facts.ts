@@ -1,13 +1,15 @@
 import { isSealedId } from '@tollgate/contracts';
-import type { ClientProtocol, PromptFacts } from '../exchange.ts';
+import type { ClientProtocol, ImageInput, PromptFacts } from '../exchange.ts';
 import { FIELD_TABLES } from '../fields/field-tables.ts';
 import { foldName } from '../fields/fold-name.ts';
 import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
+import { offeredTools } from '../fields/server-tools.ts';
 import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
 import { isItemReference } from '../stored/item-reference.ts';
+import { imageInput } from './image-input.ts';
 import {
   AUDIO_PARTS,
   hasMedia,
@@ -38,6 +40,14 @@ const TOKEN_FIELDS: Readonly<Partial<Record<ClientProtocol, string>>> = {
   completions: 'prompt',
 };
 
+const TURN_FIELDS: Readonly<Record<ClientProtocol, string>> = {
+  chat: 'messages',
+  messages: 'messages',
+  responses: 'input',
+  embeddings: 'input',
+  completions: 'prompt',
+};
+
 /** How a message is wrapped, not what it says: in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
 
@@ -50,7 +60,7 @@ const MEMBER_SYNTAX_BYTES = 4;
 
 interface Tally {
   textBytes: number;
-  imageCount: number;
+  images: ImageInput[];
   unboundedInputs: number;
   audioBytes: number;
   /** Collects the texts, only when they are asked for. */
@@ -71,17 +81,18 @@ export function promptFacts(
 ): PromptFacts {
   const tally = tallyPrompt(protocol, body, null);
   const known = KNOWN_FIELDS[protocol];
+  const offered = offeredTools(body, tools);
   const serverToolUses = tools.reduce((uses, tool) => uses + tool.uses, 0);
   const compactions = asksToCompact(body) ? 1 : 0;
   // Whether to shorten the conversation is decided before each round, and each use of a tool of the provider begins one.
   const summaries = compactions * (1 + serverToolUses);
   return {
     textBytes: tally.textBytes,
-    messageCount:
-      protocol === 'responses'
-        ? Math.max(1, list(body['input']).length)
-        : list(body['messages']).length,
-    imageCount: tally.imageCount,
+    messageCount: messagesOf(protocol, body),
+    imageCount: tally.images.length,
+    images: tally.images,
+    ownTools: offered.own,
+    vendorTools: offered.vendors,
     unboundedInputs:
       tally.unboundedInputs + fields.filter(({ role }) => role === 'reference').length,
     serverToolUses,
@@ -94,6 +105,14 @@ export function promptFacts(
       ),
     text: () => (tallyPrompt(protocol, body, []).texts ?? []).join(' '),
   };
+}
+
+/** What a template wraps: messages, items, or the inputs of embeddings. A list of tokens is one input. */
+function messagesOf(protocol: ClientProtocol, body: JsonRecord): number {
+  const field = TURN_FIELDS[protocol];
+  const turns = list(body[field]);
+  if (field !== 'messages' && (turns.length === 0 || typeof turns[0] === 'number')) return 1;
+  return turns.length;
 }
 
 /** A list of edits on responses, an object that holds one on messages. */
@@ -109,7 +128,7 @@ function bytesOf(layout: JsonLayout, isCounted: (member: JsonMember) => boolean)
 }
 
 function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[] | null): Tally {
-  const tally: Tally = { textBytes: 0, imageCount: 0, unboundedInputs: 0, audioBytes: 0, texts };
+  const tally: Tally = { textBytes: 0, images: [], unboundedInputs: 0, audioBytes: 0, texts };
   for (const field of PROMPT_FIELDS[protocol] ?? []) {
     const value = body[field];
     if (TOKEN_FIELDS[protocol] === field && Array.isArray(value)) addTokens(value, tally);
@@ -123,7 +142,7 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
 function addStored(item: JsonRecord, tally: Tally): void {
   if (isItemReference(item) && isSealedId(text(item['id']) ?? '')) tally.unboundedInputs += 1;
   if (item['type'] === 'image_generation_call' && nonEmpty(item['result']) === null)
-    tally.imageCount += 1;
+    tally.images.push({ size: null, detail: null });
 }
 
 /**
@@ -257,7 +276,7 @@ const MEDIA_TYPE = /^data:([^;,]*)/;
 function addImage(part: JsonRecord, tally: Tally): void {
   const url = text(part['image_url']) ?? text(record(part['image_url'])['url']) ?? '';
   const mediaType = MEDIA_TYPE.exec(url)?.[1] ?? 'image/*';
-  if (mediaType.toLowerCase().startsWith('image/')) tally.imageCount += 1;
+  if (mediaType.toLowerCase().startsWith('image/')) tally.images.push(imageInput(part));
   else tally.unboundedInputs += 1;
 }
 

@@ -62,6 +62,40 @@ describe('media in a prompt', () => {
     expect(sized(fetched(source))).toMatchObject({ unboundedInputs, imageCount });
   });
 
+  const inline = (bytes: readonly number[]) => ({
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${Buffer.from(bytes).toString('base64')}` },
+  });
+  const JPEG = [0xff, 0xd8];
+  const frame = (side: number) => [0xff, 0xc0, 0, 11, 8, 0, side, 0, side, 1, 1, 0x11, 0];
+
+  test('the size of an image bounds it only where every reader sees the same', () => {
+    const sizeOf = (bytes: readonly number[]) => sized(inline(bytes)).images[0]?.size;
+    expect(sizeOf([...JPEG, 0xff, 0xe0, 0, 2, ...frame(9)])).toEqual({ width: 9, height: 9 });
+    // A mark that has no length: what follows it is read at once, and not skipped.
+    expect(sizeOf([...JPEG, 0xff, 0x01, 0, 2, ...frame(9)])).toBeNull();
+    expect(sizeOf([...JPEG, 0xff, 0xd0, 0, 2, ...frame(9)])).toBeNull();
+    expect(sizeOf([...Buffer.from('GIF89a'), 9, 0, 9, 0, 0, 0, 0])).toBeNull();
+    expect(sized({ type: 'image_url', image_url: { url: 'https://x' } }).images).toEqual([
+      { size: null, detail: null },
+    ]);
+  });
+
+  test('tools of vendors are named, and those of the client counted, wherever a request offers them', () => {
+    const { ownTools, vendorTools } = parse('messages', {
+      model: 'm',
+      max_tokens: 1,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [
+        { name: 'mine', input_schema: {} },
+        { type: 'custom', name: 'too', input_schema: {} },
+        { type: 'bash_20250124', name: 'bash' },
+        { type: 'web_search_20250305', name: 'web_search' },
+      ],
+    }).prompt;
+    expect({ ownTools, vendorTools }).toEqual({ ownTools: 2, vendorTools: ['bash', 'web_search'] });
+  });
+
   test('inline audio is bounded by its bytes, which are not text', () => {
     const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(5_000), format: 'wav' } };
     const { otherBytes, textBytes, unboundedInputs, text } = sized(audio);

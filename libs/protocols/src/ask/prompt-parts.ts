@@ -1,6 +1,7 @@
 import type { ClientProtocol } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { DATA_URL, imageData } from './image-input.ts';
 import { imageSize } from './image-size.ts';
 import type { ImageSize } from './image-size.ts';
 
@@ -92,16 +93,6 @@ function addPart(parts: PromptParts, part: JsonRecord): void {
   else if (type === 'tool_use') addCall(parts, part['name'], part['input']);
   else if (type === 'tool_result') addContent(parts, part['content']);
   else parts.texts.push(nonEmpty(part['text']) ?? nonEmpty(part['thinking']) ?? '');
-}
-
-const DATA_URL = /^data:[^,]{0,128};base64,/;
-
-/** Base64 of an inline image; empty where it is elsewhere. */
-function imageData(part: JsonRecord): string {
-  const source = record(part['source']);
-  if (source['type'] === 'base64') return text(source['data']) ?? '';
-  const url = nonEmpty(part['image_url']) ?? nonEmpty(record(part['image_url'])['url']) ?? '';
-  return DATA_URL.test(url) ? url.slice(url.indexOf(',') + 1) : '';
 }
 
 const PAGE = /\/Type\s*\/Page[^s]/g;

@@ -1,10 +1,40 @@
-import { isRecord, nonEmpty, record } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { declaredTools } from './declared-tools.ts';
 import { CLIENT_TOOL_TYPES, SERVER_TOOL_FIELDS, SERVER_TOOL_USES_MAX } from './field-tables.ts';
 import { fieldName } from './field-name.ts';
 import { foldName } from './fold-name.ts';
 import type { ServerTool } from './found-field.ts';
+
+/** Tools of a request, wherever it offers them. */
+export interface OfferedTools {
+  /** Defined in the request. */
+  own: number;
+  /** Of a vendor, by their names without the version: their definitions are in the provider's prompt. */
+  vendors: string[];
+}
+
+/** Types of tools that the request itself defines. */
+const OWN_TYPES: ReadonlySet<unknown> = new Set([
+  undefined,
+  null,
+  'function',
+  'custom',
+  'namespace',
+]);
+
+export function offeredTools(body: JsonRecord, run: readonly ServerTool[]): OfferedTools {
+  const types = declaredTools(body).map(({ tool }) => tool['type']);
+  const others = types.filter((type) => !OWN_TYPES.has(type));
+  const names = others.map((type) => (nonEmpty(type) ?? '').replace(VERSION, ''));
+  return {
+    own: types.length - others.length + list(body['functions']).length,
+    vendors: [
+      ...names.filter((name) => CLIENT_TOOL_TYPES.has(name) || name === 'shell'),
+      ...run.map(({ name }) => name).filter((name) => name !== 'shell'),
+    ],
+  };
+}
 
 const VERSION = /(?:_\d+)+$/;
 /** A toolset names a server of `mcp_servers`, and is bought with it. */

@@ -98,12 +98,17 @@ export const money: Board = {
     },
     {
       title: 'Tokens that no customer pays',
-      description: 'Estimated tokens of failed and hedged attempts.',
+      description:
+        'Estimated tokens of failed and hedged attempts, and reported input above its bound.',
       kind: 'timeseries',
       queries: [
         [
           'sum by (upstream_id) (rate(tollgate_unpaid_attempt_tokens_total[$__rate_interval]))',
           'upstream {{upstream_id}}',
+        ],
+        [
+          'sum by (upstream_id) (rate(tollgate_prompt_excess_tokens_total[$__rate_interval]))',
+          'upstream {{upstream_id}}: input above its bound',
         ],
       ],
     },

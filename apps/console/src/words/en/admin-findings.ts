@@ -10,6 +10,7 @@ export const adminFindings = {
     upstream_failing: 'An upstream fails',
     upstream_overruns: 'An upstream answers more than it was asked for',
     usage_doubted: 'An upstream reports usage that is in doubt',
+    prompt_excess: 'An upstream reports more input than was sent',
     settlement_backlog: 'Usage waits to be booked',
     journal_set_aside: 'A part of a journal cannot be read',
     dead_letter: 'Usage cannot be booked',

@@ -11,6 +11,7 @@ export const adminFindings: typeof en.admin.findings = {
     upstream_failing: '上游失败',
     upstream_overruns: '上游的回答超出请求的上限',
     usage_doubted: '上游报告的用量存疑',
+    prompt_excess: '上游报告的输入多于所发送的',
     settlement_backlog: '用量等待入账',
     journal_set_aside: '日志的一部分无法读取',
     dead_letter: '用量无法入账',

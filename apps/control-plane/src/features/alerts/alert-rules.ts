@@ -9,6 +9,7 @@ export const ALERT_RULES = {
   upstream_failing: 'warning',
   upstream_overruns: 'warning',
   usage_doubted: 'warning',
+  prompt_excess: 'warning',
   settlement_backlog: 'warning',
   journal_set_aside: 'critical',
   dead_letter: 'critical',

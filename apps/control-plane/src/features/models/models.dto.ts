@@ -201,7 +201,7 @@ export const modelResponseSchema = z
     reads_more_than_sent: z
       .boolean()
       .describe(
-        'The model searches or reads on its own, so its usage may report more input than it was sent',
+        'The model searches or reads on its own: each request holds ten context windows, and its usage is charged up to them. Needs context_window',
       ),
     failover: failoverSchema.describe('What differs from the default when an upstream fails'),
     created_at: timeField,

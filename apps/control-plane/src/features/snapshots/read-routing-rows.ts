@@ -1,6 +1,7 @@
 import {
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
+  USAGE_ROWS,
   WEIGHT_FIELDS,
   weightFields,
 } from '@tollgate/contracts';
@@ -134,6 +135,38 @@ export async function routedModels(
     [upstreamId],
   );
   return rows.map((row) => routedRow.parse(row));
+}
+
+const modelReading = z.object({
+  id: z.number(),
+  name: z.string(),
+  context_window: z.number().nullable(),
+  /** Of the dearest class of input, in millionths; null before a price is in force. */
+  dearest_weight: z.coerce.number().nullable(),
+  upstream_ids: z.array(z.number()),
+});
+export type ModelReading = z.output<typeof modelReading>;
+
+const PROMPT_WEIGHTS = USAGE_ROWS.filter(({ isCharged, side }) => isCharged && side === 'prompt')
+  .map(({ name }) => `weight_${name}`)
+  .join(', ');
+
+/** What these models may be made to read, at which weight, and the upstreams that they are routed to; by id. */
+export async function modelReadings(
+  tx: Pick<EntityManager, 'query'>,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ModelReading>> {
+  const rows: unknown[] = await tx.query(
+    `SELECT id, name, context_window,
+       (SELECT greatest(${PROMPT_WEIGHTS}) FROM price_versions
+        WHERE model_id = models.id AND effective_at <= now()
+        ORDER BY effective_at DESC, id DESC LIMIT 1) AS dearest_weight,
+       ARRAY(SELECT DISTINCT upstream_id FROM routes WHERE model_id = models.id AND enabled) AS upstream_ids
+     FROM models WHERE id = ANY($1) AND deleted_at IS NULL`,
+    [ids],
+  );
+  const found = rows.map((row) => modelReading.parse(row));
+  return new Map(found.map((model) => [model.id, model]));
 }
 
 /** PostgreSQL's side of the snapshot: the only place that reads these tables together. */

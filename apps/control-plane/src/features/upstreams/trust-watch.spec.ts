@@ -8,6 +8,9 @@ import { TrustWatch } from './trust-watch.ts';
 /** Two looks of the control plane by itself, on a busy machine too. */
 const WITHIN_MS = 25_000;
 
+/** Reading from a cache is dearer here than reading. */
+const PRICE = { price_per_million: '1', weight_input: '1', weight_cache_read: '2' };
+
 let plane: ControlPlane;
 let upstreamId: number;
 const nodes: SpeakingNode[] = [];
@@ -81,4 +84,42 @@ test('an upstream that overruns its limits raises an alert that says by how much
   );
   reports(null);
   await eventually(async () => expect(await openNow('upstream_overruns')).toEqual([]));
+}, 60_000);
+
+test('input above the bounds raises an alert that names upstream, model and excess; reading by itself is proposed only where all upstreams of the model exceed', async () => {
+  const model = (
+    await admin('POST', '/models', { name: 'searcher', context_window: 100_000, price: PRICE })
+  ).body;
+  const route = (upstream_id: number) =>
+    admin('POST', '/routing', { model_id: model.id, upstream_id, upstream_model: 'real' });
+  await route(upstreamId);
+  const excess = [{ model_id: model.id, answers: 2, tokens: 900, largest: 700 }];
+  const seen = { doubts: 1, last_doubt: 'prompt_beyond_bound', hold_factor: 1, excess };
+  reports(seen);
+  const alertOf = async () => (await openNow('prompt_excess')) as { message: string }[];
+  await eventually(async () =>
+    expect(await alertOf()).toMatchObject([
+      {
+        subject: `upstream:${upstreamId}`,
+        detail: { upstream: 'odd', model: 'searcher', tokens: 1_800, answers: 4, largest: 700 },
+      },
+    ]),
+  );
+  const [alone] = await alertOf();
+  expect(alone?.message).toContain('reads_more_than_sent allows, and holds, up to 1000000 input');
+  expect(alone?.message).toContain('a charge of 2000000 tokens');
+  const other = (
+    await admin('POST', '/upstreams', {
+      name: 'even',
+      protocol: 'openai',
+      base_url: 'https://even.example/v1',
+    })
+  ).body.id;
+  await route(other);
+  await eventually(async () =>
+    expect((await alertOf())[0]?.message).not.toContain('reads_more_than_sent'),
+  );
+  expect((await alertOf())[0]?.message).toContain('model searcher: 1800 tokens in 4 answers');
+  reports(null);
+  await eventually(async () => expect(await openNow('prompt_excess')).toEqual([]));
 }, 60_000);

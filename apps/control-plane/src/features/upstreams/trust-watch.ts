@@ -5,14 +5,17 @@ import { tryLock } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import type { AlertRule } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { upstreamNames } from './read-upstreams.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
+import { modelReadings, type ModelReading } from '../snapshots/read-routing-rows.ts';
+import { joined, sayExcess, type Excesses } from './prompt-excess.ts';
+import { upstreamNames } from './read-upstreams.ts';
 
 const LOOK_MS = 5_000;
 /** One odd report is an accident; workers count the last hour or two. */
 const DOUBTS_MIN = 3;
+
+const RULES = ['usage_doubted', 'prompt_excess', 'upstream_overruns'] as const;
 
 type Doubted = NonNullable<NodeReport['doubted']>[number];
 
@@ -21,10 +24,11 @@ interface Standing {
   doubts: number;
   lastDoubt: string | null;
   holdFactor: number;
+  excess: Excesses;
   workers: string[];
 }
 
-/** Raises `usage_doubted` and `upstream_overruns` from what the workers report, and closes them when no worker has a reason any more. */
+/** Raises `RULES` from what the workers report, and closes them when no worker has a reason any more. */
 @Injectable()
 export class TrustWatch extends Watch {
   constructor(
@@ -43,13 +47,23 @@ export class TrustWatch extends Watch {
     const standings = await this.standings();
     const doubted = pick(standings, ({ doubts }) => doubts >= DOUBTS_MIN);
     const overrunning = pick(standings, ({ holdFactor }) => holdFactor > 1);
-    if (doubted.size + overrunning.size === 0 && !(await this.hasOpen())) return;
+    const exceeding = pick(standings, ({ excess }) => excess.size > 0);
+    const found = doubted.size + overrunning.size + exceeding.size;
+    if (found === 0 && !(await this.hasOpen())) return;
     await this.transactions.run(async (tx) => {
       if (!(await tryLock(tx, ADVISORY_LOCKS.trustWatch))) return;
       await this.keep(tx, 'usage_doubted', doubted, (name, { doubts, lastDoubt }) => ({
-        message: `Usage that upstream ${name} reports is doubtful (${doubts} times in the last hours, the last: ${lastDoubt}); where it cannot be right, requests are charged by the gateway's own count`,
+        message: `Usage that upstream ${name} reports is doubtful (${doubts} times in the last hours, the last: ${lastDoubt}); where it cannot be right, requests are charged up to their bound, or by the gateway's own count`,
         detail: { doubts, last_doubt: lastDoubt },
       }));
+      const ids = [...exceeding.values()].flatMap(({ excess }) => [...excess.keys()]);
+      const models = await modelReadings(tx, ids);
+      const isEverywhere = ({ id, upstream_ids }: ModelReading): boolean =>
+        upstream_ids.length > 0 &&
+        upstream_ids.every((upstream) => exceeding.get(upstream)?.excess.has(id));
+      await this.keep(tx, 'prompt_excess', exceeding, (name, { excess }) =>
+        sayExcess(name, excess, { models, isEverywhere }),
+      );
       await this.keep(tx, 'upstream_overruns', overrunning, (name, { holdFactor }) => ({
         message: `Upstream ${name} generates more than its output limit allows; the excess is not charged, and holds for it are multiplied by ${holdFactor} for an hour`,
         detail: { hold_factor: holdFactor },
@@ -58,13 +72,14 @@ export class TrustWatch extends Watch {
   }
 
   private async hasOpen(): Promise<boolean> {
-    return (await this.alerts.hasOpen('usage_doubted')) || this.alerts.hasOpen('upstream_overruns');
+    for (const rule of RULES) if (await this.alerts.hasOpen(rule)) return true;
+    return false;
   }
 
   /** Raises the rule for these upstreams and closes it for all others. */
   private async keep(
     tx: EntityManager,
-    rule: AlertRule,
+    rule: (typeof RULES)[number],
     standings: ReadonlyMap<number, Standing>,
     say: (name: string, standing: Standing) => { message: string; detail: object },
   ): Promise<void> {
@@ -104,6 +119,7 @@ function add(standings: Map<number, Standing>, worker: string, doubted: Doubted)
     doubts: (known?.doubts ?? 0) + doubted.doubts,
     lastDoubt: doubted.last_doubt ?? known?.lastDoubt ?? null,
     holdFactor: Math.max(known?.holdFactor ?? 1, doubted.hold_factor),
+    excess: joined(known?.excess ?? new Map(), doubted.excess ?? []),
     workers: [...(known?.workers ?? []), worker],
   });
 }

@@ -1,0 +1,192 @@
+import {
+  fixed,
+  GEMINI_CROPS,
+  GROK_BLOCKS,
+  largestOf,
+  patches,
+  PIXTRAL_PATCHES,
+  QWEN_PATCHES,
+  tiles,
+  visualTokens,
+  type ImageBound,
+} from './image-bounds.ts';
+
+/** What the providers of a family add to the text of a prompt, at most. Plain tokens. */
+export interface PromptBound {
+  family: string;
+  /** Of the upstream model's name; the first row that matches holds. */
+  pattern: RegExp;
+  /** Once for each prompt: the template, and what the provider puts before it. */
+  template: number;
+  /** Once for a prompt with tools. */
+  toolPrompt: number;
+  images: ImageBound;
+  source: string;
+  /** When the source was read. */
+  asOf: string;
+}
+
+const CLAUDE_TOOLS = 'https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview';
+const CLAUDE_VISION = 'https://platform.claude.com/docs/en/build-with-claude/vision';
+const OPENAI_VISION = 'https://platform.openai.com/docs/guides/images-vision';
+
+/** OpenAI's own template has 3 tokens for a prompt and 4 for a message; with tools, recorded prompts have up to 90 more. */
+const OPENAI = { template: 32, toolPrompt: 160, asOf: '2026-11' } as const;
+
+/**
+ * A provider's report of a prompt is charged up to this, and a hold covers it. A true report above it costs the installation and raises `usage_doubted`:
+ * the remedy is a row here, or a larger figure in one. Templates are those of recorded prompts, rounded up.
+ */
+export const PROMPT_BOUNDS: readonly PromptBound[] = [
+  {
+    family: 'claude',
+    pattern: /claude-(?:3|instant|v?2|(?:opus|sonnet|haiku)-(?:3|4)(?:$|@|-20|[-.][0-6](?!\d)))/i,
+    template: 64,
+    toolPrompt: 850,
+    images: visualTokens(1_600),
+    source: `${CLAUDE_VISION}, ${CLAUDE_TOOLS}`,
+    asOf: '2026-11',
+  },
+  {
+    family: 'claude of high resolution',
+    pattern: /claude/i,
+    template: 64,
+    toolPrompt: 850,
+    images: visualTokens(4_784),
+    source: `${CLAUDE_VISION}, ${CLAUDE_TOOLS}`,
+    asOf: '2026-11',
+  },
+  {
+    family: 'gpt-oss',
+    pattern: /gpt-oss/i,
+    template: 128,
+    toolPrompt: 160,
+    images: tiles(85, 170),
+    source: 'https://cookbook.openai.com/articles/openai-harmony',
+    asOf: '2026-11',
+  },
+  {
+    family: 'gpt-4o-mini',
+    pattern: /gpt-4o-mini/i,
+    ...OPENAI,
+    images: tiles(2_833, 5_667),
+    source: OPENAI_VISION,
+  },
+  {
+    family: 'gpt mini',
+    pattern: /gpt-(?:4\.1|5(?:\.\d+)?)-mini/i,
+    ...OPENAI,
+    images: patches(1_536, 1.62),
+    source: OPENAI_VISION,
+  },
+  {
+    family: 'gpt nano',
+    pattern: /gpt-(?:4\.1|5(?:\.\d+)?)-nano/i,
+    ...OPENAI,
+    images: patches(1_536, 2.46),
+    source: OPENAI_VISION,
+  },
+  {
+    family: 'gpt-5 and later',
+    pattern: /(?:^|[/.])gpt-[5-9]/i,
+    ...OPENAI,
+    images: largestOf([tiles(70, 140), patches(10_000, 1, 2_500)]),
+    source: OPENAI_VISION,
+  },
+  {
+    family: 'gpt-4 and earlier',
+    pattern: /(?:^|[/.])(?:gpt-|o\d|chatgpt-|computer-use|text-embedding-)/i,
+    ...OPENAI,
+    images: largestOf([tiles(85, 170), patches(1_536, 1.72)]),
+    source: OPENAI_VISION,
+  },
+  {
+    family: 'gemini 2',
+    pattern: /gemini-(?:1|2|pro|flash)/i,
+    template: 32,
+    toolPrompt: 160,
+    images: GEMINI_CROPS,
+    source: 'https://ai.google.dev/gemini-api/docs/tokens',
+    asOf: '2026-11',
+  },
+  {
+    family: 'gemini',
+    pattern: /gemini/i,
+    template: 32,
+    toolPrompt: 160,
+    images: largestOf([fixed(2_240), GEMINI_CROPS]),
+    source: 'https://ai.google.dev/gemini-api/docs/media-resolution',
+    asOf: '2026-11',
+  },
+  {
+    family: 'mistral',
+    pattern: /mistral|ministral|pixtral|voxtral|magistral|codestral|devstral/i,
+    template: 64,
+    toolPrompt: 96,
+    images: PIXTRAL_PATCHES,
+    source: 'https://docs.mistral.ai/capabilities/vision',
+    asOf: '2026-11',
+  },
+  {
+    family: 'deepseek',
+    pattern: /deepseek/i,
+    template: 32,
+    toolPrompt: 400,
+    images: fixed(1_600),
+    source: 'recorded',
+    asOf: '2026-11',
+  },
+  {
+    family: 'qwen',
+    pattern: /qwen|qwq/i,
+    template: 64,
+    toolPrompt: 300,
+    images: QWEN_PATCHES,
+    source: 'https://help.aliyun.com/zh/model-studio/vision',
+    asOf: '2026-11',
+  },
+  {
+    family: 'grok',
+    pattern: /grok/i,
+    // It puts tokens of its own before each prompt, and does not say how many; recorded are up to 515.
+    template: 1_000,
+    toolPrompt: 300,
+    images: GROK_BLOCKS,
+    source: 'https://docs.x.ai/docs/key-information/consumption-and-rate-limits',
+    asOf: '2026-11',
+  },
+  {
+    family: 'sonar',
+    pattern: /sonar/i,
+    template: 32,
+    toolPrompt: 160,
+    images: visualTokens(1_600),
+    source: 'https://docs.perplexity.ai/guides/image-guide',
+    asOf: '2026-11',
+  },
+];
+
+/** Nothing says what a model of an unknown name is: it may be any of those that are known. */
+export const UNKNOWN_BOUND: PromptBound = largestBound(PROMPT_BOUNDS, 'unknown');
+
+/** The bound of a prompt that any of these upstream models may read; of the largest known family where a name says nothing, or none is given. */
+export function promptBoundOf(upstreamModels: readonly string[]): PromptBound {
+  const [first = UNKNOWN_BOUND, ...others] = [...new Set(upstreamModels.map(rowOf))];
+  return others.length === 0 ? first : largestBound([first, ...others], 'several');
+}
+
+function rowOf(upstreamModel: string): PromptBound {
+  return PROMPT_BOUNDS.find(({ pattern }) => pattern.test(upstreamModel)) ?? UNKNOWN_BOUND;
+}
+
+function largestBound(rows: readonly PromptBound[], family: string): PromptBound {
+  return {
+    family,
+    pattern: /(?:)/,
+    template: Math.max(...rows.map(({ template }) => template)),
+    toolPrompt: Math.max(...rows.map(({ toolPrompt }) => toolPrompt)),
+    images: largestOf(rows.map(({ images }) => images)),
+    source: rows.map(({ family: of }) => of).join(', '),
+    asOf: '',
+  };
+}
