@@ -157,8 +157,8 @@ describe('a stream whose upstream ignores its limit', () => {
       start: START,
       piece: chunk({ content: ' word word' }),
       end: '"finish_reason":"length"',
-      // By the gateway's own count.
-      promptTokens: 1,
+      // By the gateway's own count: one token of text, seven of the family's template.
+      promptTokens: 8,
     },
     {
       path: '/v1/messages',
