@@ -6,6 +6,7 @@ export {
   letPass,
   opsEnvironment,
   resolveFaketime,
+  resolveRedis,
   until,
 } from '@tollgate/tools';
 export {
@@ -44,3 +45,4 @@ export { openStream, type Heard } from './streams.ts';
 export { startTraceCollector, type CollectedSpan, type TraceCollector } from './trace-collector.ts';
 export type { TollgateOptions } from './tollgate-options.ts';
 export { startTollgate, type Tollgate } from './tollgate.ts';
+export { tearOlderFile } from './tear-older-file.ts';

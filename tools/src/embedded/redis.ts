@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
@@ -9,6 +9,8 @@ import { redisUserLines } from './redis-users.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1_000;
+/** Exit status of the checker for what it cannot repair. */
+const DAMAGED = 1;
 /** SIGTERM flushes the append-only file first. */
 const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 10_000 }], isLast: true };
 
@@ -64,7 +66,7 @@ export function embeddedRedis({
             configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }),
             { mode: 0o600 },
           );
-        repairAppendOnlyFile(dataFolder, binary);
+        repairAppendOnlyFiles(dataFolder, binary);
       },
       isReady: async (pid) => (await readProcessId(port, password)) === pid,
       readyTimeoutMs: READY_TIMEOUT_MS,
@@ -127,9 +129,12 @@ function configuration({
 /**
  * An append-only file torn inside a script's MULTI block looks right at the first restart, and a later one executes half the script
  * (docs/design/metering.md#loss-of-redis-data). Cutting the tail before every start keeps scripts atomic; the nodes' journals bring back what is cut.
+ * Only the file that was written last can be cut. With damage in an older one Redis would not start: all of them are set aside, in the place of those that
+ * were set aside before, and the control plane fills the empty Redis from PostgreSQL (alert `redis_data_lost`).
  */
-function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
-  const manifest = path.join(dataFolder, 'appendonlydir', 'appendonly.aof.manifest');
+function repairAppendOnlyFiles(dataFolder: string, binary: RedisBinary): void {
+  const files = path.join(dataFolder, 'appendonlydir');
+  const manifest = path.join(files, 'appendonly.aof.manifest');
   if (!existsSync(manifest)) return;
   // The server binary is the checker when called by the checker's name. It asks before it cuts.
   const result = spawnSync(binary.server, ['--fix', manifest], {
@@ -141,6 +146,15 @@ function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
   // With nothing to repair the checker may exit before it reads "y": the write then fails although the check succeeded.
   const isBroken =
     result.error !== undefined && (result.error as NodeJS.ErrnoException).code !== 'EPIPE';
+  if (!isBroken && result.status === DAMAGED) {
+    const aside = `${files}.set-aside`;
+    rmSync(aside, { recursive: true, force: true });
+    renameSync(files, aside);
+    console.error(
+      `Redis' append-only files are damaged and were set aside as ${aside}; Redis starts empty and is filled from PostgreSQL.`,
+    );
+    return;
+  }
   if (isBroken || result.status !== 0) {
     throw new Error(
       `The append-only file below ${dataFolder} could not be checked: ${result.error?.message ?? ''}${result.stdout}${result.stderr}`,

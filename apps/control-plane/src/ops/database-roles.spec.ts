@@ -165,7 +165,7 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
     expect(await runOps(addresses, 'audit')).toMatchObject({ status: 0 });
   });
 
-  test('all tables are the owner’s, functions with its rights have a fixed search path, and what is append-only has no right to change', async () => {
+  test('all tables belong to the owner, functions with its rights have a fixed search path, and what is append-only has no right to change', async () => {
     const administrator = databaseOf(services, addresses);
     const [owner, runtime] = ['DATABASE_OWNER_URL', 'DATABASE_URL'].map(
       (name) => new URL(url(name)).username,
