@@ -104,7 +104,7 @@ async function openModel(): Promise<RoutedModel> {
     base_url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`,
     api_key: 'secret',
   });
-  await tollgate.admin.createRoute({ model_id: model.id, upstream_id, upstream_model: 'real' });
+  await tollgate.admin.createRoute({ model_id: model.id, upstream_id, upstream_model: 'gpt-4' });
   await tollgate.admin.syncAll();
   return model;
 }

@@ -10,7 +10,7 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 
 const PROCESS = join(import.meta.dirname, '../../test/pipeline/killed-node-process.ts');
 const TOKENS = 1_000_000;
-const USAGE = { input_tokens: 500, output_tokens: 77, total_tokens: 577 };
+const USAGE = { input_tokens: 12, output_tokens: 77, total_tokens: 89 };
 /** Of a hold; a process looks at each of its holds every 5 s at the latest. */
 const LEASE_MS = 12_000;
 

@@ -14,8 +14,10 @@ interface Model {
   name: string;
 }
 
-/** "say hello" is 2 tokens as the gateway counts them. */
-export const PROMPT_TOKENS = 2;
+/** "say hello" as the gateway counts it where no upstream has answered. */
+export const PROMPT_TEXT_TOKENS = 2;
+/** The same in the template of the family that answers. */
+export const PROMPT_TOKENS = PROMPT_TEXT_TOKENS + 7;
 export const ask = (model: Model, more: object = {}) => ({
   model: model.name,
   messages: [{ role: 'user', content: 'say hello' }],

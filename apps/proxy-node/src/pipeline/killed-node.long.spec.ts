@@ -10,7 +10,7 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 const PROCESS = join(import.meta.dirname, '../../test/pipeline/killed-node-process.ts');
 const NODE_NAME = 'node-killed';
 const TOKENS = 1_000_000;
-const USAGE = { prompt_tokens: 500, completion_tokens: 77, total_tokens: 577 };
+const USAGE = { prompt_tokens: 12, completion_tokens: 77, total_tokens: 89 };
 let node: NodeUnderTest;
 const { upstreamOf, closeUpstreams } = localUpstreams();
 
