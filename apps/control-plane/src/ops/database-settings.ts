@@ -22,7 +22,7 @@ export const databaseSettings = z.object({
     ),
 });
 
-/** As whom a command works. */
+/** The role that a command works as. */
 export type DatabaseRole = 'owner' | 'runtime' | 'reader';
 
 const SETTING_OF = {
@@ -53,7 +53,7 @@ export interface Login {
   password: string;
 }
 
-/** As an address names it. */
+/** The name of a role in an address. */
 export function loginOf(role: DatabaseRole): Login {
   const { username, password } = new URL(databaseUrlOf(role));
   if (username === '') throw new Error(`The address of the ${role} names no role of PostgreSQL.`);

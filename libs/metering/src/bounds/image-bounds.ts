@@ -5,14 +5,14 @@ import type { Pixels } from '../image-tokens.ts';
 export interface ImageInput {
   /** Null: it is elsewhere, or its size cannot be relied on. */
   size: Pixels | null;
-  /** Asked for by the request; null where it leaves that to the provider. */
+  /** The detail that the request asks for; null where it leaves that to the provider. */
   detail: 'low' | 'high' | null;
 }
 
 /** The most a family counts for an image. */
 export interface ImageBound {
   of(size: Pixels, detail: ImageInput['detail']): number;
-  /** Of an image of any size, in any detail. */
+  /** The tokens of the largest image in the dearest detail. */
   largest: number;
 }
 

@@ -14,7 +14,7 @@ import {
 /** What the providers of a family add to the text of a prompt, at most. Plain tokens. */
 export interface PromptBound {
   family: string;
-  /** Of the upstream model's name; the first row that matches holds. */
+  /** Matches the upstream model's name; the first row that matches holds. */
   pattern: RegExp;
   /** Once for each prompt: the template, and what the provider puts before it. */
   template: number;

@@ -50,7 +50,7 @@ export const TOOL_BOUNDS: readonly ToolBound[] = [
 ];
 
 const TOKENS = new Map(TOOL_BOUNDS.map(({ tool, tokens }) => [tool, tokens]));
-/** Of a tool that is not in the table. */
+/** Bounds a tool that is not in the table. */
 const LARGEST = Math.max(...TOKENS.values());
 
 /** What these tools of vendors add together, by their names without versions; the largest known for one that is not. */

@@ -28,7 +28,7 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
       EXECUTE format('DROP TABLE IF EXISTS SCHEMA.%I', 'usage_events_' || to_char(expired, 'YYYYMMDD'));
       DELETE FROM SCHEMA.usage_events_default WHERE day = expired;
     END`,
-  // Of an account that was deleted: no amount, id or time of the ledger changes (refuse_change).
+  // Erases notes of an account that was deleted: no amount, id or time of the ledger changes (refuse_change).
   'erase_notes(account integer)': `
     BEGIN
       IF NOT EXISTS (SELECT FROM SCHEMA.users WHERE id = account AND status = 'deleted') THEN
