@@ -146,6 +146,8 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
     expect(await asked(runtime, "SELECT to_regclass('usage_events_20200101') AS day")).toEqual([
       { day: null },
     ]);
+    // Its name is that of a day that is not marked.
+    expect(await codes(runtime, ["SELECT drop_usage_day('2020-01-03 BC')"])).toEqual([REFUSED]);
   });
 
   test('the reader reads everything and changes nothing', async () => {

@@ -22,7 +22,8 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
     END`,
   'drop_usage_day(expired date)': `
     BEGIN
-      IF NOT coalesce(expired < (SELECT before FROM SCHEMA.usage_dropped_days), false) THEN
+      -- A day before our era has the table's name of one of ours.
+      IF NOT coalesce(expired >= '2000-01-01' AND expired < (SELECT before FROM SCHEMA.usage_dropped_days), false) THEN
         RAISE EXCEPTION 'the usage events of % are not marked as dropped', expired USING ERRCODE = 'invalid_parameter_value';
       END IF;
       EXECUTE format('DROP TABLE IF EXISTS SCHEMA.%I', 'usage_events_' || to_char(expired, 'YYYYMMDD'));
