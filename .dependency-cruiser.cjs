@@ -2,6 +2,9 @@
  * Who may import whom (docs/architecture.md, "Walls"). `tools/check/planted` holds one violation of each rule;
  * `npm run check` fails when a planted violation is not reported, so no rule can die unnoticed.
  */
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+
 const LIBRARIES = [
   'money',
   'contracts',
@@ -32,6 +35,27 @@ const NODE_IO =
 const npm = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 /** Matches the real tree and the planted one alike. */
 const at = (path) => `^(?:tools/check/planted/)?${path}`;
+
+const PIPELINE = 'apps/proxy-node/src/pipeline';
+/** Stages and the files that order them use these functions and errors alike. */
+const SHARED_BY_STAGES = new Set([
+  'client-request',
+  'cut-answer',
+  'no-answer',
+  'premiums',
+  'stored-routes',
+]);
+/** Every file that pipeline.ts or failover.ts runs is a stage, and so are those whose objects it is given. */
+const STAGES = [
+  ...['admit', 'forward', 'failover'],
+  ...['pipeline', 'failover'].flatMap((name) =>
+    [
+      ...readFileSync(join(__dirname, `${PIPELINE}/${name}.ts`), 'utf8').matchAll(
+        /^import (?!type)[^;]* from '\.\/([^']+)\.ts';/gm,
+      ),
+    ].map(([, stage]) => stage),
+  ),
+].filter((name) => !SHARED_BY_STAGES.has(name));
 
 const libraryOrder = LIBRARIES.map((name) => ({
   name: `library-order-${name}`,
@@ -138,13 +162,11 @@ module.exports = {
       severity: 'error',
       comment: 'Only pipeline.ts knows the order, and failover.ts that of the attempts within it.',
       from: {
-        path: at('apps/proxy-node/src/pipeline/([^/]+)\\.ts$'),
-        pathNot: ['/(pipeline|failover)\\.ts$', '\\.spec\\.ts$'],
+        path: at(`${PIPELINE}/([^/]+)\\.ts$`),
+        pathNot: ['/(pipeline|failover)\\.ts$', '(\\.spec|-under-test)\\.ts$'],
       },
       to: {
-        path: at(
-          'apps/proxy-node/src/pipeline/(authenticate|parse|admit|route|forward|meter|settle)\\.ts$',
-        ),
+        path: at(`${PIPELINE}/(${STAGES.join('|')})\\.ts$`),
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { read, sources } from './tracked-files.ts';
 
 /** The sources whose README has the order of their folders, in one table: each folder may import those before it. */
-export const ORDERED_SOURCES = ['apps/control-plane/src/features'];
+export const ORDERED_SOURCES = ['apps/control-plane/src/features', 'apps/proxy-node/src'];
 
 export interface Layer {
   readonly name: string;

@@ -18,7 +18,7 @@ import { callerRequestId } from './http/caller-ids.ts';
 import { ClientReply } from './http/client-reply.ts';
 import type { Cors } from './http/cors.ts';
 import { ClientGone } from './http/read-body.ts';
-import { isExpected, sendError } from './http/send-error.ts';
+import { isExpected, sendError } from './pipeline/send-error.ts';
 import { traceIds, type Observer } from './observe/observer.ts';
 import type { Operations } from './operations/operations.ts';
 import type { Admitter } from './pipeline/admit.ts';

@@ -8,12 +8,22 @@ import {
 } from '@tollgate/contracts';
 import { Trace, type Attributes, type OpenSpan, type Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
-import type { Served } from '../operations/request-metrics.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { finalAttributes, operationOf } from './gen-ai.ts';
 
 /** The parts of a request that follow one another; attempts at upstreams lie beside them. */
 export type Stage = 'authenticate' | 'parse' | 'admit' | 'answer' | 'journal';
+
+export interface Served {
+  readonly rid: string;
+  readonly method: string;
+  /** As declared, never as asked for. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+  /** Of its span, where its trace is kept. */
+  readonly trace: TraceContext | null;
+}
 
 /** One attempt at an upstream. */
 export interface ObservedAttempt {

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { readTraceparent } from '@tollgate/contracts';
 import type { Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
-import type { ClientRequest } from '../pipeline/client-request.ts';
 import { ObservedRequest } from './observed-request.ts';
 
 /** Follows each request for trace and access log. */
@@ -34,8 +33,4 @@ export function traceIds(
 ): { trace_id?: string; span_id?: string } {
   const context = observed?.context ?? readTraceparent(headers['traceparent']);
   return context ? { trace_id: context.traceId, span_id: context.spanId } : {};
-}
-
-export function requestIds({ rid, callerId, observed, incoming }: ClientRequest) {
-  return { rid, caller_id: callerId, ...traceIds(observed, incoming.headers) };
 }

@@ -1,7 +1,8 @@
 import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contracts';
 import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
 import type { Gate } from '../pipeline/gate.ts';
-import { RequestMetrics, type Served } from './request-metrics.ts';
+import type { Served } from '../observe/observed-request.ts';
+import { RequestMetrics } from './request-metrics.ts';
 
 const DENIED =
   'Metrics need METRICS_CREDENTIAL, or without one the credential of this node: Authorization: Bearer NODE_CREDENTIAL\n';

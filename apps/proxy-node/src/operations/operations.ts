@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { Metrics } from './metrics.ts';
-import type { Served } from './request-metrics.ts';
+import type { Served } from '../observe/observed-request.ts';
 
 /** What the node reports to its operators. */
 export class Operations {

@@ -6,6 +6,7 @@ import {
 } from '@tollgate/contracts';
 import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { CHARGED, operationOf, tokensOf } from '../observe/gen-ai.ts';
+import type { Served } from '../observe/observed-request.ts';
 import { requestCounters, requestHistograms } from './request-instruments.ts';
 
 /** The conventions know two types; cached input is input. */
@@ -15,17 +16,6 @@ const SIDES = [
 ] as const;
 /** Of a fleet's upstreams; an installation has a few dozen. */
 const UPSTREAMS_MAX = 200;
-
-export interface Served {
-  readonly rid: string;
-  readonly method: string;
-  /** As declared, never as asked for. */
-  readonly route: string;
-  readonly status: number;
-  readonly durationMs: number;
-  /** Of its span, where its trace is kept. */
-  readonly trace: TraceContext | null;
-}
 
 /**
  * Counts requests under OpenTelemetry's names where it has one

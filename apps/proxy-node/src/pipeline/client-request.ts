@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { ObservedRequest } from '../observe/observed-request.ts';
+import { traceIds } from '../observe/observer.ts';
 
 /** A request as it arrived, before anything of it is read. */
 export interface ClientRequest {
@@ -20,4 +21,8 @@ export interface ClientRequest {
   readonly receivedAtMs: number;
   /** The same moment by `monotonicMs`, for durations. */
   readonly receivedMonotonicMs: number;
+}
+
+export function requestIds({ rid, callerId, observed, incoming }: ClientRequest) {
+  return { rid, caller_id: callerId, ...traceIds(observed, incoming.headers) };
 }

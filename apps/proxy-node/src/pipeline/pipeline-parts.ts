@@ -1,11 +1,12 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
-import type { BackgroundRuns } from '../background/background-runs.ts';
 import type { BodyQuota } from '../http/body-quota.ts';
-import type { RefusalLog } from '../operations/refusal-log.ts';
+import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
+import type { RefusalLog } from '../observe/refusal-log.ts';
 import type { OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
+import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
 import type { Admitter } from './admit.ts';
 import type { Credentials } from './authenticate.ts';
 import type { DrainLimits } from './drain.ts';
@@ -34,7 +35,12 @@ export interface PipelineParts {
   /** Called for every request that was admitted and has ended. */
   onFinal: (rid: string, final: UsageFinal, of: { asked: Asked; excessTokens: number }) => void;
   refusals: RefusalLog;
-  background: Pick<BackgroundRuns, 'begin' | 'take' | 'over'>;
+  /** `BackgroundRuns` fits. */
+  background: {
+    begin(handle: HoldHandle, seen: Omit<BackgroundRun, 'untilMs'>): OpenHold;
+    take(run: AdoptedRun): void;
+    over(hold: OpenHold): void;
+  };
   newRid: () => string;
   openerOf: (keys: Credentials) => OpenStored;
 }

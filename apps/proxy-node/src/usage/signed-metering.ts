@@ -1,5 +1,5 @@
 import { hashCredential, signFinal } from '@tollgate/contracts';
-import { tracedMetering } from '../observe/traced-metering.ts';
+import { tracedMetering } from './traced-metering.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { RecorderOptions } from './recorder-options.ts';
 

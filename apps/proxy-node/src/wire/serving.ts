@@ -15,7 +15,7 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import { Observer } from '../observe/observer.ts';
 import { Metrics } from '../operations/metrics.ts';
 import { Operations } from '../operations/operations.ts';
-import { RefusalLog } from '../operations/refusal-log.ts';
+import { RefusalLog } from '../observe/refusal-log.ts';
 import { Failover } from '../pipeline/failover.ts';
 import { Gate } from '../pipeline/gate.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';

@@ -1,4 +1,4 @@
 import 'pg';
 import 'ioredis';
-export { route } from './route.ts';
+export { raceForContent } from './hedged-race.ts';
 export { one } from '../../../control-plane/src/cycle-a.ts';

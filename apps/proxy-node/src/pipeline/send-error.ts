@@ -8,7 +8,7 @@ import {
 } from '@tollgate/protocols';
 import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { ClientReply } from './client-reply.ts';
+import type { ClientReply } from '../http/client-reply.ts';
 
 /**
  * Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for log and metrics: `code` as a chat

@@ -1,6 +1,6 @@
 import { readTraceparent } from '@tollgate/contracts';
 import { preciseNow, recordBelow, type Tracing } from '@tollgate/tracing';
-import type { MeteringPort } from '../usage/metering-port.ts';
+import type { MeteringPort } from './metering-port.ts';
 
 type Settling = Pick<MeteringPort, 'settle'>;
 
