@@ -64,12 +64,14 @@ const STEPS: readonly Step[] = [
   {
     name: 'tidy',
     look: () =>
-      run('node', [
-        '--experimental-vm-modules',
-        '--no-warnings',
-        'node_modules/jest/bin/jest.js',
-        'tools/check',
-      ]),
+      afterTypes(() =>
+        run('node', [
+          '--experimental-vm-modules',
+          '--no-warnings',
+          'node_modules/jest/bin/jest.js',
+          'tools/check',
+        ]),
+      ),
     fix: 'CONTRIBUTING.md has the house rules.',
   },
   {
