@@ -54,7 +54,7 @@ export function connect(shared: Shared): AdminClient {
   });
 }
 
-/** What makes administrators and tokens needs a password given lately. */
+/** Asks for the password that calls need which make administrators and tokens. */
 async function confirmPassword(client: AdminClient): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new UsageError(

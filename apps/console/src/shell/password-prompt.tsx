@@ -5,7 +5,7 @@ const PasswordDialog = lazy(async () => ({
   default: (await import('../features/access/password-dialog.tsx')).PasswordDialog,
 }));
 
-/** What asks for the password loads with the first question. */
+/** Loads the dialog with the first question for a password. */
 export function PasswordPrompt() {
   const [isAsked, setAsked] = useState(false);
   useEffect(() => {

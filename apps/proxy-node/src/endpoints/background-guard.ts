@@ -61,7 +61,7 @@ export class BackgroundGuard {
     await this.#marks.shown(place, tokens).catch(() => undefined);
   }
 
-  /** Whether it is still to be settled. */
+  /** Is true when the response is still to be settled. */
   async isRunning(place: BackgroundPlace): Promise<boolean> {
     try {
       return await this.#marks.has(place);

@@ -55,7 +55,7 @@ export class ActivityLogsService {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** What an access token did by these actions, newest first: at most `limit` below the id `before`. */
+  /** Returns the entries of these actions that an access token made, newest first: at most `limit` below the id `before`. */
   async doneBy(
     tokenId: number,
     { actions, before, limit }: { actions: readonly string[]; before?: number; limit: number },

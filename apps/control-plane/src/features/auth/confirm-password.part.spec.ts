@@ -49,7 +49,7 @@ describe('a session whose password was given more than 15 minutes ago', () => {
         status: 403,
         body: { code: 'password_needed', detail: expect.stringContaining('confirm-password') },
       });
-    // What is ordinary stays open.
+    // Ordinary calls stay open.
     expect((await session('POST', '/users', { username: unique('made') })).status).toBe(201);
     expect((await session('PUT', `/users/${user.id}`, { rpm_ceiling: 5 })).status).toBe(200);
     const confirm = (password: string) => session('POST', '/auth/confirm-password', { password });

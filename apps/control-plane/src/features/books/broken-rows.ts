@@ -8,7 +8,7 @@ const COUNTED_MAX = 100;
 type Database = Pick<EntityManager, 'query' | 'transaction'>;
 const nextDay = z.tuple([z.object({ day: z.string().nullable() })]);
 
-/** What must hold of PostgreSQL's books: sums and rules alike. */
+/** Holds every promise of PostgreSQL's books: sums and rules alike. */
 export const CHECKED = { ...EQUALITIES, ...RULES };
 export const CHECKED_NAMES = Object.keys(CHECKED) as (keyof typeof CHECKED)[];
 

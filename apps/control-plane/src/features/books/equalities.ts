@@ -15,7 +15,7 @@ function differs(
 }
 
 interface Equality {
-  /** What must hold, in a sentence. */
+  /** States the promise in a sentence. */
   says: string;
   /** Finds the rows that break it. */
   sql: string;
@@ -75,9 +75,9 @@ export const EQUALITIES = {
   },
 } as const satisfies Record<string, Equality>;
 
-/** By which rule a row was made, where a sum alone would close over any other. */
+/** Proves the rule that made each row, where a sum alone would close over any other. */
 export interface Rule {
-  /** What must hold, in a sentence. */
+  /** States the promise in a sentence. */
   says: string;
   /** Counts what is compared. */
   table: 'usage_events' | 'token_lots';

@@ -241,7 +241,7 @@ export class KeysService {
   }
 }
 
-/** What a temporary key may do ends with its session: nothing makes it last longer or do more. */
+/** Refuses changes of temporary keys: they end with their session, and nothing makes them last longer or do more. */
 function refuseTemporary(row: ApiKeyRow): void {
   if (row.playgroundSid !== null) throw new Refusal('temporary_key');
 }

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
-/** Whether the ledger has any entry yet. */
+/** Is true when the ledger has an entry. */
 export async function hasTransactions(source: Pick<DataSource, 'query'>): Promise<boolean> {
   const rows: unknown[] = await source.query('SELECT 1 FROM ledger_transactions LIMIT 1');
   return rows.length > 0;
@@ -24,7 +24,7 @@ export async function balancesByKind(
 
 const refundRow = z.object({ amount: z.coerce.bigint() });
 
-/** What the refund with this reference paid into a wallet, in micro-units; 0 where none is booked. */
+/** Returns what the refund with this reference paid into a wallet, in micro-units; 0 where none is booked. */
 export async function bookedRefund(
   dataSource: Pick<DataSource, 'query'>,
   reference: string,

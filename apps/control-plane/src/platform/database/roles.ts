@@ -21,7 +21,7 @@ const RUNTIME_RIGHTS: Readonly<Record<string, string>> = {
   migrations: 'SELECT',
 };
 
-/** Whether the session's role may make tables, and so migrate. */
+/** Is true when the session's role may make tables, and so migrate. */
 export async function mayMigrate(dataSource: DataSource): Promise<boolean> {
   const [row]: { may: boolean }[] = await dataSource.query(
     "SELECT has_schema_privilege(current_schema(), 'CREATE') AS may",
