@@ -22,6 +22,11 @@ const IMPORT_RULES = '.dependency-cruiser.cjs';
 /** Add a step here and it is part of `npm run check` and of CI. All run, in this order, even after a failure. */
 const STEPS: readonly Step[] = [
   {
+    name: 'lockfile',
+    look: () => runProgram('npm', ['run', '--silent', 'lockfile']),
+    fix: 'Take another version of the package named above: the registry does not vouch for this one, or it is too young.',
+  },
+  {
     name: 'format',
     look: () => run('oxfmt', ['--check']),
     fix: 'Run npm run format.',
@@ -192,10 +197,14 @@ async function lookAtPlantedLint(): Promise<Finding> {
   return { isPassed: silent.length === 0, output: silent.join('\n') };
 }
 
-/** `program` in node_modules/.bin, in the root. */
+/** Runs a program of node_modules/.bin in the root. */
 function run(program: string, args: readonly string[], only?: 'stdout'): Promise<Finding> {
+  return runProgram(path.join(BIN_FOLDER, program), args, only);
+}
+
+function runProgram(program: string, args: readonly string[], only?: 'stdout'): Promise<Finding> {
   return new Promise((resolve) => {
-    const child = spawn(path.join(BIN_FOLDER, program), args, {
+    const child = spawn(program, args, {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
