@@ -22,12 +22,12 @@ export class Alert {
   @Column({ type: 'jsonb' })
   detail: Record<string, unknown>;
 
-  @Column({ name: 'raised_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   raisedAt: Date;
 
-  @Column({ name: 'last_seen_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   lastSeenAt: Date;
 
-  @Column({ name: 'resolved_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   resolvedAt: Date | null;
 }

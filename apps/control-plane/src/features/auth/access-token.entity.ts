@@ -6,33 +6,33 @@ export class AccessTokenRow {
   @PrimaryGeneratedColumn()
   id: number;
 
-  @Column({ name: 'user_id', type: 'integer' })
+  @Column({ type: 'integer' })
   userId: number;
 
   @Column({ type: 'text' })
   name: string;
 
-  @Column({ name: 'token_hash', type: 'text' })
+  @Column({ type: 'text' })
   tokenHash: string;
 
-  @Column({ name: 'token_prefix', type: 'text' })
+  @Column({ type: 'text' })
   tokenPrefix: string;
 
   @Column({ type: 'text' })
   scope: TokenScope;
 
-  @Column({ name: 'expires_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   expiresAt: Date;
 
-  @Column({ name: 'last_used_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   lastUsedAt: Date | null;
 
-  @Column({ name: 'last_used_address', type: 'text', nullable: true })
+  @Column({ type: 'text', nullable: true })
   lastUsedAddress: string | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @Column({ name: 'revoked_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 }

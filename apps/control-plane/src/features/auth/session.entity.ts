@@ -5,7 +5,7 @@ export class SessionRow {
   @PrimaryColumn({ name: 'sid', type: 'uuid' })
   id: string;
 
-  @Column({ name: 'user_id', type: 'integer' })
+  @Column({ type: 'integer' })
   userId: number;
 
   /** The account's session version when it began; a later one ends it. */
@@ -15,18 +15,18 @@ export class SessionRow {
   @Column({ type: 'text' })
   address: string;
 
-  @Column({ name: 'user_agent', type: 'text' })
+  @Column({ type: 'text' })
   userAgent: string;
 
-  @Column({ name: 'created_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   createdAt: Date;
 
-  @Column({ name: 'last_seen_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   lastSeenAt: Date;
 
-  @Column({ name: 'expires_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   expiresAt: Date;
 
-  @Column({ name: 'ended_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   endedAt: Date | null;
 }

@@ -14,19 +14,19 @@ export class ApiKeyRow {
   @PrimaryGeneratedColumn()
   id: number;
 
-  @Column({ name: 'user_id', type: 'integer' })
+  @Column({ type: 'integer' })
   userId: number;
 
   @Column({ type: 'text' })
   name: string;
 
-  @Column({ name: 'key_hash', type: 'text' })
+  @Column({ type: 'text' })
   keyHash: string;
 
-  @Column({ name: 'key_prefix', type: 'text' })
+  @Column({ type: 'text' })
   keyPrefix: string;
 
-  @Column({ name: 'allowed_models', type: 'text' })
+  @Column({ type: 'text' })
   allowedModels: string;
 
   @Column({ type: 'integer' })
@@ -41,18 +41,18 @@ export class ApiKeyRow {
   @Column({ type: 'text' })
   status: ApiKeyStatus;
 
-  @Column({ name: 'expires_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   expiresAt: Date | null;
 
-  @Column({ name: 'ip_allowlist', type: 'text' })
+  @Column({ type: 'text' })
   ipAllowlist: string;
 
   /** Of a key of the playground: the session it belongs to. */
-  @Column({ name: 'playground_sid', type: 'uuid', nullable: true })
+  @Column({ type: 'uuid', nullable: true })
   playgroundSid: string | null;
 
   /** The key that this one was made to replace. */
-  @Column({ name: 'replaces_id', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   replacesId: number | null;
 
   @Column({ type: 'boolean' })
@@ -62,12 +62,12 @@ export class ApiKeyRow {
   @Column({ type: 'bigint', transformer: safeIntegerColumn })
   revision: number;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 
-  @Column({ name: 'deleted_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 }

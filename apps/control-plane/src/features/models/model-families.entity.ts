@@ -10,6 +10,6 @@ export class ModelFamiliesRow {
   @Column({ type: 'jsonb' })
   document: ModelFamilyTable;
 
-  @Column({ name: 'imported_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   importedAt: Date;
 }

@@ -21,47 +21,47 @@ export class ModelRow {
   @Column({ type: 'text', array: true })
   aliases: string[];
 
-  @Column({ name: 'display_name', type: 'text' })
+  @Column({ type: 'text' })
   displayName: string;
 
   @Column({ type: 'text' })
   kind: ModelKind;
 
-  @Column({ name: 'owned_by', type: 'text' })
+  @Column({ type: 'text' })
   ownedBy: string;
 
   @Column({ type: 'text' })
   description: string;
 
-  @Column({ name: 'context_window', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   contextWindow: number | null;
 
-  @Column({ name: 'max_output_tokens', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   maxOutputTokens: number | null;
 
-  @Column({ name: 'default_output_tokens', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   defaultOutputTokens: number | null;
 
-  @Column({ name: 'unbounded_input_tokens', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   unboundedInputTokens: number | null;
 
-  @Column({ name: 'is_on_shelf', type: 'boolean' })
+  @Column({ type: 'boolean' })
   isOnShelf: boolean;
 
   /** It searches or reads by itself. */
-  @Column({ name: 'reads_more_than_sent', type: 'boolean', default: false })
+  @Column({ type: 'boolean', default: false })
   readsMoreThanSent: boolean;
 
   @Column({ type: 'jsonb' })
   failover: FailoverSettings;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 
   /** Set by hand, not by TypeORM's soft delete: usage must still find the row. */
-  @Column({ name: 'deleted_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 }

@@ -1,4 +1,4 @@
-import { WEIGHT_FIELDS, type weightFields } from '@tollgate/contracts';
+import { weightFields } from '@tollgate/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns.ts';
 
@@ -6,8 +6,8 @@ import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns
 export type PriceWeightValues = ReturnType<typeof weightFields<number, number | null>>;
 
 class PriceWeights {}
-for (const name of WEIGHT_FIELDS)
-  Column({ type: 'bigint', transformer: safeIntegerColumn, nullable: true })(
+for (const [name, nullable] of Object.entries(weightFields(false, true)))
+  Column({ type: 'bigint', transformer: safeIntegerColumn, nullable })(
     PriceWeights.prototype,
     name,
   );
@@ -18,30 +18,30 @@ export class PriceVersionRow {
   @PrimaryGeneratedColumn()
   id: number;
 
-  @Column({ name: 'model_id', type: 'integer' })
+  @Column({ type: 'integer' })
   modelId: number;
 
   /** Micro-units per million charged tokens. */
-  @Column({ name: 'price_per_million', type: 'bigint', transformer: bigintColumn })
+  @Column({ type: 'bigint', transformer: bigintColumn })
   pricePerMillion: bigint;
 
   @Column(() => PriceWeights, { prefix: false })
   weights: PriceWeightValues;
 
   /** Declared to charge nothing. False with a price of zero: of a release before declarations, so the model counts as not priced. */
-  @Column({ name: 'is_free', type: 'boolean' })
+  @Column({ type: 'boolean' })
   isFree: boolean;
 
   /** Millionths by premium, e.g. `service_tier=priority`. */
   @Column({ type: 'jsonb' })
   multipliers: Record<string, number>;
 
-  @Column({ name: 'effective_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   effectiveAt: Date;
 
-  @Column({ name: 'created_by', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   createdBy: number | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 }

@@ -5,22 +5,20 @@ import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns
 @Entity('payouts')
 export class Payout {
   @PrimaryGeneratedColumn() id: number;
-  @Column({ name: 'user_id', type: 'integer' }) userId: number;
-  @Column({ name: 'payment_id', type: 'integer' }) paymentId: number;
+  @Column({ type: 'integer' }) userId: number;
+  @Column({ type: 'integer' }) paymentId: number;
   @Column({ name: 'ledger_transaction_id', type: 'bigint', transformer: safeIntegerColumn })
   transactionId: number;
   @Column({ type: 'text' }) provider: string;
-  @Column({ name: 'provider_reference', type: 'text', nullable: true }) providerReference:
-    | string
-    | null;
+  @Column({ type: 'text', nullable: true }) providerReference: string | null;
   @Column({ type: 'bigint', transformer: bigintColumn }) amount: bigint;
   @Column({ type: 'text' }) currency: string;
   /** failed: the money is in the wallet again. */
   @Column({ type: 'text' }) status: 'pending' | 'paid' | 'failed';
   @Column({ type: 'integer' }) attempts: number;
-  @Column({ name: 'retry_at', type: 'timestamptz' }) retryAt: Date;
+  @Column({ type: 'timestamptz' }) retryAt: Date;
   /** Of the last attempt; never the provider's own words about our account. */
   @Column({ type: 'text', nullable: true }) failure: string | null;
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' }) createdAt: Date;
-  @Column({ name: 'settled_at', type: 'timestamptz', nullable: true }) settledAt: Date | null;
+  @CreateDateColumn({ type: 'timestamptz' }) createdAt: Date;
+  @Column({ type: 'timestamptz', nullable: true }) settledAt: Date | null;
 }

@@ -18,10 +18,10 @@ export class ProxyNode {
   url: string | null;
 
   /** SHA-256 hex of the node's own credential; null for a node that came with the fleet's. */
-  @Column({ name: 'credential_hash', type: 'text', nullable: true })
+  @Column({ type: 'text', nullable: true })
   credentialHash: string | null;
 
-  @Column({ name: 'is_self_registered', type: 'boolean' })
+  @Column({ type: 'boolean' })
   isSelfRegistered: boolean;
 
   @Column({ type: 'boolean' })
@@ -30,15 +30,15 @@ export class ProxyNode {
   @Column({ type: 'boolean' })
   stopped: boolean;
 
-  @Column({ name: 'last_seen_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   lastSeenAt: Date | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 
-  @Column({ name: 'deleted_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 }

@@ -12,14 +12,14 @@ export class Route {
   @PrimaryGeneratedColumn('identity', { type: 'integer' })
   id: number;
 
-  @Column({ name: 'model_id', type: 'integer' })
+  @Column({ type: 'integer' })
   modelId: number;
 
-  @Column({ name: 'upstream_id', type: 'integer' })
+  @Column({ type: 'integer' })
   upstreamId: number;
 
   /** The upstream's own name of the model. */
-  @Column({ name: 'upstream_model', type: 'text' })
+  @Column({ type: 'text' })
   upstreamModel: string;
 
   /** Lowest first. */
@@ -33,16 +33,16 @@ export class Route {
   @Column({ type: 'boolean' })
   enabled: boolean;
 
-  @Column({ name: 'output_limit_field', type: 'text' })
+  @Column({ type: 'text' })
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
 
   /** Tokens this route takes; null = as many as the model says. */
-  @Column({ name: 'context_window', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   contextWindow: number | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 }

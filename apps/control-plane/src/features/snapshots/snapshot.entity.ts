@@ -19,12 +19,12 @@ export class Snapshot {
   @Column({ type: 'jsonb' })
   document: object;
 
-  @Column({ name: 'rollback_of', type: 'bigint', nullable: true, transformer: safeIntegerColumn })
+  @Column({ type: 'bigint', nullable: true, transformer: safeIntegerColumn })
   rollbackOf: number | null;
 
-  @Column({ name: 'created_by', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   createdBy: number | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 }

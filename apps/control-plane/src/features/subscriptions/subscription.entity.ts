@@ -15,10 +15,10 @@ export class SubscriptionRow {
   @PrimaryGeneratedColumn()
   id: number;
 
-  @Column({ name: 'user_id', type: 'integer' })
+  @Column({ type: 'integer' })
   userId: number;
 
-  @Column({ name: 'model_id', type: 'integer' })
+  @Column({ type: 'integer' })
   modelId: number;
 
   @Column({ type: 'text' })
@@ -30,17 +30,16 @@ export class SubscriptionRow {
   @Column({ type: 'bigint', transformer: safeIntegerColumn })
   overdraft: number;
 
-  @Column({ name: 'credit_seq', type: 'bigint', transformer: safeIntegerColumn })
+  @Column({ type: 'bigint', transformer: safeIntegerColumn })
   creditSeq: number;
 
   @Column({ type: 'integer' })
   generation: number;
 
-  @Column({ name: 'withdrawal_id', type: 'uuid', nullable: true })
+  @Column({ type: 'uuid', nullable: true })
   withdrawalId: string | null;
 
   @Column({
-    name: 'auto_recharge_threshold',
     type: 'bigint',
     nullable: true,
     transformer: safeIntegerColumn,
@@ -48,17 +47,16 @@ export class SubscriptionRow {
   autoRechargeThreshold: number | null;
 
   @Column({
-    name: 'auto_recharge_amount',
     type: 'bigint',
     nullable: true,
     transformer: safeIntegerColumn,
   })
   autoRechargeAmount: number | null;
 
-  @Column({ name: 'auto_recharge_retry_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   autoRechargeRetryAt: Date | null;
 
-  @Column({ name: 'auto_recharge_failures', type: 'integer' })
+  @Column({ type: 'integer' })
   autoRechargeFailures: number;
 
   @Column({ type: 'boolean' })
@@ -67,12 +65,12 @@ export class SubscriptionRow {
   @Column({ type: 'bigint', transformer: safeIntegerColumn })
   revision: number;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 
-  @Column({ name: 'closed_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   closedAt: Date | null;
 }

@@ -18,33 +18,33 @@ export class Upstream {
   @Column({ type: 'text' })
   protocol: UpstreamProtocol;
 
-  @Column({ name: 'base_url', type: 'text' })
+  @Column({ type: 'text' })
   baseUrl: string;
 
   /** Bound to `id`: swapped between two rows it opens for neither (security S11). */
-  @Column({ name: 'sealed_api_key', type: 'text', nullable: true })
+  @Column({ type: 'text', nullable: true })
   sealedApiKey: string | null;
 
   @Column({ type: 'jsonb' })
   headers: Record<string, string>;
 
-  @Column({ name: 'connect_timeout_ms', type: 'integer' })
+  @Column({ type: 'integer' })
   connectTimeoutMs: number;
 
-  @Column({ name: 'first_token_timeout_ms', type: 'integer' })
+  @Column({ type: 'integer' })
   firstTokenTimeoutMs: number;
 
-  @Column({ name: 'idle_timeout_ms', type: 'integer' })
+  @Column({ type: 'integer' })
   idleTimeoutMs: number;
 
-  @Column({ name: 'total_timeout_ms', type: 'integer' })
+  @Column({ type: 'integer' })
   totalTimeoutMs: number;
 
-  @Column({ name: 'max_concurrency', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   maxConcurrency: number | null;
 
   /** Null: what is known of the host. */
-  @Column({ name: 'stops_billing_on_close', type: 'boolean', nullable: true })
+  @Column({ type: 'boolean', nullable: true })
   stopsBillingOnClose: boolean | null;
 
   /** Null: what is known of the host. */
@@ -52,18 +52,18 @@ export class Upstream {
   endpoints: FurtherEndpoint[] | null;
 
   /** Requests may name files of the provider's account. */
-  @Column({ name: 'passes_file_ids', type: 'boolean' })
+  @Column({ type: 'boolean' })
   passesFileIds: boolean;
 
   @Column({ type: 'boolean' })
   enabled: boolean;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 
-  @Column({ name: 'deleted_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 }

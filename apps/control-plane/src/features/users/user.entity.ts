@@ -21,7 +21,7 @@ export class User {
   @Column({ type: 'text', array: true, default: [] })
   skeletons: string[];
 
-  @Column({ name: 'password_hash', type: 'text' })
+  @Column({ type: 'text' })
   passwordHash: string;
 
   @Column({ type: 'text' })
@@ -31,7 +31,7 @@ export class User {
   status: UserStatus;
 
   /** Rises to end every session of the account at once. */
-  @Column({ name: 'session_version', type: 'integer', default: 1 })
+  @Column({ type: 'integer', default: 1 })
   sessionVersion: number;
 
   /** Rises with every change the live record in Redis must follow. */
@@ -43,29 +43,29 @@ export class User {
   drain: boolean;
 
   /** Set: the password is a one-time one, and good until then. */
-  @Column({ name: 'one_time_until', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   oneTimeUntil: Date | null;
 
   /** Made by the demo; one command closes all of them. */
-  @Column({ name: 'is_demo', type: 'boolean', default: false })
+  @Column({ type: 'boolean', default: false })
   isDemo: boolean;
 
   /** Of the request limits of its keys; 0 = none, null = the installation's. */
-  @Column({ name: 'rpm_ceiling', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   rpmCeiling: number | null;
 
-  @Column({ name: 'rph_ceiling', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   rphCeiling: number | null;
 
-  @Column({ name: 'rpd_ceiling', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   rpdCeiling: number | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  @UpdateDateColumn({ type: 'timestamptz' })
   updatedAt: Date;
 
-  @Column({ name: 'deleted_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 }

@@ -7,7 +7,7 @@ import type { LedgerKind } from './ledger.service.ts';
 export class LedgerAccount {
   @PrimaryColumn({ type: 'integer' }) id: number;
   @Column({ type: 'text' }) kind: string;
-  @Column({ name: 'user_id', type: 'integer', nullable: true }) userId: number | null;
+  @Column({ type: 'integer', nullable: true }) userId: number | null;
   @Column({ type: 'bigint', transformer: bigintColumn }) balance: bigint;
 }
 
@@ -16,19 +16,19 @@ export class LedgerTransaction {
   @PrimaryColumn({ type: 'bigint', transformer: safeIntegerColumn }) id: number;
   @Column({ type: 'text' }) kind: LedgerKind;
   @Column({ type: 'text' }) reference: string;
-  @Column({ name: 'actor_user_id', type: 'integer', nullable: true }) actorUserId: number | null;
+  @Column({ type: 'integer', nullable: true }) actorUserId: number | null;
   @Column({ type: 'text', nullable: true }) note: string | null;
-  @Column({ name: 'created_at', type: 'timestamptz' }) createdAt: Date;
+  @Column({ type: 'timestamptz' }) createdAt: Date;
 }
 
 @Entity('ledger_entries')
 export class LedgerEntry {
   @PrimaryColumn({ type: 'bigint', transformer: safeIntegerColumn }) id: number;
-  @Column({ name: 'ledger_account_id', type: 'integer' }) ledgerAccountId: number;
+  @Column({ type: 'integer' }) ledgerAccountId: number;
   @Column({ type: 'bigint', transformer: bigintColumn }) amount: bigint;
-  @Column({ name: 'balance_after', type: 'bigint', transformer: bigintColumn })
+  @Column({ type: 'bigint', transformer: bigintColumn })
   balanceAfter: bigint;
-  @ManyToOne(() => LedgerTransaction)
+  @ManyToOne(() => LedgerTransaction, { nullable: false })
   @JoinColumn({ name: 'transaction_id' })
   transaction: Relation<LedgerTransaction>;
 }

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../../config.ts';
 import { LastingClient } from './lasting-client.ts';
+import { SnakeCaseNames } from './snake-case-names.ts';
 import { Initial1763683200000 } from './migrations/1763683200000-initial.ts';
 import { AttemptCounters1763686800000 } from './migrations/1763686800000-attempt-counters.ts';
 import { Payments1763686900000 } from './migrations/1763686900000-payments.ts';
@@ -118,6 +119,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     applicationName: 'tollgate-control-plane',
     poolSize: config.DATABASE_POOL_MAX,
     synchronize: false,
+    namingStrategy: new SnakeCaseNames(),
     migrations: [...MIGRATIONS],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

@@ -26,16 +26,16 @@ export class DeadLetterRow {
   @Column({ type: 'text' })
   reason: string;
 
-  @Column({ name: 'created_at', type: 'timestamptz' })
+  @Column({ type: 'timestamptz' })
   createdAt: Date;
 
-  @Column({ name: 'resolved_at', type: 'timestamptz', nullable: true })
+  @Column({ type: 'timestamptz', nullable: true })
   resolvedAt: Date | null;
 
   @Column({ type: 'text', nullable: true })
   resolution: Resolution | null;
 
-  @Column({ name: 'resolved_by', type: 'integer', nullable: true })
+  @Column({ type: 'integer', nullable: true })
   resolvedBy: number | null;
 
   @Column({ type: 'text', nullable: true })
