@@ -27,31 +27,49 @@ export function layersOf(readme: string): Layer[] {
   );
 }
 
-const isProductFile = (file: string): boolean => !/-under-test\.tsx?$|\/testing\//.test(file);
+const isProductFile = (file: string): boolean =>
+  /\.tsx?$/.test(file) && !/-under-test\.tsx?$|\/testing\//.test(file);
 
+/** Returns the product's files below `root`, with paths from there. */
 export function filesIn(root: string): SourceFile[] {
   return sources
-    .filter((file) => file.startsWith(`${root}/`) && file.endsWith('.ts') && isProductFile(file))
+    .filter((file) => file.startsWith(`${root}/`) && isProductFile(file))
     .map((file) => [file.slice(root.length + 1), read(file)]);
 }
 
-const folderOf = (file: string): string | undefined =>
-  file.startsWith('../') || !file.includes('/') ? undefined : file.split('/')[0];
+/** The folder `src` of each app and library, and that of the tools. */
+export const SOURCE_ROOTS: readonly string[] = [
+  ...new Set(
+    sources.flatMap((file) => /^(?:(?:apps|libs)\/[^/]+|tools)\/src(?=\/)/.exec(file) ?? []),
+  ),
+];
+
+/** Returns the imports between sibling folders at any depth, grouped by the folder that contains both; '' is the root of the paths. */
+export function importsByParent(
+  files: readonly SourceFile[],
+): ReadonlyMap<string, readonly FolderImport[]> {
+  const found = files.flatMap(([file, text]) =>
+    [...text.matchAll(/\b(?:from|import\(|import) ?'(\.[^']+)'/g)].flatMap(([, name = '']) =>
+      betweenSiblings(file, path.join(path.dirname(file), name)),
+    ),
+  );
+  return Map.groupBy(found, ({ parent }) => parent);
+}
+
+/** Returns nothing where the files share a folder, or where one is directly in the folder that contains both. */
+function betweenSiblings(file: string, target: string): (FolderImport & { parent: string })[] {
+  const [from, to] = [file.split('/'), target.split('/')];
+  const depth = from.findIndex((name, at) => name !== to[at]);
+  const [importer, imported] = [from[depth], to[depth]];
+  const areFolders = depth < Math.min(from.length, to.length) - 1 && imported !== '..';
+  if (importer === undefined || imported === undefined || !areFolders) return [];
+  const parent = from.slice(0, depth).join('/');
+  return [{ parent, importer, imported, files: `${file} -> ${target}` }];
+}
 
 /** Returns the imports between the folders of `files`, whose paths begin with the folder. */
-export function importsBetween(files: readonly SourceFile[]): FolderImport[] {
-  return files.flatMap(([file, text]) => {
-    const importer = folderOf(file);
-    return [...text.matchAll(/\b(?:from|import\(|import) ?'(\.[^']+)'/g)].flatMap(
-      ([, name = '']) => {
-        const target = path.join(path.dirname(file), name);
-        const imported = folderOf(target);
-        if (importer === undefined || imported === undefined || importer === imported) return [];
-        return [{ importer, imported, files: `${file} -> ${target}` }];
-      },
-    );
-  });
-}
+export const importsBetween = (files: readonly SourceFile[]): readonly FolderImport[] =>
+  importsByParent(files).get('') ?? [];
 
 /** Returns the imports of a folder that the order does not place below the importer. */
 export function upwardImports(

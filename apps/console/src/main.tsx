@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { createConsoleRouter } from './router.tsx';
 import { PasswordPrompt } from './shell/password-prompt.tsx';
-import { recall } from './shell/preferences.ts';
+import { recall } from './browser/preferences.ts';
 import { Toasts } from './shell/toasts.tsx';
 import './styles.css';
 import { TooltipProvider } from './ui/tooltip.tsx';

@@ -32,7 +32,7 @@ import { ConfigModule } from './platform/config.module.ts';
 import { DatabaseModule } from './platform/database/database.module.ts';
 import { DomainEventsModule } from './platform/domain-events/domain-events.module.ts';
 import { HousekeepingModule } from './platform/housekeeping/housekeeping.module.ts';
-import { HttpModule } from './platform/http/http.module.ts';
+import { ServerModule } from './platform/server/server.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
 import { MetricsModule } from './platform/metrics/metrics.module.ts';
 import { QueuesModule } from './platform/queues/queues.module.ts';
@@ -50,7 +50,7 @@ const PLATFORM: NonNullable<DynamicModule['imports']> = [
   MetricsModule,
   TracingModule,
   AccessModule,
-  HttpModule,
+  ServerModule,
   IdempotencyModule,
   SecretsModule,
   OpenApiModule,

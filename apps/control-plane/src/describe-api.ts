@@ -11,7 +11,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { AppModule } from './app.module.ts';
 import { loadConfig } from './config.ts';
 import { ADMIN_PREFIX, OUTSIDE_PREFIX } from './create-app.ts';
-import { RouteTable } from './platform/access/route-table.ts';
+import { RouteTable } from './platform/openapi/route-table.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 
 /** Nothing is connected to: in preview mode the framework looks at the classes and makes no instance. */

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { InvalidConfig, loadConfig } from './config.ts';
 import { createApp } from './create-app.ts';
-import { limitConnections } from './platform/http/connection-limits.ts';
+import { limitConnections } from './platform/server/connection-limits.ts';
 import { createPino } from './platform/logging/logger.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 

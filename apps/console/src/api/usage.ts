@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { boundsOf, type TimeRange } from '../ui/range-bounds.ts';
+import { boundsOf, type TimeRange } from './range-bounds.ts';
 import { client, dataOf, type Shape } from './client.ts';
 import { FRESH_MS } from './live.ts';
 

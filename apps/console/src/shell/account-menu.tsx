@@ -6,8 +6,8 @@ import { failureOf } from '../api/failure.ts';
 import { BASE, paths } from '../paths.ts';
 import { MENU_POPUP } from '../ui/menu.tsx';
 import { LANGUAGES, useSpeech, useWords, type Language } from '../words/words.ts';
-import { chooseTheme, THEMES, useTheme } from './theme.ts';
-import { notify } from './notices.ts';
+import { chooseTheme, THEMES, useTheme } from '../browser/theme.ts';
+import { notify } from '../browser/notices.ts';
 
 const ROW =
   'flex h-8 cursor-default items-center gap-2 rounded-sm px-2 outline-none select-none data-[highlighted]:bg-sunken';

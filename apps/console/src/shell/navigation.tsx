@@ -3,7 +3,7 @@ import { Search } from '../ui/icons.tsx';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
 import { loadPalette, openPalette } from './command-palette.tsx';
-import { Logo } from './logo.tsx';
+import { Logo } from '../ui/logo.tsx';
 import { adminItems, userItems, type NavItem } from './nav-items.ts';
 
 interface NavigationProps {

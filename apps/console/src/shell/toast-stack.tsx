@@ -2,7 +2,7 @@ import { Toast } from '@base-ui/react/toast';
 import { CircleAlert, CircleCheck, X } from '../ui/icons.tsx';
 import { useEffect, useEffectEvent } from 'react';
 import { useWords } from '../words/words.ts';
-import { onNotices, type Notice } from './notices.ts';
+import { onNotices, type Notice } from '../browser/notices.ts';
 
 /** Notices at the corner of the window. */
 export function ToastStack() {

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { NOTICE } from './notices.ts';
+import { NOTICE } from '../browser/notices.ts';
 
 const ToastStack = lazy(async () => ({
   default: (await import('./toast-stack.tsx')).ToastStack,

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { failureOf } from '../api/failure.ts';
-import { notify } from '../shell/notices.ts';
+import { notify } from '../browser/notices.ts';
 import { useWords } from '../words/words.ts';
 
 /** An act behind one button: says what was done or why not, and refreshes what is on screen. */

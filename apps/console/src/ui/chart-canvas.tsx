@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { useTheme } from '../shell/theme.ts';
+import { useTheme } from '../browser/theme.ts';
 import { useSpeech } from '../words/words.ts';
 import { endOf, type ChartProps } from './chart-data.ts';
 import { denseBars } from './dense-bars.ts';

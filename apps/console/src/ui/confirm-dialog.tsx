@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { notify } from '../shell/notices.ts';
+import { notify } from '../browser/notices.ts';
 import { Dialog } from './dialog.tsx';
 import { ActForm, type FormValues } from './form.tsx';
 

@@ -1,6 +1,6 @@
 import { Check, Copy } from './icons.tsx';
 import { useState } from 'react';
-import { notify } from '../shell/notices.ts';
+import { notify } from '../browser/notices.ts';
 import { useWords } from '../words/words.ts';
 import { Button, IconButton } from './button.tsx';
 

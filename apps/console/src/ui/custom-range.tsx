@@ -3,7 +3,7 @@ import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
-import { DAY } from './range-bounds.ts';
+import { DAY } from '../api/range-bounds.ts';
 
 interface CustomRangeDialogProps extends RangeFormProps {
   isOpen: boolean;

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from './icons.tsx';
 import { lazy, Suspense, type MouseEvent, type ReactNode } from 'react';
 import { ScrollBox } from './scroll-box.tsx';
-import { recall } from '../shell/preferences.ts';
+import { recall } from '../browser/preferences.ts';
 import { useWords } from '../words/words.ts';
 
 export interface Column<Row> {

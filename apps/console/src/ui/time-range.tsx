@@ -4,7 +4,7 @@ import { useSpeech, useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 import { OnceOpened } from './once-opened.tsx';
 import { SelectFilter } from './select-filter.tsx';
-import { intervalOf, LENGTHS, type RangeName, type TimeRange } from './range-bounds.ts';
+import { intervalOf, LENGTHS, type RangeName, type TimeRange } from '../api/range-bounds.ts';
 import type { PageAddress } from '../page-module.ts';
 import { optional, useSearchState, withDefault, z, type SearchOf } from './search-state.ts';
 import { formatExact } from './time.tsx';

@@ -1,5 +1,5 @@
 import { createContext, use, useMemo, useState, type ReactNode } from 'react';
-import { recall, remember } from '../shell/preferences.ts';
+import { recall, remember } from '../browser/preferences.ts';
 
 export type Zone = 'local' | 'utc';
 

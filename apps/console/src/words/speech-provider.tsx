@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState, type ReactNode } from 'react';
-import { remember } from '../shell/preferences.ts';
+import { remember } from '../browser/preferences.ts';
 import { loadWords, localeOf, SpeechContext, type Language, type Words } from './words.ts';
 
 /** Loads one catalogue at a time; what was said before stays until the next is there. */

@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
 import { Passwords } from '../platform/access/passwords.ts';
-import { limitConnections } from '../platform/http/connection-limits.ts';
+import { limitConnections } from '../platform/server/connection-limits.ts';
 import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import type { ApiBody } from './api-body.ts';

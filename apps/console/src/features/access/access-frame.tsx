@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Logo } from '../../shell/logo.tsx';
+import { Logo } from '../../ui/logo.tsx';
 import { useTitle } from '../../ui/use-title.ts';
 import { useWords } from '../../words/words.ts';
 

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { pricesInForceQuery, setPrice, type Model, type Price } from '../../api/catalogue.ts';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { failureOf } from '../../api/failure.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { Button } from '../../ui/button.tsx';
 import { timesFactor } from '../../ui/cost.ts';
 import { Dialog } from '../../ui/dialog.tsx';

@@ -7,7 +7,7 @@ import {
   type Model,
   type Price,
 } from '../../api/catalogue.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';

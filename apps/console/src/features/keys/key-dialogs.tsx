@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { deleteKey, updateKey, type Key } from '../../api/keys.ts';
 import { statisticsQuery } from '../../api/usage.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatCount } from '../../ui/format.ts';

@@ -20,7 +20,7 @@ import {
 } from '../../ui/search-state.ts';
 import { EmptyState } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
-import { NextStep } from '../overview/next-step.tsx';
+import { NextStep } from '../first-steps/next-step.tsx';
 import { CreateKeyDialog } from './create-key.tsx';
 import { KeysTable, keyUseQuery } from './keys-table.tsx';
 import { firstStepsQuery } from '../../api/usage.ts';

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { failureOf } from '../../api/failure.ts';
 import { disableKey, enableKey, type Key } from '../../api/keys.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { useWords } from '../../words/words.ts';
 
 /** Enables or disables; takes effect on every node with the next request. */

@@ -5,7 +5,7 @@ import { newIdempotencyKey } from '../../api/client.ts';
 import { renew, subscribe, type PriceTag } from '../../api/models.ts';
 import { purchasePreviewQuery } from '../../api/previews.ts';
 import { paths } from '../../paths.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';

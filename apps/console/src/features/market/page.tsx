@@ -17,7 +17,7 @@ import { optional, useSearchState, withDefault, z, type SearchOf } from '../../u
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import type { Search } from '../../search.ts';
 import { useWords } from '../../words/words.ts';
-import { NextStep } from '../overview/next-step.tsx';
+import { NextStep } from '../first-steps/next-step.tsx';
 import { BuyDialog, type BuyTarget } from './buy-dialog.tsx';
 import { ModelCard } from './model-card.tsx';
 import { firstStepsQuery } from '../../api/usage.ts';

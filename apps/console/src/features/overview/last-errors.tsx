@@ -3,7 +3,7 @@ import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { Panel } from '../../ui/page.tsx';
-import type { TimeRange } from '../../ui/range-bounds.ts';
+import type { TimeRange } from '../../api/range-bounds.ts';
 import { Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { RequestsTable } from '../usage/requests-table.tsx';

@@ -13,14 +13,14 @@ import { TimeRangePicker, useRangeChange, useTimeRange, rangeOf } from '../../ui
 import { useWords } from '../../words/words.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { Attention } from './attention.tsx';
-import { FirstSteps, anyRequestQuery } from './first-steps.tsx';
+import { FirstSteps, anyRequestQuery } from '../first-steps/first-steps.tsx';
 import { LastErrors, failedQuery } from './last-errors.tsx';
 import { OverviewTiles } from './tiles.tsx';
 import { TokensLeft } from './tokens-left.tsx';
 import { keysQuery } from '../../api/keys.ts';
 import { burnRateQuery } from '../../api/previews.ts';
 import { walletQuery } from '../../api/wallet.ts';
-import { rangeBefore } from '../../ui/range-bounds.ts';
+import { rangeBefore } from '../../api/range-bounds.ts';
 import type { Prefetch } from '../../page-module.ts';
 
 export const prefetch: Prefetch = (ask, { me: { id }, search }) => {

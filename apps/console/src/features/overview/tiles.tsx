@@ -4,7 +4,7 @@ import { statisticsQuery, type UsageStatistics } from '../../api/usage.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { Count, Money } from '../../ui/figures.tsx';
 import { formatPercent } from '../../ui/format.ts';
-import { rangeBefore, type TimeRange } from '../../ui/range-bounds.ts';
+import { rangeBefore, type TimeRange } from '../../api/range-bounds.ts';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { Tile, Tiles } from '../../ui/tile.tsx';
 import { useSpeech, type Words } from '../../words/words.ts';

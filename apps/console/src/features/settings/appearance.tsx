@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
-import { recall, remember } from '../../shell/preferences.ts';
-import { chooseTheme, THEMES, useTheme } from '../../shell/theme.ts';
+import { recall, remember } from '../../browser/preferences.ts';
+import { chooseTheme, THEMES, useTheme } from '../../browser/theme.ts';
 import { Segments } from '../../ui/segments.tsx';
 import { useZone, type Zone } from '../../ui/zone.tsx';
 import { LANGUAGES, useSpeech, useWords, type Language } from '../../words/words.ts';

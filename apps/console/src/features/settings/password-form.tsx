@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { useWords } from '../../words/words.ts';
 import { ChangePasswordForm } from '../access/change-password-form.tsx';
 

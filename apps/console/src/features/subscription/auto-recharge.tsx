@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { setAutoRecharge, type MyModel, type PriceTag } from '../../api/models.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { Button } from '../../ui/button.tsx';
 import { costOf } from '../../ui/cost.ts';
 import { Dialog } from '../../ui/dialog.tsx';

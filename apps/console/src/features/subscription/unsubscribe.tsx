@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { newIdempotencyKey, type Shape } from '../../api/client.ts';
 import { unsubscribe, type MyModel } from '../../api/models.ts';
 import { refundPreviewQuery } from '../../api/previews.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { ActForm } from '../../ui/form.tsx';

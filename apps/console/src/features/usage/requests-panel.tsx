@@ -6,7 +6,7 @@ import { ButtonLink } from '../../ui/button.tsx';
 import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Panel } from '../../ui/page.tsx';
-import type { TimeRange } from '../../ui/range-bounds.ts';
+import type { TimeRange } from '../../api/range-bounds.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { RequestsTable, type RequestColumn } from './requests-table.tsx';

@@ -7,7 +7,7 @@ import { statisticsQuery, type UsageFilter } from '../../api/usage.ts';
 import { DownloadLink } from '../../ui/download-link.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { boundsOf } from '../../ui/range-bounds.ts';
+import { boundsOf } from '../../api/range-bounds.ts';
 import { Segments } from '../../ui/segments.tsx';
 import { Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';

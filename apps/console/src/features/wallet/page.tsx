@@ -24,7 +24,7 @@ import {
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
-import { NextStep } from '../overview/next-step.tsx';
+import { NextStep } from '../first-steps/next-step.tsx';
 import { EntriesTable } from './entries-table.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
 import { RechargeDialog } from './recharge-dialog.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { newIdempotencyKey, type Shape } from '../../api/client.ts';
 import { recharge } from '../../api/wallet.ts';
-import { notify } from '../../shell/notices.ts';
+import { notify } from '../../browser/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';

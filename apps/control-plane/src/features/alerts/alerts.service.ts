@@ -21,6 +21,11 @@ const OPEN_COUNTED_MAX = 1_000;
 const NEWEST = 5;
 
 const HAS_OPEN = prepared('SELECT id FROM alerts WHERE rule = $1 AND resolved_at IS NULL LIMIT 1');
+const countRow = z.object({
+  rule: z.string(),
+  open: z.coerce.number(),
+  recent: z.coerce.number(),
+});
 const openRow = z.object({ subject: z.string(), unseen_ms: z.coerce.number() });
 
 export interface OpenAlert {
@@ -87,6 +92,15 @@ export class AlertsService {
   async hasOpen(rule: AlertRule): Promise<boolean> {
     const rows = await repeatedLook(this.dataSource, HAS_OPEN, [rule]);
     return rows.length > 0;
+  }
+
+  /** Returns the alerts of each rule that has any: open ones, and those that are open or closed within the last 15 minutes. */
+  async countByRule(): Promise<z.output<typeof countRow>[]> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT rule, count(*) FILTER (WHERE resolved_at IS NULL) AS open, count(*) AS recent FROM alerts
+       WHERE resolved_at IS NULL OR resolved_at > now() - interval '15 minutes' GROUP BY rule`,
+    );
+    return rows.map((row) => countRow.parse(row));
   }
 
   /** How many are open by severity, and the newest of them. */

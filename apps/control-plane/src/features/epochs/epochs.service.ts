@@ -7,7 +7,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { hasOpenRestore } from '../restores/open-restore.ts';
+import { hasOpenRestore } from '../restores/read-restores.ts';
 import { ShardFenced } from '../live-state/shard-fenced.ts';
 import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';

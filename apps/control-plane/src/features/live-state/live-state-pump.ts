@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { waitingRows, type WaitingRows } from '../../platform/database/waiting-rows.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { recordOf, type LiveRecord, type LiveTarget } from './live-target.ts';
 
@@ -61,6 +62,11 @@ export class LiveStatePump extends BackgroundService {
     for (let afterId: string | undefined = '0'; afterId !== undefined;)
       afterId = await this.sweepRows(afterId, failures);
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** Returns how many changes of keys, accounts and subscriptions are not in Redis yet. */
+  waiting(): Promise<WaitingRows> {
+    return waitingRows(this.transactions, 'live_state_outbox');
   }
 
   /** Nearly always not: a look a second instead of a transaction. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { RouteTable, type RouteEntry } from '../../platform/access/route-table.ts';
+import { RouteTable, type RouteEntry } from '../../platform/openapi/route-table.ts';
 import { OpenApiDocument } from '../../platform/openapi/openapi-document.ts';
 import {
   PASSWORD,

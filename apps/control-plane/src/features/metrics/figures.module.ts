@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { FleetFigures } from './fleet-figures.ts';
@@ -6,7 +8,7 @@ import { LedgerFigures } from './ledger-figures.ts';
 import { PoolFigures } from './pool-figures.ts';
 
 @Module({
-  imports: [ProxyNodesModule, SnapshotsModule],
+  imports: [AlertsModule, LiveStateModule, ProxyNodesModule, SnapshotsModule],
   providers: [FleetFigures, LedgerFigures, PoolFigures],
 })
 export class FiguresModule {}

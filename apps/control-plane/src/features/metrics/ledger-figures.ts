@@ -3,9 +3,9 @@ import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { Metrics } from '../../platform/metrics/metrics.ts';
 import type { WaitingRows } from '../../platform/database/waiting-rows.ts';
-import { alertCounts } from '../alerts/alert-counts.ts';
 import { ALERT_RULES } from '../alerts/alert-rules.ts';
-import { waitingWrites } from '../live-state/waiting-writes.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { LiveStatePump } from '../live-state/live-state-pump.ts';
 import { waitingDeadLetters } from '../usage/dead-letters/read-dead-letters.ts';
 import { balancesByKind } from '../wallet/read-ledger.ts';
 
@@ -17,7 +17,7 @@ const MICROS = 1e6;
 @Injectable()
 export class LedgerFigures implements OnModuleInit {
   private moneyReadAtMs = Number.NEGATIVE_INFINITY;
-  private readonly alerts = this.metrics.gauge({
+  private readonly openAlerts = this.metrics.gauge({
     name: 'tollgate_alerts_open',
     help: 'Open alerts of the control plane.',
     labelNames: ['rule', 'severity'],
@@ -53,34 +53,35 @@ export class LedgerFigures implements OnModuleInit {
   constructor(
     private readonly metrics: Metrics,
     private readonly dataSource: DataSource,
+    private readonly alerts: AlertsService,
+    private readonly pump: LiveStatePump,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   onModuleInit(): void {
-    const { alerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge, money } =
-      this;
+    const { openAlerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge } = this;
     this.metrics.collectWith({
       name: 'ledger',
-      gauges: [alerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge],
+      gauges: [openAlerts, recentAlerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge],
       collect: async () => {
         await this.readAlerts();
         show(await waitingDeadLetters(this.dataSource), deadLetters, deadLetterAge);
-        show(await waitingWrites(this.dataSource), liveWrites, liveWriteAge);
+        show(await this.pump.waiting(), liveWrites, liveWriteAge);
       },
     });
     this.metrics.collectWith({
       name: 'money',
-      gauges: [money],
+      gauges: [this.money],
       collect: () => this.readMoney(),
     });
   }
 
   private async readAlerts(): Promise<void> {
-    const rows = await alertCounts(this.dataSource);
+    const rows = await this.alerts.countByRule();
     const countsOf = new Map(rows.map(({ rule, ...counts }) => [rule, counts]));
     // Every rule has its series from the start, so that a first alert is an increase.
     for (const [rule, severity] of Object.entries(ALERT_RULES)) {
-      this.alerts.set({ rule, severity }, countsOf.get(rule)?.open ?? 0);
+      this.openAlerts.set({ rule, severity }, countsOf.get(rule)?.open ?? 0);
       this.recentAlerts.set({ rule, severity }, countsOf.get(rule)?.recent ?? 0);
     }
   }

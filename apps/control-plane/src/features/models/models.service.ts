@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
-import { refuseTwins } from '../../platform/database/refuse-twins.ts';
+import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';

@@ -7,7 +7,6 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
 import { PayoutSettlement } from './payout-settlement.ts';
-import { PayoutsService } from './payouts.service.ts';
 
 const LOOK_EVERY_MS = 30_000;
 /** Far above what the calls of one attempt take, so that no other replica sends it meanwhile. It is the first pause after a failure, too. */
@@ -44,7 +43,6 @@ export class PayoutSender extends BackgroundService {
     private readonly transactions: Transactions,
     private readonly settlement: PayoutSettlement,
     private readonly alerts: AlertsService,
-    payouts: PayoutsService,
   ) {
     super({
       name: 'payouts',
@@ -52,11 +50,15 @@ export class PayoutSender extends BackgroundService {
       failing: 'payouts cannot be read',
       stopsFirst: true,
     });
-    payouts.listen(() => this.loop.wakeWithin(0));
   }
 
   override onApplicationBootstrap(): void {
     if (this.provider) this.loop.start();
+  }
+
+  /** Sends at once what a transaction has committed, on a replica that sends payouts. */
+  wake(): void {
+    this.loop.wakeWithin(0);
   }
 
   protected runOnce(): Promise<void> {

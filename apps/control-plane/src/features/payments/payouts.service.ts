@@ -14,6 +14,7 @@ import { WalletCorrections } from '../wallet/wallet-corrections.ts';
 import type { WithdrawBody } from '../wallet/wallet.dto.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
+import { PayoutSender } from './payout-sender.ts';
 import { Payout } from './payout.entity.ts';
 import {
   toPayoutResponse,
@@ -35,21 +36,15 @@ interface Part {
 /** Money that leaves a wallet. Through the provider it leaves the wallet first; PayoutSettlement returns what the provider does not pay. */
 @Injectable()
 export class PayoutsService {
-  private readonly onAdded: (() => void)[] = [];
-
   constructor(
     @InjectRepository(Payout) private readonly payouts: Repository<Payout>,
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
     private readonly corrections: WalletCorrections,
     private readonly scope: AccountScope,
     private readonly idempotency: Idempotency,
+    private readonly sender: PayoutSender,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
-
-  /** Called after the commit that wrote payouts. */
-  listen(listener: () => void): void {
-    this.onAdded.push(listener);
-  }
 
   async list(caller: Caller, query: PayoutsQuery): Promise<Page<PayoutResponse>> {
     const userId = await this.scope.resolve(caller, query.user_id);
@@ -89,7 +84,7 @@ export class PayoutsService {
         provider: provider.name,
         transactionId: correction.transaction_id,
       });
-      afterCommit(tx, async () => this.onAdded.forEach((listener) => listener()));
+      afterCommit(tx, async () => this.sender.wake());
       return { ...correction, payouts: payouts.map(toPayoutResponse) };
     });
   }

@@ -5,7 +5,7 @@ import { hashCredential, type NodeState } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
-import { refuseTwins } from '../../platform/database/refuse-twins.ts';
+import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';

@@ -1,5 +1,7 @@
 import { isPlainFinal, splitFinal, type RelayedEvent, type UsageFinal } from '@tollgate/contracts';
+import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { parseJson } from '../../platform/parse-json.ts';
+import { remembered } from '../../platform/remembered.ts';
 
 interface RelayedPayload {
   /** Null where it carries none. */
@@ -24,3 +26,15 @@ export function payloadOf(relayed: RelayedEvent & { [READ]?: RelayedPayload }): 
   const plain = isPlainFinal(value) ? value : null;
   return (relayed[READ] = { mac, value, plain, of: relayed.payload });
 }
+
+const NAMES_KEPT_MAX = 1_000;
+
+/** Returns the node's name in the address of a worker, as its events carry it; undefined for a text that is no address. */
+export const nodeNameOf = remembered((address): string | undefined => {
+  try {
+    return parseNodeAddress(address).name;
+  } catch (error) {
+    if (error instanceof InvalidKeyPart) return undefined;
+    throw error;
+  }
+}, NAMES_KEPT_MAX);

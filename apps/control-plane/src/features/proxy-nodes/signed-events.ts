@@ -1,7 +1,6 @@
 import { isFinalSigned, isHoldSigned, textBeforeMac, type RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
-import { nodeNameOf } from './node-name-of.ts';
-import { payloadOf } from './relayed-payload.ts';
+import { nodeNameOf, payloadOf } from './relayed-payload.ts';
 
 const signedOf = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('usage'), node: z.string() }),

@@ -11,7 +11,7 @@ import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Host } from '../../platform/host/host.ts';
 import { openPages, positionsOf } from '../subscriptions/read-subscriptions.ts';
-import { hasOpenRestore } from '../restores/open-restore.ts';
+import { hasOpenRestore } from '../restores/read-restores.ts';
 import { AlteredCounts, type Subscription } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
 import { driftsAt, isStrange } from './drift.ts';

@@ -4,7 +4,7 @@ import { hasEmbeddings } from '@tollgate/contracts';
 import type { MODEL_KINDS } from '@tollgate/snapshot';
 import { Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
-import { refuseTwins } from '../../platform/database/refuse-twins.ts';
+import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';

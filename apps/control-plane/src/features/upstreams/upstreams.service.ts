@@ -12,7 +12,7 @@ import { endpointsOf, stopsBillingOnClose } from '@tollgate/snapshot';
 import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
-import { refuseTwins } from '../../platform/database/refuse-twins.ts';
+import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';

@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { AccessGuard } from './access-guard.ts';
 import { AccessTokens } from './access-tokens.ts';
@@ -7,26 +7,24 @@ import { AccountScope } from './account-scope.ts';
 import { AccountTurns } from './account-turns.ts';
 import { Passwords } from './passwords.ts';
 import { QueryGuard } from './query-guard.ts';
-import { RouteTable } from './route-table.ts';
 import { SessionToken } from './session-token.ts';
 import { Sessions } from './sessions.ts';
 import { Standing } from './standing.ts';
 
 @Global()
 @Module({
-  imports: [JwtModule.register({}), DiscoveryModule],
+  imports: [JwtModule.register({})],
   providers: [
     SessionToken,
     Sessions,
     AccessTokens,
     AccountScope,
     Standing,
-    RouteTable,
     { provide: Passwords, useFactory: () => new Passwords() },
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_INTERCEPTOR, useClass: AccountTurns },
   ],
-  exports: [Sessions, AccessTokens, AccountScope, Passwords, Standing, RouteTable],
+  exports: [Sessions, AccessTokens, AccountScope, Passwords, Standing],
 })
 export class AccessModule {}

@@ -4,7 +4,7 @@ import {
   startControlPlane,
   type ControlPlane,
 } from '../../testing/control-plane-under-test.ts';
-import { RouteTable, type RouteEntry } from './route-table.ts';
+import { RouteTable, type RouteEntry } from '../openapi/route-table.ts';
 
 /** Prefixless paths of the process itself. */
 const OUTSIDE = new Set(['/healthz', '/readyz', '/metrics']);

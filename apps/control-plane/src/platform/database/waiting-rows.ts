@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
 /** How many rows wait, and for how many seconds the oldest one has. */
@@ -11,7 +10,7 @@ const waitingRow = z.object({ count: z.coerce.number(), age: z.coerce.number() }
 
 /** `selection`: the table and its condition, e.g. `outbox WHERE sent_at IS NULL`. */
 export async function waitingRows(
-  dataSource: Pick<DataSource, 'query'>,
+  dataSource: { query: (sql: string) => Promise<unknown[]> },
   selection: string,
 ): Promise<WaitingRows> {
   const rows: unknown[] = await dataSource.query(

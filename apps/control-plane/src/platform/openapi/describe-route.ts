@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { z } from 'zod';
-import type { RouteEntry } from '../access/route-table.ts';
+import type { RouteEntry } from './route-table.ts';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency/idempotency.ts';
 import { EXAMPLE, OPTIONAL, type DocumentBook } from './document-book.ts';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { VERSION } from '@tollgate/contracts';
-import { RouteTable } from '../access/route-table.ts';
+import { RouteTable } from './route-table.ts';
 import { UNSTORABLE } from '../http/validation.ts';
 import { describeRoute, SECURITY } from './describe-route.ts';
 import { DocumentBook } from './document-book.ts';

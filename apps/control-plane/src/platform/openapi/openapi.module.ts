@@ -1,7 +1,15 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { DocsController } from './docs.controller.ts';
 import { OpenApiController } from './openapi.controller.ts';
 import { OpenApiDocument } from './openapi-document.ts';
+import { RouteTable } from './route-table.ts';
 
-@Module({ controllers: [OpenApiController, DocsController], providers: [OpenApiDocument] })
+@Global()
+@Module({
+  imports: [DiscoveryModule],
+  controllers: [OpenApiController, DocsController],
+  providers: [OpenApiDocument, RouteTable],
+  exports: [RouteTable],
+})
 export class OpenApiModule {}

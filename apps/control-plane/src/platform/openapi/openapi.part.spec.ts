@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describeApi } from '../../describe-api.ts';
 import { send, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
-import { RouteTable } from '../access/route-table.ts';
+import { RouteTable } from './route-table.ts';
 import { REFUSALS } from '../http/refusals.ts';
 
 const COMMITTED = path.join(import.meta.dirname, '../../../../../libs/admin-client/openapi.json');

@@ -1,7 +1,6 @@
 import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
-import { nodeNameOf } from '../../proxy-nodes/node-name-of.ts';
-import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
+import { nodeNameOf, payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
 const sender = z.object({ node: z.string() });
 

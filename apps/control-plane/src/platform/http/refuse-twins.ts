@@ -1,5 +1,5 @@
-import type { Refusal } from '../http/refusal.ts';
-import { isUniqueViolation } from './database-errors.ts';
+import type { Refusal } from './refusal.ts';
+import { isUniqueViolation } from '../database/database-errors.ts';
 
 /** The result of a write. A violated unique constraint, by its name, becomes its refusal. */
 export async function refuseTwins<T>(

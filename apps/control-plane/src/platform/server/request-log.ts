@@ -4,7 +4,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Logger as Pino } from 'pino';
 import type { Metrics, ServedRequest } from '../metrics/metrics.ts';
 import { findCaller } from '../access/caller.ts';
-import { visitorOf } from './visitor.ts';
+import { visitorOf } from '../http/visitor.ts';
 
 export interface Watching {
   readonly pino: Pino;

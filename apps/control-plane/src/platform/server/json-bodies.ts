@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 
 const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const JSON_TYPE = /^application\/json\s*(;|$)/i;

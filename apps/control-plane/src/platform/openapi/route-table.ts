@@ -1,14 +1,14 @@
 import { Injectable, RequestMethod, type OnApplicationBootstrap } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { z } from 'zod';
-import { ANSWERS, type AnswersNote } from '../openapi/answers.ts';
+import { ANSWERS, type AnswersNote } from './answers.ts';
 import {
   FRESH_PASSWORD,
   PERMISSION,
   SESSION_ONLY,
   type FreshPasswordRule,
   type PermissionLevel,
-} from './permission.ts';
+} from '../access/permission.ts';
 
 export interface RouteEntry {
   method: string;

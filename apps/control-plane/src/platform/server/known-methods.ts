@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { RouteTable } from '../access/route-table.ts';
-import { Refusal } from './refusal.ts';
+import type { RouteTable } from '../openapi/route-table.ts';
+import { Refusal } from '../http/refusal.ts';
 
 interface KnownMethods {
   /** What routes stand below, except those whose first part is among `outside`. */

@@ -8,9 +8,9 @@ import {
 import type { NextFunction, Request, Response } from 'express';
 import { z } from 'zod';
 import { isConnectionFailure } from '../database/database-errors.ts';
-import { Refusal } from './refusal.ts';
-import type { RefusalCode } from './refusals.ts';
-import { visitorOf } from './visitor.ts';
+import { Refusal } from '../http/refusal.ts';
+import type { RefusalCode } from '../http/refusals.ts';
+import { visitorOf } from '../http/visitor.ts';
 
 /** Errors of Express and its body parsers (http-errors); https://github.com/jshttp/http-errors */
 const httpError = z.object({

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { Permission } from '../access/permission.ts';
 import { Answers } from '../openapi/answers.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 
 @ApiTags('health')
 @Controller()

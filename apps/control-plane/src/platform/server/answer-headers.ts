@@ -7,8 +7,8 @@ import {
 import type { Request, Response } from 'express';
 import { tap, type Observable } from 'rxjs';
 import { entityTagOf } from '../http/entity-tag.ts';
-import { RouteTable } from '../access/route-table.ts';
-import { isReplayed } from './idempotency.ts';
+import { RouteTable } from '../openapi/route-table.ts';
+import { isReplayed } from '../idempotency/idempotency.ts';
 
 const CREATED = 201;
 const TAGGED_METHODS = new Set(['GET', 'HEAD', 'PUT']);
