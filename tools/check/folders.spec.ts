@@ -45,8 +45,19 @@ test('a missing, a long and an incomplete README are found', () => {
   ]);
 });
 
-describe.each(ORDERED_SOURCES)('%s', (root) => {
-  const order = layersOf(read(`${root}/README.md`)).flatMap(({ folders }) => folders);
+/** The platform's order needs no picture, and its folders are described by the README that has their order. */
+const PLATFORM = 'apps/control-plane/src/platform';
+
+const orderOf = (root: string): string[] =>
+  layersOf(read(`${root}/README.md`)).flatMap(({ folders }) => folders);
+
+test.each(ORDERED_SOURCES)('every folder of %s has a README of at most 20 lines', (root) => {
+  const faults = orderOf(root).flatMap((folder) => readmeFaults(folder, readmeOf(root, folder)));
+  expect(faults).toEqual([]);
+});
+
+describe.each([...ORDERED_SOURCES, PLATFORM])('%s', (root) => {
+  const order = orderOf(root);
   const files = filesIn(root);
   const imports = importsBetween(files);
 
@@ -55,13 +66,9 @@ describe.each(ORDERED_SOURCES)('%s', (root) => {
     expect(order.toSorted()).toEqual([...folders].toSorted());
   });
 
-  test('every folder has a README of at most 20 lines', () => {
-    expect(order.flatMap((folder) => readmeFaults(folder, readmeOf(root, folder)))).toEqual([]);
-  });
-
   test('a folder imports only those before it', () => {
     expect(upwardImports(imports, order)).toEqual([]);
-    expect(imports.length).toBeGreaterThan(50);
+    expect(imports.length).toBeGreaterThan(40);
   });
 
   test('a planted import that turns another round is found, and the cycle that it closes', () => {
