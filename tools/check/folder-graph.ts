@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { read, sources } from './tracked-files.ts';
+import { isProduct, read, sources } from './tracked-files.ts';
 
 /** The sources whose README has the order of their folders, in one table: each folder may import those before it. */
 export const ORDERED_SOURCES = ['apps/control-plane/src/features', 'apps/proxy-node/src'];
@@ -27,13 +27,10 @@ export function layersOf(readme: string): Layer[] {
   );
 }
 
-const isProductFile = (file: string): boolean =>
-  /\.tsx?$/.test(file) && !/-under-test\.tsx?$|\/testing\//.test(file);
-
 /** Returns the product's files below `root`, with paths from there. */
 export function filesIn(root: string): SourceFile[] {
   return sources
-    .filter((file) => file.startsWith(`${root}/`) && isProductFile(file))
+    .filter((file) => file.startsWith(`${root}/`) && /\.tsx?$/.test(file) && isProduct(file))
     .map((file) => [file.slice(root.length + 1), read(file)]);
 }
 

@@ -47,6 +47,12 @@ describe('paying back through Stripe', () => {
   const unsound = async () => plane.dataSource.query(EQUALITIES.payouts.sql);
   afterEach(async () => expect(await unsound()).toEqual([]));
 
+  test('a payout is sent after its commit, without waiting for the next look', async () => {
+    await payBack('3');
+    await eventually(async () => expect(refunded()).toEqual([[1, 300]]));
+    await payouts([['3', 'paid', null]]);
+  });
+
   test('takes the newest payments first, each once, and the wallet gives the money at once', async () => {
     const answer = await payBack('12.34', { 'idempotency-key': 'back' });
     expect(answer).toMatchObject({
