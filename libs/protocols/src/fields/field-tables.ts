@@ -103,6 +103,7 @@ const CHAT: FieldTable = {
   data_sources: 'server_tools',
   enable_search: 'server_tools',
   search_parameters: 'server_tools',
+  web_search: 'server_tools',
   audio: 'setting',
   enable_thinking: 'setting',
   frequency_penalty: 'setting',
@@ -280,14 +281,30 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
 
 /** Server tools that are asked for by a field of their own -> the name they are priced by. */
 export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
+  code_execution: 'code_execution',
+  code_interpreter: 'code_interpreter',
   connectors: 'connectors',
   data_sources: 'data_sources',
   enable_search: 'web_search',
+  file_search: 'file_search',
   mcp_servers: 'mcp',
   plugins: 'plugins',
   search_parameters: 'web_search',
+  web_fetch: 'web_fetch',
+  web_search: 'web_search',
   web_search_options: 'web_search',
 };
+
+/** Types of `tool_choice` that force or allow what a request declares, beside those of its tools. */
+export const CHOICE_TYPES: ReadonlySet<string> = new Set([
+  ...CLIENT_TOOL_TYPES,
+  'allowed_tools',
+  'any',
+  'auto',
+  'none',
+  'required',
+  'tool',
+]);
 
 /** Rounds of a provider's own tools where the request does not limit them: https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
 export const SERVER_TOOL_USES_MAX = 10;

@@ -50,6 +50,7 @@ export interface ServerTool {
 
 /** A field inside a request that chooses a further model. */
 export interface NestedModel {
+  path: readonly string[];
   /** Where it stands: `tools[0].model`. */
   param: string;
   /** Null where it is no name. */
