@@ -4,9 +4,10 @@ import { describe, expect, test } from '@jest/globals';
 import type { ClientProtocol } from '../exchange.ts';
 import { DIALECTS } from './dialects/dialects.ts';
 import type { FieldsOf } from './dialects/dialect.ts';
-import { FIELD_TABLES, SERVER_TOOL_FIELDS } from './field-tables.ts';
+import { FIELD_TABLES } from './field-tables.ts';
 import { isDropped, unknownFields } from './known-fields.ts';
 import { namedFields } from './named-fields.ts';
+import { SERVER_TOOL_FIELDS } from './tool-tables.ts';
 
 const dropped = (protocol: FieldsOf, body: Record<string, unknown>): string[] =>
   unknownFields({ protocol, body }).map(({ path: steps }) => steps.join('.'));
@@ -140,7 +141,7 @@ test('of an object with listed members the others are dropped, and of labels the
 });
 
 test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', ''])(
-  'no table knows %j',
+  'a name of every object is known to no table: %j',
   (name) => {
     const body = JSON.parse(`{${JSON.stringify(name)}:1,"metadata":{"__proto__":{}}}`);
     expect(dropped('chat', body)).toEqual([name, 'metadata.__proto__']);

@@ -2,9 +2,10 @@ import { isRecord } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { DIALECTS } from './dialects/dialects.ts';
 import type { FieldsOf } from './dialects/dialect.ts';
-import { isPlainLabel } from './dialects/labels.ts';
-import { FIELD_TABLES, SERVER_TOOL_FIELDS } from './field-tables.ts';
+import { isPlainLabel } from './plain-labels.ts';
+import { FIELD_TABLES } from './field-tables.ts';
 import type { DroppedField } from './found-field.ts';
+import { SERVER_TOOL_FIELDS } from './tool-tables.ts';
 
 /** What passes of a value: all of it, labels, or the listed members of an object. */
 type Passes = 'whole' | 'labels' | Map<string, Passes>;

@@ -7,7 +7,7 @@ import {
   CLIENT_TOOL_TYPES,
   SERVER_TOOL_FIELDS,
   SERVER_TOOL_USES_MAX,
-} from './field-tables.ts';
+} from './tool-tables.ts';
 import { fieldName } from './field-name.ts';
 import { foldName } from './fold-name.ts';
 import type { ServerTool } from './found-field.ts';

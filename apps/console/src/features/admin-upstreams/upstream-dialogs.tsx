@@ -48,7 +48,8 @@ export function UpstreamDialog({
           base_url,
           ...(api_key === '' ? {} : { api_key }),
           passes_file_ids: passes === 'on',
-          ...(fields === 'known' || fields === 'all' ? { fields } : {}),
+          ...(fields === 'known' ? { fields: 'known' as const } : {}),
+          ...(fields === 'all' ? { fields: 'all' as const } : {}),
         };
         return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
       }}
