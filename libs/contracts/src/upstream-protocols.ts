@@ -21,3 +21,15 @@ const FURTHER_ENDPOINT_PROTOCOLS: ReadonlySet<UpstreamProtocol> = new Set(['open
 export function hasFurtherEndpoints(protocol: UpstreamProtocol): boolean {
   return FURTHER_ENDPOINT_PROTOCOLS.has(protocol);
 }
+
+/** Where the vendor of a protocol serves it; there, fields that it does not define are refused or ignored. OpenAI's regions have hosts of their own. */
+const VENDORS_HOSTS: Readonly<Partial<Record<UpstreamProtocol, readonly string[]>>> = {
+  openai: ['api.openai.com', 'eu.api.openai.com', 'us.api.openai.com'],
+  anthropic: ['api.anthropic.com'],
+};
+
+/** Is true for an address of the vendor itself; at any other there may be a gateway, or a server with fields of its own. */
+export function isVendorsOwn(protocol: UpstreamProtocol, baseUrl: string): boolean {
+  const { hostname, protocol: scheme } = new URL(baseUrl);
+  return scheme === 'https:' && (VENDORS_HOSTS[protocol] ?? []).includes(hostname);
+}

@@ -64,7 +64,9 @@ function notCallable(endpoint: string): InvalidRequest {
 /** For an upstream that counts by itself. */
 export function countExchange(
   ask: CountAsk,
-  request: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'> & { ids: StoredIds },
+  request: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders' | 'dropped'> & {
+    ids: StoredIds;
+  },
 ): CountExchange {
   return ask.protocol === 'messages' ? messagesCount(ask, request) : responsesCount(ask, request);
 }

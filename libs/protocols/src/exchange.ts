@@ -1,6 +1,6 @@
 import type { FurtherEndpoint, TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
 import type { ImageSize } from './ask/image-size.ts';
-import type { FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
+import type { DroppedField, FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
@@ -130,7 +130,7 @@ export interface ExchangeRequest {
   /** Granted output tokens of each choice, clamped by model and balance; null for embeddings. */
   outputLimit: number | null;
   /** Fields of the request that must not reach the upstream. */
-  dropped?: readonly FoundField[];
+  dropped?: readonly DroppedField[];
   /** The route's field for the default limit on chat upstreams. */
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
   /** The client's request headers, lower-case names. */

@@ -38,6 +38,7 @@ describe('stopsBillingOnClose', () => {
       stopsBillingOnClose,
       endpoints: null,
       passesFileIds: false,
+      fields: 'all',
       enabled: true,
     });
     const compiled = (row: UpstreamRow) =>

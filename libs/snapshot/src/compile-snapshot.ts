@@ -85,6 +85,7 @@ function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
     ...(row.stopsBillingOnClose !== null && { stops_billing_on_close: row.stopsBillingOnClose }),
     ...(row.endpoints !== null && { endpoints: [...row.endpoints] }),
     ...(row.passesFileIds && { passes_file_ids: true }),
+    ...(row.fields === 'known' && { fields: row.fields }),
   };
 }
 

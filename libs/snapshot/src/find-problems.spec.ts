@@ -143,4 +143,17 @@ describe('findProblems', () => {
   ])('reports what is wrong with %s', (_name, each, expected) => {
     expect(codes(each)).toEqual(expected);
   });
+
+  test.each<[Partial<typeof provider>, boolean]>([
+    [{ fields: 'all' }, true],
+    [{ fields: 'known' }, false],
+    [{ fields: 'all', enabled: false }, false],
+    [{ fields: 'all', baseUrl: 'https://api.openai.com/v1' }, false],
+    [{ fields: 'all', baseUrl: 'http://api.openai.com/v1' }, true],
+    [{ fields: 'all', baseUrl: 'https://api.anthropic.com/v1' }, true],
+  ])('names an upstream that gets all fields where its vendor is not: %j', (change, isNamed) => {
+    const upstreams = [{ ...provider, ...change }];
+    const found = findProblems({ models: [], prices: [], routes: [], upstreams }, 0);
+    expect(found.some(({ code }) => code === 'upstream_passes_all_fields')).toBe(isNamed);
+  });
 });

@@ -1,4 +1,4 @@
-import { hasEmbeddings } from '@tollgate/contracts';
+import { hasEmbeddings, isVendorsOwn } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
@@ -16,6 +16,7 @@ export type ProblemCode =
   | 'duplicate_route'
   | 'duplicate_model_name'
   | 'duplicate_upstream_name'
+  | 'upstream_passes_all_fields'
   | 'upstream_unused'
   | 'upstream_without_version';
 
@@ -39,6 +40,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
     ),
     ...duplicateProblems(rows),
     ...unusedUpstreams(rows),
+    ...openUpstreams(rows),
     ...unversionedUpstreams(rows),
   ];
   return problems.toSorted(
@@ -206,6 +208,22 @@ function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {
         'upstream',
         upstream.id,
         `no route leads to upstream "${upstream.name}"`,
+      ),
+    );
+}
+
+/** What a caller writes there, a gateway or server behind the address takes for its own instruction. */
+function openUpstreams(rows: RoutingRows): ConfigProblem[] {
+  return rows.upstreams
+    .filter(({ enabled, fields }) => enabled && fields === 'all')
+    .filter(({ protocol, baseUrl }) => !isVendorsOwn(protocol, baseUrl))
+    .map((upstream) =>
+      problem(
+        'upstream_passes_all_fields',
+        'warning',
+        'upstream',
+        upstream.id,
+        `upstream "${upstream.name}" gets all fields of requests, also those by which a gateway or server there chooses routes, prices, adapters and addresses: set "fields": "known"`,
       ),
     );
 }

@@ -5,6 +5,7 @@ import type {
   LIMIT_FIELD_SETTINGS,
   OutputLimitField,
   PriceVersion,
+  UpstreamFields,
 } from './snapshot-document.ts';
 
 /** What PostgreSQL has about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
@@ -61,6 +62,7 @@ export interface UpstreamRow {
   stopsBillingOnClose: boolean | null;
   endpoints: readonly FurtherEndpoint[] | null;
   passesFileIds: boolean;
+  fields: UpstreamFields;
   enabled: boolean;
 }
 

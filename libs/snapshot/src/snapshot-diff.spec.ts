@@ -36,6 +36,8 @@ describe('diffSnapshots', () => {
       compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
     expect(compile({ ...base, passesFileIds: true }).upstreams[0]?.passes_file_ids).toBe(true);
     expect(compile(base).upstreams[0]).not.toHaveProperty('passes_file_ids');
+    expect(compile({ ...base, fields: 'known' }).upstreams[0]?.fields).toBe('known');
+    expect(compile({ ...base, fields: 'all' }).upstreams[0]).not.toHaveProperty('fields');
     const { upstreams } = diffSnapshots(
       compile(base),
       compile({

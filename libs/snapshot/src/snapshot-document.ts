@@ -22,6 +22,9 @@ export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as co
 export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number];
 /** As administrators set it; `auto`: by the family of the model. */
 export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;
+/** Which fields of requests reach an upstream: those that a vendor or a server documents as safe, or all but the routing fields of the closed table. */
+export const UPSTREAM_FIELDS = ['known', 'all'] as const;
+export type UpstreamFields = (typeof UPSTREAM_FIELDS)[number];
 export const MODEL_KINDS = ['chat', 'embedding'] as const;
 
 export const priceVersionSchema = z.strictObject({
@@ -126,6 +129,8 @@ export const snapshotUpstreamSchema = z.strictObject({
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).optional(),
   /** Requests may name files of the provider's account, which all customers share. Absent where they may not, as earlier nodes do not know it. */
   passes_file_ids: z.boolean().optional(),
+  /** Absent: `all`, as earlier nodes do not know it. */
+  fields: z.enum(UPSTREAM_FIELDS).optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   LIMIT_FIELD_SETTINGS,
   OUTPUT_LIMIT_FIELDS,
+  UPSTREAM_FIELDS,
   type RoutingRows,
   type UpstreamRow,
 } from '../src/index.ts';
@@ -23,6 +24,7 @@ export const PLAIN_UPSTREAM: UpstreamRow = {
   stopsBillingOnClose: null,
   endpoints: null,
   passesFileIds: false,
+  fields: 'known',
   enabled: true,
 };
 
@@ -80,6 +82,7 @@ const upstream = fc.record({
   stopsBillingOnClose: fc.option(fc.boolean(), { nil: null }),
   endpoints: fc.option(fc.subarray([...FURTHER_ENDPOINTS]), { nil: null }),
   passesFileIds: fc.boolean(),
+  fields: fc.constantFrom(...UPSTREAM_FIELDS),
   enabled: fc.boolean(),
 });
 

@@ -80,6 +80,9 @@ export async function booked(
   { tollgate }: Scene,
   calls: readonly Call[],
 ): Promise<{ input: number; output: number; outcomes: string[] }> {
+  const lost = calls.flatMap(({ dropped }) => dropped ?? []);
+  if (lost.length > 0)
+    throw new Error(`an upstream with known fields did not get ${lost.join(', ')}`);
   const rows = await Promise.all(calls.map(({ rid }) => rowOf(tollgate, rid)));
   const sum = (pick: (row: z.infer<typeof usageRow>) => number): number =>
     rows.reduce((total, row) => total + pick(row), 0);

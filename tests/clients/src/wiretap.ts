@@ -15,6 +15,8 @@ export interface Call {
   /** `x-request-id` of the answer: the key of the usage row. */
   rid: string;
   body: string;
+  /** Fields that did not reach the upstream, as the answer names them. */
+  dropped: string | null;
 }
 
 /** Stands between a client and a node, changes nothing, and knows how often the client really asked. */
@@ -52,6 +54,7 @@ export class Wiretap {
       status: 0,
       rid: '',
       body: '',
+      dropped: null,
     };
     this.calls.push(call);
     const onward = request(
@@ -65,6 +68,7 @@ export class Wiretap {
       (answer) => {
         call.status = answer.statusCode ?? 0;
         call.rid = String(answer.headers['x-request-id'] ?? '');
+        call.dropped = answer.headers['x-tollgate-dropped']?.toString() ?? null;
         outgoing.writeHead(call.status, answer.headers);
         outgoing.flushHeaders();
         answer.pipe(outgoing);

@@ -33,6 +33,8 @@ export interface UpstreamSettings {
   /** Left out: the stored key is kept. */
   api_key?: string;
   passes_file_ids?: boolean;
+  /** Left out of a new one: by its address. */
+  fields?: Upstream['fields'];
   enabled?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { IdSealer } from '@tollgate/contracts';
-import { countExchange, isNative, type CountAsk } from '@tollgate/protocols';
+import { countExchange, isNative, type CountAsk, type DroppedField } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
@@ -29,6 +29,7 @@ export interface Countable {
   accountId: number;
   rid: string;
   ask: CountAsk;
+  dropped: readonly DroppedField[];
   clientHeaders: IncomingHttpHeaders;
 }
 
@@ -66,11 +67,12 @@ export class CountRelay {
 
   async #ask(
     { route, upstream }: Candidate,
-    { accountId, ask, rid, clientHeaders }: Countable,
+    { accountId, ask, dropped, rid, clientHeaders }: Countable,
   ): Promise<number | null> {
     const target = this.#pools.open(upstream);
     const request = countExchange(ask, {
       upstreamModel: route.upstream_model,
+      dropped,
       clientHeaders: singleHeaders(clientHeaders),
       ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, modelId: route.model_id }),
     });

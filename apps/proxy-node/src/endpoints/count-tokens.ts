@@ -8,10 +8,12 @@ import {
   type CountAsk,
   type CountingProtocol,
 } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
 import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
+import { droppedHeaders, unknownHere } from '../pipeline/premiums.ts';
 import { routesToFiles, routesToStored } from '../pipeline/stored-routes.ts';
 import { openerFor } from '../upstream/stored-ids.ts';
 import { modelNotFound } from '../refusals.ts';
@@ -33,6 +35,7 @@ export interface CountRequest {
   lane: CountingLane;
   relay: CountRelay;
   sealer: IdSealer;
+  reply: ClientReply;
 }
 
 /**
@@ -60,10 +63,13 @@ export async function countTokensEndpoint(
   const open = openerFor(sealer, [{ accountId }]);
   const routes = routesToStored(ask, index.candidates(model.id, protocol), open);
   const candidates = routesToFiles(ask, routes.candidates).flat();
+  const dropped = unknownHere(ask, candidates);
+  request.reply.addHeaders(droppedHeaders(dropped));
   const counted = await relay.count(candidates, {
     accountId,
     rid,
     ask,
+    dropped,
     clientHeaders: incoming.headers,
   });
   if (counted !== null) return { ...MARKS[protocol], input_tokens: counted };

@@ -8,6 +8,7 @@ import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
+import { droppedHeaders } from '../pipeline/premiums.ts';
 import { storedNotFound } from '../pipeline/stored-routes.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
@@ -88,20 +89,26 @@ async function callOf(
   access: Awaited<ReturnType<Admitter['inquire']>>,
   take: ReturnType<QuotaOfRequest['takeFor']>,
 ): Promise<Stored> {
-  const { incoming, rid, index, path, bytesMax, sealer } = request;
+  const { incoming, rid, index, bytesMax, sealer } = request;
   const { accountId } = access;
   const { place, upstream } = placeOf(request, access);
   const { modelId } = place ?? { modelId: 0 };
   const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, modelId });
   const native = nativePath(request, place, ids);
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
-  const kept = { ids, passesFiles: upstream.passes_file_ids ?? false };
+  const kept = {
+    ids,
+    passesFiles: upstream.passes_file_ids ?? false,
+    isKnownOnly: upstream.fields === 'known',
+  };
   const call: StoredCall = {
     upstream,
     method,
     path: native + queryOf(incoming, ids),
     body:
-      method === 'POST' ? bodyFor(path, await readBody(incoming, { bytesMax, take }), kept) : null,
+      method === 'POST'
+        ? bodyFor(request, await readBody(incoming, { bytesMax, take }), kept)
+        : null,
     rid,
     clientHeaders: incoming.headers,
     ids,
@@ -152,13 +159,14 @@ function nativePath(
 
 /** A cancellation says nothing. What goes into a conversation is read as a request that uses it is. */
 function bodyFor(
-  path: string,
+  { path, reply }: StoredRequest,
   raw: Buffer,
-  kept: { ids: StoredIds; passesFiles: boolean },
+  kept: Parameters<typeof conversationBody>[1],
 ): Uint8Array {
   if (path === CANCEL) return NOTHING;
-  const { bytes, strange } = conversationBody(raw, kept);
+  const { bytes, strange, dropped } = conversationBody(raw, kept);
   if (strange) throw storedNotFound(strange.id, fieldName(strange.path));
+  reply.addHeaders(droppedHeaders(dropped));
   return bytes;
 }
 

@@ -7,7 +7,7 @@ import {
   withoutRefused,
   type RefusableField,
   type Ask,
-  type FoundField,
+  type DroppedField,
   type Exchange,
   type StreamReader,
   type StreamSink,
@@ -42,7 +42,7 @@ export interface Outbound {
   readonly modelId: number;
   readonly ask: Ask;
   readonly outputLimit: number | null;
-  readonly dropped: readonly FoundField[];
+  readonly dropped: readonly DroppedField[];
   readonly clientHeaders: IncomingHttpHeaders;
   readonly observed: ObservedRequest | null;
 }

@@ -1,20 +1,23 @@
 import { premiumWeights } from '@tollgate/metering';
 import {
+  isDropped,
   isNative,
+  namedFields,
   premiumAsked,
+  unknownFields,
   type Ask,
-  type FoundField,
+  type DroppedField,
   type NeededPremium,
 } from '@tollgate/protocols';
 import type { PriceVersion } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
-import type { CandidateGroups } from '../snapshot/routing-index.ts';
+import type { Candidate, CandidateGroups } from '../snapshot/routing-index.ts';
 import type { ChargedPrice } from '../journal/open-hold.ts';
 
 /** At which price a request runs, and which of its fields may not pass. */
 export interface Terms {
   readonly price: ChargedPrice;
-  readonly dropped: readonly FoundField[];
+  readonly dropped: readonly DroppedField[];
 }
 
 /**
@@ -32,9 +35,11 @@ export function termsOf({
   candidates: CandidateGroups;
 }): Terms {
   const { multipliers = {} } = price;
-  const { tiers, refused, needed } = premiumAsked(ask);
+  const unknown = unknownHere(ask, candidates.flat());
+  const { tiers, refused, needed } = premiumAsked(without(ask, unknown));
   const plain = plainOf(price);
-  if (tiers.length + refused.length + needed.length === 0) return { price: plain, dropped: [] };
+  if (tiers.length + refused.length + needed.length === 0)
+    return { price: plain, dropped: unknown };
   const hasPrice = ({ premium }: { premium: string | null }): boolean =>
     premium !== null && Object.hasOwn(multipliers, premium);
   const unpriced = needed.find((each) => !hasPrice(each));
@@ -42,6 +47,7 @@ export function termsOf({
   const isCarried = candidates.flat().every(({ upstream }) => isNative(ask.protocol, upstream));
   const bought = isCarried ? tiers.filter(hasPrice) : [];
   const dropped = [
+    ...unknown,
     ...refused,
     ...tiers.filter((tier) => !bought.includes(tier)).map(({ field }) => field),
   ];
@@ -68,10 +74,32 @@ function plainOf(price: PriceVersion): ChargedPrice {
   return plain;
 }
 
-/** Names what was dropped; every name is one of the closed table. */
-export function droppedHeaders(dropped: readonly FoundField[]): Record<string, string> {
-  if (dropped.length === 0) return {};
-  return { 'x-tollgate-dropped': dropped.map(({ path }) => path.join('.')).join(', ') };
+/** Fields that no table knows, where an upstream that may answer takes known ones only. It drops them for all routes: which one answers is not known yet. */
+export function unknownHere(
+  ask: Pick<Ask, 'protocol' | 'body'>,
+  candidates: readonly Pick<Candidate, 'upstream'>[],
+): DroppedField[] {
+  return candidates.some(({ upstream }) => upstream.fields === 'known') ? unknownFields(ask) : [];
+}
+
+/** What is dropped asks for nothing. */
+function without(
+  ask: Pick<Ask, 'fields' | 'serverTools' | 'nestedModels'>,
+  dropped: readonly DroppedField[],
+): Pick<Ask, 'fields' | 'serverTools' | 'nestedModels'> {
+  if (dropped.length === 0) return ask;
+  const { fields, serverTools, nestedModels } = ask;
+  const isLeft = ({ path }: DroppedField): boolean => !isDropped(path, dropped);
+  return {
+    fields: fields.filter(isLeft),
+    serverTools,
+    nestedModels: nestedModels.filter(isLeft),
+  };
+}
+
+/** Names what was dropped, in a bounded length. */
+export function droppedHeaders(dropped: readonly DroppedField[]): Record<string, string> {
+  return dropped.length === 0 ? {} : { 'x-tollgate-dropped': namedFields(dropped) };
 }
 
 const UNPRICED = {

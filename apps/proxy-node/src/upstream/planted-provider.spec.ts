@@ -6,7 +6,7 @@ import type { LocalUpstream } from '../testing/local-upstream.ts';
 import type { NodeUnderTest } from '../testing/node-under-test.ts';
 
 // A third provider is its folder and its registration: these two lines, which the types keep in step.
-const { FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS, hasEmbeddings, hasFurtherEndpoints } =
+const { FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS, hasEmbeddings, hasFurtherEndpoints, isVendorsOwn } =
   await import('@tollgate/contracts');
 const { PROVIDERS } = await import('@tollgate/protocols');
 const { echo } = await import('../../../../libs/protocols/test/planted-provider/echo.ts');
@@ -15,6 +15,7 @@ jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts',
   UPSTREAM_PROTOCOLS: [...UPSTREAM_PROTOCOLS, 'echo'],
   hasEmbeddings,
   hasFurtherEndpoints,
+  isVendorsOwn,
   FURTHER_ENDPOINTS,
 }));
 jest.unstable_mockModule('../../../../libs/protocols/src/providers/registry.ts', () => ({

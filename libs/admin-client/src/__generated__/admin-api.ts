@@ -3031,6 +3031,8 @@ export interface components {
                     stops_billing_on_close?: boolean;
                     endpoints?: ("responses" | "completions")[];
                     passes_file_ids?: boolean;
+                    /** @enum {string} */
+                    fields?: "known" | "all";
                     has_api_key: boolean;
                 }[];
                 routes: {
@@ -3281,6 +3283,11 @@ export interface components {
             has_endpoints: ("responses" | "completions")[];
             /** @description Requests may name files, vector stores and skills of the provider's account by their ids. All customers of this upstream share them: each may read every one */
             passes_file_ids: boolean;
+            /**
+             * @description Which fields of requests reach the upstream. `known`: those of the vendor and safe ones of servers; others are dropped, and named in `x-tollgate-dropped`
+             * @enum {string}
+             */
+            fields: "known" | "all";
             enabled: boolean;
             /**
              * Format: date-time
@@ -7464,6 +7471,8 @@ export interface operations {
                     stops_billing_on_close?: boolean | null;
                     endpoints?: ("responses" | "completions")[] | null;
                     passes_file_ids?: boolean;
+                    /** @enum {string} */
+                    fields?: "known" | "all";
                     enabled?: boolean;
                 };
             };
@@ -7552,6 +7561,8 @@ export interface operations {
                     stops_billing_on_close?: boolean | null;
                     endpoints?: ("responses" | "completions")[] | null;
                     passes_file_ids?: boolean;
+                    /** @enum {string} */
+                    fields?: "known" | "all";
                     enabled?: boolean;
                 };
             };

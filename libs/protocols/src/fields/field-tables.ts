@@ -103,6 +103,7 @@ const CHAT: FieldTable = {
   data_sources: 'server_tools',
   enable_search: 'server_tools',
   search_parameters: 'server_tools',
+  web_search: 'server_tools',
   audio: 'setting',
   enable_thinking: 'setting',
   frequency_penalty: 'setting',
@@ -256,38 +257,3 @@ export const FURTHER_LIMITS: FieldTable = {
   n_predict: 'limit',
   n_cmpl: 'count',
 };
-
-/** Of tools in `tools[]`: who runs them. A type that is not here is taken for a provider's; dates and versions behind the name are left out. */
-export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
-  'function',
-  'custom',
-  'namespace',
-  // Run by the client: only their definitions cost tokens.
-  'apply_patch',
-  'bash',
-  'browser_toolset',
-  'computer',
-  'computer_toolset',
-  'computer_use_preview',
-  'local_shell',
-  'memory',
-  'text_editor',
-  // Run by the provider, over definitions that are in the request: costs nothing of its own.
-  'tool_search',
-  'tool_search_tool_bm25',
-  'tool_search_tool_regex',
-]);
-
-/** Server tools that are asked for by a field of their own -> the name they are priced by. */
-export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
-  connectors: 'connectors',
-  data_sources: 'data_sources',
-  enable_search: 'web_search',
-  mcp_servers: 'mcp',
-  plugins: 'plugins',
-  search_parameters: 'web_search',
-  web_search_options: 'web_search',
-};
-
-/** Rounds of a provider's own tools where the request does not limit them: https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
-export const SERVER_TOOL_USES_MAX = 10;

@@ -38,6 +38,9 @@ export interface FoundField {
   value: unknown;
 }
 
+/** A field that does not reach the upstream. */
+export type DroppedField = Pick<FoundField, 'path'>;
+
 /** A tool that the provider runs, as a request asks for it. */
 export interface ServerTool {
   /** Without the date of its type: `web_search`. */
@@ -50,6 +53,7 @@ export interface ServerTool {
 
 /** A field inside a request that chooses a further model. */
 export interface NestedModel {
+  path: readonly string[];
   /** Where it stands: `tools[0].model`. */
   param: string;
   /** Null where it is no name. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { ClientProtocol } from '../exchange.ts';
+import { CALLERS_OWN, CALLERS_OWN_OF_TOOL } from './callers-own.ts';
 import { NESTED_MODELS, nestedModels } from './nested-models.ts';
 import { premiumAsked } from './premium-fields.ts';
 import { readFields } from './read-fields.ts';
@@ -16,6 +17,10 @@ function bodyWith(steps: string): Record<string, unknown> {
   if (!step.endsWith('[]')) return { [step]: inner };
   const item = step === 'tools[]' ? { type: 'of_the_provider', ...(inner as object) } : inner;
   return { [step.slice(0, -2)]: [item] };
+}
+
+function deep(levels: number, inner: object): Record<string, unknown> {
+  return levels === 0 ? { ...inner } : { a: deep(levels - 1, inner) };
 }
 
 const asked = (protocol: ClientProtocol, body: Record<string, unknown>) =>
@@ -91,6 +96,35 @@ describe('a field inside a request that names a model', () => {
       { context_management: { edits: [{ summaryModelId: NAME }] } },
       'context_management.edits[0].summaryModelId',
     ],
+    ...(
+      [
+        [
+          { tools: [{ type: 'function', function: { name: 'f', model: NAME } }] },
+          'tools[0].function.model',
+        ],
+        [
+          { tools: [{ type: 'function', function: {}, config: { model: NAME } }] },
+          'tools[0].config.model',
+        ],
+        [{ functions: [{ name: 'f', model: NAME }] }, 'functions[0].model'],
+        [{ agent: { sub: { model: NAME } } }, 'agent.sub.model'],
+        [{ extra_body: { agent: { model: NAME } } }, 'extra_body.agent.model'],
+        [{ judge_model: NAME }, 'judge_model'],
+        [
+          { response_format: { json_schema: { judge: { model_id: NAME } } } },
+          'response_format.json_schema.judge.model_id',
+        ],
+        [{ agent: { metadata: { tags: { model: NAME } } } }, 'agent.metadata.tags.model'],
+        [deep(100, { model: NAME }), `${'a.'.repeat(100)}model`],
+        [
+          { tool_choice: { type: 'function', function: { name: 'f', model: NAME } } },
+          'tool_choice.function.model',
+        ],
+      ] as [Record<string, unknown>, string][]
+    ).map(
+      ([body, param]) =>
+        [param.slice(0, 60), 'chat', body, param] as [string, ClientProtocol, typeof body, string],
+    ),
   ])('is found in %s', (_, protocol, body, param) =>
     expect(models(protocol, body).map((each) => each.param)).toEqual([param]),
   );
@@ -100,6 +134,14 @@ describe('a field inside a request that names a model', () => {
       expect(models('messages', { tools: [{ ...advisor, model }] })).toEqual([
         { of: 'model', param: 'tools[0].model', premium: null },
       ]);
+  });
+
+  test('is refused beyond a number that no request needs, and is named in a bounded length', () => {
+    const many = Array.from({ length: 200_000 }, () => ({ model: NAME }));
+    const found = nestedModels('chat', { agents: many });
+    expect([found.length, found.at(-1)?.model]).toEqual([101, null]);
+    const long = nestedModels('chat', { ['a'.repeat(1_000_000)]: { model: NAME } });
+    expect(long.map(({ param }) => param.length)).toEqual([256]);
   });
 
   test('is not taken for one where callers have members of their own', () => {
@@ -119,6 +161,27 @@ describe('a field inside a request that names a model', () => {
           nestedModels(protocol, body),
         ),
       ).toEqual([]);
+  });
+});
+
+describe('data of the caller may have members of any name', () => {
+  /** A model below this place of a body. */
+  function below(steps: string): Record<string, unknown> {
+    const [step = '', ...rest] = steps.split('.');
+    const inner = rest.length === 0 ? { x: [{ model: NAME }], model: NAME } : below(rest.join('.'));
+    return step.endsWith('[]') ? { [step.slice(0, -2)]: [inner] } : { [step]: inner };
+  }
+  const PROTOCOLS = ['chat', 'messages', 'responses', 'completions', 'embeddings'] as const;
+
+  test.each(CALLERS_OWN)('%s', (place) => {
+    expect(PROTOCOLS.flatMap((protocol) => nestedModels(protocol, below(place)))).toEqual([]);
+    const aside = nestedModels('chat', { agent: below(place) });
+    expect(aside.map(({ path: [top] }) => top)).toEqual(['agent', 'agent']);
+  });
+
+  test.each(CALLERS_OWN_OF_TOOL)('%s of a tool that the client runs', (place) => {
+    const tool = { type: 'function', name: 'f', function: { name: 'f' }, ...below(place) };
+    expect(PROTOCOLS.flatMap((protocol) => nestedModels(protocol, { tools: [tool] }))).toEqual([]);
   });
 });
 

@@ -1,11 +1,18 @@
 import type { ClientProtocol } from '../exchange.ts';
 import { isRecord, nonEmpty } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import {
+  CALLERS_OWN,
+  CALLERS_OWN_OF_PROVIDERS_TOOL,
+  CALLERS_OWN_OF_TOOL,
+  neverSearched,
+  ownPlaces,
+} from './callers-own.ts';
+import type { OwnPlaces } from './callers-own.ts';
 import { declaredTools } from './declared-tools.ts';
 import { fieldName } from './field-name.ts';
-import { FIELD_TABLES } from './field-tables.ts';
 import { foldName } from './fold-name.ts';
-import type { FieldRole, NestedModel } from './found-field.ts';
+import type { NestedModel } from './found-field.ts';
 import { isProvidersTool } from './server-tools.ts';
 
 /**
@@ -26,7 +33,7 @@ interface NestedModelRow {
   readonly fate: NestedModelFate;
 }
 
-/** Every field inside a request of which is known that it names a model. Others of such a name in the same places are found, too. */
+/** Every field inside a request of which is known that it names a model. Others of such a name are found too, wherever `CALLERS_OWN` does not exempt them. */
 export const NESTED_MODELS: readonly NestedModelRow[] = [
   // https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool
   {
@@ -75,48 +82,79 @@ export const NESTED_MODELS: readonly NestedModelRow[] = [
 
 /** How vendors call the name of a model, folded. */
 const NAMES_A_MODEL = /(?:models?|deployment)(?:[_-]?(?:id|name|slug))?$/;
-/** Roles of objects that the provider acts on. Prompts hold what the caller likes, and schemas with members of any name. */
-const ACTED_ON: ReadonlySet<FieldRole> = new Set(['setting', 'server_tools', 'reference']);
-/** Objects with members of the caller's own. */
-const LABELS: ReadonlySet<string> = new Set(['metadata', 'client_metadata', 'tags', 'headers']);
-/** No vendor nests so deep. */
-const DEPTH_MAX = 8;
 
-/** Fields by which a request chooses a further model: of tools, and of settings that are objects. */
+/** The richest real request names three. */
+const MODELS_MAX = 100;
+/** Names of fields are the caller's; an answer repeats this much of them. */
+const PARAM_CHARS_MAX = 256;
+
+const OF_TOOL = ownPlaces(CALLERS_OWN_OF_TOOL);
+const OF_PROVIDERS_TOOL = ownPlaces(CALLERS_OWN_OF_PROVIDERS_TOOL);
+const OF_REQUEST = new Map<ClientProtocol, OwnPlaces>();
+
+/** Fields by which a request chooses a further model, wherever they stand but in data of its caller. */
 export function nestedModels(protocol: ClientProtocol, body: JsonRecord): NestedModel[] {
   const found: NestedModel[] = [];
-  // Of a tool that the client runs the parameters are a schema, whose members may have any name.
   for (const { tool, path } of declaredTools(body)) {
+    // Tools in it are declared too.
     const { tools: _, ...own } = tool;
-    findIn(own, { path, found, depth: isProvidersTool(tool) ? 0 : DEPTH_MAX });
+    const places = isProvidersTool(tool) ? OF_PROVIDERS_TOOL : OF_TOOL;
+    findIn(own, { step: stepOf(path), found, places });
   }
-  const table = FIELD_TABLES[protocol];
-  for (const [name, value] of Object.entries(body))
-    if (ACTED_ON.has(table[name] ?? 'prompt') && !LABELS.has(name))
-      findInside(value, { path: [name], found, depth: 0 });
+  const { tools, ...rest } = body;
+  findIn(Array.isArray(tools) ? rest : body, { step: null, found, places: placesOf(protocol) });
   return found;
 }
 
-interface Place {
-  path: readonly string[];
-  found: NestedModel[];
-  depth: number;
-}
-
-function findInside(value: unknown, { path, found, depth }: Place): void {
-  if (depth > DEPTH_MAX) return;
-  if (Array.isArray(value))
-    for (const [at, item] of value.entries())
-      findInside(item, { path: [...path, String(at)], found, depth: depth + 1 });
-  else if (isRecord(value)) findIn(value, { path, found, depth });
-}
-
-function findIn(object: JsonRecord, { path, found, depth }: Place): void {
-  for (const [name, value] of Object.entries(object)) {
-    if (value === null || value === undefined || LABELS.has(name)) continue;
-    const here = [...path, name];
-    if (NAMES_A_MODEL.test(foldName(name)))
-      found.push({ param: fieldName(here), model: nonEmpty(value) });
-    else findInside(value, { path: here, found, depth: depth + 1 });
+function placesOf(protocol: ClientProtocol): OwnPlaces {
+  let places = OF_REQUEST.get(protocol);
+  if (!places) {
+    places = ownPlaces([...CALLERS_OWN, ...neverSearched(protocol)]);
+    OF_REQUEST.set(protocol, places);
   }
+  return places;
+}
+
+function stepOf(path: readonly string[]): Step | null {
+  return path.reduce<Step | null>((up, name) => ({ name, up }), null);
+}
+
+/** The way to a place, from its end: built for millions of objects, read for the few that name a model. */
+interface Step {
+  readonly name: string;
+  readonly up: Step | null;
+}
+
+interface Place {
+  step: Step | null;
+  found: NestedModel[];
+  places: OwnPlaces | null | undefined;
+}
+
+function findIn(object: JsonRecord, { step, found, places }: Place): void {
+  for (const [name, value] of Object.entries(object)) {
+    if (value === null || value === undefined || found.length > MODELS_MAX) continue;
+    const member = places?.members.get(name);
+    if (member?.isOwn) continue;
+    const here = { name, up: step };
+    if (NAMES_A_MODEL.test(foldName(name))) found.push(nestedModel(here, value, found.length));
+    else if (typeof value === 'object') findInside(value, { step: here, found, places: member });
+  }
+}
+
+function findInside(value: unknown, { step, found, places }: Place): void {
+  if (isRecord(value)) return findIn(value, { step, found, places });
+  if (!Array.isArray(value)) return;
+  // Lists of a million numbers come here too.
+  for (const [at, item] of value.entries())
+    if (typeof item === 'object' && item !== null)
+      findInside(item, { step: { name: String(at), up: step }, found, places: places?.items });
+}
+
+/** One more than are read counts as no name, and is refused. */
+function nestedModel(step: Step, value: unknown, before: number): NestedModel {
+  const path: string[] = [];
+  for (let at: Step | null = step; at; at = at.up) path.unshift(at.name);
+  const param = fieldName(path).slice(0, PARAM_CHARS_MAX);
+  return { path, param, model: before < MODELS_MAX ? nonEmpty(value) : null };
 }

@@ -64,6 +64,11 @@ describe('a tool that the provider runs is found wherever a request offers it', 
   });
 });
 
+test('a choice of a tool that the request declares asks for no further one', () => {
+  const tools = [{ type: 'web_search_20260318' }];
+  expect(serverTools({ tools, tool_choice: { type: 'web_search' } })).toHaveLength(1);
+});
+
 describe('a tool of the provider that no type names is found', () => {
   test.each<[string, object, string]>([
     ['by a member, without a type', { tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
@@ -77,6 +82,25 @@ describe('a tool of the provider that no type names is found', () => {
     ['by a field that is switched on', { enable_search: true }, 'enable_search'],
     ['by one that is switched on as a text', { enable_search: 'True' }, 'enable_search'],
     ['by one that is switched on as a number', { enable_search: 1 }, 'enable_search'],
+    ['by its own name', { web_search: true }, 'web_search'],
+    ['by a choice', { tool_choice: { type: 'web_search' } }, 'tool_choice.type'],
+    [
+      'by a choice of another tool than is declared',
+      { tools: [{ type: 'function', function: {} }], tool_choice: { type: 'web_search_20250305' } },
+      'tool_choice.type',
+    ],
+    [
+      'by a list of those that are allowed',
+      { tool_choice: { type: 'allowed_tools', tools: [{ type: 'function' }, { type: 'mcp' }] } },
+      'tool_choice.tools[1].type',
+    ],
+    [
+      'by such a list of the chat protocol',
+      {
+        tool_choice: { type: 'allowed_tools', allowed_tools: { tools: [{ type: 'web_search' }] } },
+      },
+      'tool_choice.allowed_tools.tools[0].type',
+    ],
     ['by the data it reads', { data_sources: [{ type: 'azure_search' }] }, 'data_sources'],
   ])('%s', (_, body, param) =>
     expect(serverTools({ ...body }).map((tool) => tool.param)).toEqual([param]),
@@ -87,6 +111,15 @@ describe('a tool of the provider that no type names is found', () => {
     ['a tool of the messages protocol', { tools: [{ name: 'f', input_schema: {} }] }],
     ['a field that is switched off', { enable_search: false, plugins: [] }],
     ['one that is switched off in other words', { enable_search: ' OFF ', connectors: 0 }],
+    ['a choice without a tool of the provider', { tool_choice: { type: 'any' } }],
+    ['a choice of a function', { tool_choice: { type: 'function', function: { name: 'f' } } }],
+    [
+      'a choice of a shell that the client runs',
+      {
+        tools: [{ type: 'shell', environment: { type: 'local' } }],
+        tool_choice: { type: 'shell' },
+      },
+    ],
     ['one that is null', { enable_search: null, mcp_servers: '' }],
   ])('and none where there is none: %s', (_, body) => expect(serverTools({ ...body })).toEqual([]));
 });

@@ -1,7 +1,13 @@
 import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { declaredTools } from './declared-tools.ts';
-import { CLIENT_TOOL_TYPES, SERVER_TOOL_FIELDS, SERVER_TOOL_USES_MAX } from './field-tables.ts';
+import type { DeclaredTool } from './declared-tools.ts';
+import {
+  CHOICE_TYPES,
+  CLIENT_TOOL_TYPES,
+  SERVER_TOOL_FIELDS,
+  SERVER_TOOL_USES_MAX,
+} from './tool-tables.ts';
 import { fieldName } from './field-name.ts';
 import { foldName } from './fold-name.ts';
 import type { ServerTool } from './found-field.ts';
@@ -61,8 +67,34 @@ export function serverTools(body: JsonRecord): ServerTool[] {
   return [
     ...declared,
     ...members,
+    ...chosen(body['tool_choice'], tools),
     ...asked.map(([param, name]) => ({ name, param, uses: SERVER_TOOL_USES_MAX })),
   ];
+}
+
+/** A choice of a tool that the request does not declare is a request for the provider's own. */
+function chosen(choice: unknown, declared: readonly DeclaredTool[]): ServerTool[] {
+  const types = new Set(declared.map(({ tool }) => unversioned(tool['type'])));
+  const { type, tools, allowed_tools: allowed } = record(choice);
+  const choices: [unknown, string][] = [
+    [type, 'tool_choice.type'],
+    ...typesIn(tools, 'tool_choice.tools'),
+    ...typesIn(record(allowed)['tools'], 'tool_choice.allowed_tools.tools'),
+  ];
+  return choices.flatMap(([value, param]) => {
+    const name = unversioned(value);
+    if (name === null || CHOICE_TYPES.has(name) || types.has(name)) return [];
+    return [{ name: PRICED_AS[name] ?? name, param, uses: SERVER_TOOL_USES_MAX }];
+  });
+}
+
+function typesIn(tools: unknown, path: string): [unknown, string][] {
+  return list(tools).map((tool, at) => [record(tool)['type'], `${path}[${at}].type`]);
+}
+
+/** `web_search_20260318` -> `web_search`; null for what is no text. */
+function unversioned(type: unknown): string | null {
+  return typeof type === 'string' ? type.replace(VERSION, '') : null;
 }
 
 /** Is true for a tool that the provider runs. */
@@ -72,8 +104,7 @@ export function isProvidersTool(tool: JsonRecord): boolean {
 
 /** The type of a tool that the provider runs, without its version; null for any other. */
 function providersName(tool: JsonRecord): string | null {
-  const { type } = tool;
-  const name = typeof type === 'string' ? type.replace(VERSION, '') : null;
+  const name = unversioned(tool['type']);
   return name === null || CLIENT_TOOL_TYPES.has(name) || isLocalShell(name, tool) ? null : name;
 }
 

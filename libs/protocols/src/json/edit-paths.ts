@@ -9,6 +9,10 @@ export interface PathEdit {
   text: string | null;
 }
 
+export function withoutFields(fields: readonly Pick<PathEdit, 'path'>[]): PathEdit[] {
+  return fields.map(({ path }) => ({ path, text: null }));
+}
+
 /** The patches that edit members at any depth of an object. A path that leads through anything else is passed over. */
 export function editPaths(
   bytes: Uint8Array,

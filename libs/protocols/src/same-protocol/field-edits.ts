@@ -1,4 +1,5 @@
 import type { ExchangeRequest } from '../exchange.ts';
+import { withoutFields } from '../json/edit-paths.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, numberOf } from '../json/json-guard.ts';
 
@@ -17,10 +18,14 @@ export function fieldEdits(
   limitField: string,
 ): PathEdit[] {
   return [
-    ...(ask.model === upstreamModel ? [] : [edit(['model'], upstreamModel)]),
+    ...(ask.model === upstreamModel ? [] : [modelEdit(upstreamModel)]),
     ...(outputLimit === null ? [] : limitEdits(ask, outputLimit, limitField)),
-    ...dropped.map(({ path }) => ({ path, text: null })),
+    ...withoutFields(dropped),
   ];
+}
+
+export function modelEdit(upstreamModel: string): PathEdit {
+  return edit(['model'], upstreamModel);
 }
 
 /** Without it most upstreams report no usage on streams; it is hidden from a client that did not ask (behaviour 8). */

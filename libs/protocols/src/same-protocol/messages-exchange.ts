@@ -6,7 +6,7 @@ import type {
   StoredIds,
   StreamSink,
 } from '../exchange.ts';
-import { editPaths } from '../json/edit-paths.ts';
+import { editPaths, withoutFields } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { anthropicAnswers } from '../providers/anthropic/answers.ts';
@@ -14,7 +14,7 @@ import { readJson } from '../providers/read-json.ts';
 import { openedIds } from '../stored/references.ts';
 import { sealedContainer } from '../stored/sealed-ids.ts';
 import { refuseThread } from '../translation/unsupported.ts';
-import { fieldEdits } from './field-edits.ts';
+import { fieldEdits, modelEdit } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
 import { withModel } from './with-model.ts';
@@ -46,13 +46,14 @@ export function messagesCount(
     upstreamModel,
     clientHeaders,
     ids,
-  }: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'> & { ids: StoredIds },
+    dropped = [],
+  }: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders' | 'dropped'> & { ids: StoredIds },
 ): CountExchange {
-  const model = { path: ['model'], text: JSON.stringify(upstreamModel) };
+  const edits = [modelEdit(upstreamModel), ...withoutFields(dropped), ...openedIds(ask, ids)];
   return {
     path: '/messages/count_tokens',
     requestBody: applyPatches(ask.raw, [
-      ...editPaths(ask.raw, ask.layout, [model, ...openedIds(ask, ids)]),
+      ...editPaths(ask.raw, ask.layout, edits),
       ...unsignedThinkingPatches(ask),
     ]),
     requestHeaders: versionHeaders(clientHeaders),

@@ -9,7 +9,7 @@ import type {
 } from '../exchange.ts';
 import { declaredTools } from '../fields/declared-tools.ts';
 import { fieldName } from '../fields/field-name.ts';
-import { editPaths } from '../json/edit-paths.ts';
+import { editPaths, withoutFields } from '../json/edit-paths.ts';
 import { isRecord, nonEmpty, parseJson } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { layoutObject } from '../json/json-layout.ts';
@@ -21,7 +21,7 @@ import { storedResponse } from '../responses/stored-response.ts';
 import { openedIds } from '../stored/references.ts';
 import { sealedIds } from '../stored/sealed-ids.ts';
 import { unsupportedHere } from '../translation/unsupported.ts';
-import { fieldEdits } from './field-edits.ts';
+import { fieldEdits, modelEdit } from './field-edits.ts';
 import { ResponsesStream } from './responses-stream.ts';
 
 /** responses -> responses: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
@@ -44,15 +44,16 @@ export function responsesExchange(request: ExchangeRequest): Exchange {
 /** A request for the tokens of an input; answered `{"object": "response.input_tokens", "input_tokens": N}`. */
 export function responsesCount(
   ask: CountAsk,
-  { upstreamModel, ids }: { upstreamModel: string; ids: StoredIds },
+  {
+    upstreamModel,
+    ids,
+    dropped = [],
+  }: Pick<ExchangeRequest, 'upstreamModel' | 'dropped'> & { ids: StoredIds },
 ): CountExchange {
-  const model = { path: ['model'], text: JSON.stringify(upstreamModel) };
+  const edits = [modelEdit(upstreamModel), ...withoutFields(dropped), ...openedIds(ask, ids)];
   return {
     path: '/responses/input_tokens',
-    requestBody: applyPatches(
-      ask.raw,
-      editPaths(ask.raw, ask.layout, [model, ...openedIds(ask, ids)]),
-    ),
+    requestBody: applyPatches(ask.raw, editPaths(ask.raw, ask.layout, edits)),
     requestHeaders: {},
   };
 }

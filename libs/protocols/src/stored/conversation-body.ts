@@ -1,11 +1,27 @@
 import { parseStoredBody } from '../ask/parse-ask.ts';
 import type { InvalidRequest, StoredIds } from '../exchange.ts';
+import type { DroppedField } from '../fields/found-field.ts';
+import { unknownFields } from '../fields/known-fields.ts';
 import { fileRefused, fileReference } from '../fields/file-reference.ts';
 import { serverTools } from '../fields/server-tools.ts';
-import { editPaths } from '../json/edit-paths.ts';
+import { editPaths, withoutFields } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { unsupportedHere } from '../translation/unsupported.ts';
 import { openedItems, type StoredReference } from './references.ts';
+
+/** The upstream that has it. */
+export interface KeptBy {
+  ids: StoredIds;
+  passesFiles: boolean;
+  /** It takes known fields only. */
+  isKnownOnly: boolean;
+}
+
+export interface ConversationBody {
+  bytes: Uint8Array;
+  strange: StoredReference | null;
+  dropped: readonly DroppedField[];
+}
 
 /**
  * What a conversation is made of or gets more of, as its upstream takes it: with native ids. `strange`: the first reference to what is not stored for its
@@ -13,16 +29,18 @@ import { openedItems, type StoredReference } from './references.ts';
  */
 export function conversationBody(
   raw: Uint8Array,
-  { ids, passesFiles }: { ids: StoredIds; passesFiles: boolean },
-): { bytes: Uint8Array; strange: StoredReference | null } {
-  if (raw.length === 0) return { bytes: raw, strange: null };
+  { ids, passesFiles, isKnownOnly }: KeptBy,
+): ConversationBody {
+  if (raw.length === 0) return { bytes: raw, strange: null, dropped: [] };
   const { body, layout } = parseStoredBody(raw);
   const file = passesFiles ? null : fileReference({ protocol: 'responses', body }, 'items');
   if (file) throw fileRefused(file);
   const [tool] = serverTools(body);
   if (tool) throw toolRefused(tool.param);
   const { edits, strange } = openedItems(body, ids);
-  return { bytes: applyPatches(raw, editPaths(raw, layout, edits)), strange };
+  const dropped = isKnownOnly ? unknownFields({ protocol: 'conversations', body }) : [];
+  const all = [...edits, ...withoutFields(dropped)];
+  return { bytes: applyPatches(raw, editPaths(raw, layout, all)), strange, dropped };
 }
 
 /** A request that continues from the conversation would use it without its price. */

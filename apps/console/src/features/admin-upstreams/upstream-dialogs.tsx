@@ -34,13 +34,22 @@ export function UpstreamDialog({
       verb={upstream ? general.save : upstreams.add}
       isOpen={isOpen}
       onClose={onClose}
-      act={({ name = '', protocol, base_url = '', api_key = '', passes_file_ids: passes }) => {
+      act={({
+        name = '',
+        protocol,
+        base_url = '',
+        api_key = '',
+        passes_file_ids: passes,
+        fields,
+      }) => {
         const settings = {
           name,
           protocol: protocol === 'anthropic' ? ('anthropic' as const) : ('openai' as const),
           base_url,
           ...(api_key === '' ? {} : { api_key }),
           passes_file_ids: passes === 'on',
+          ...(fields === 'known' ? { fields: 'known' as const } : {}),
+          ...(fields === 'all' ? { fields: 'all' as const } : {}),
         };
         return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
       }}
@@ -88,7 +97,27 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
         help={upstreams.passesFileIdsHelp}
         defaultChecked={upstream?.passes_file_ids ?? false}
       />
+      <PassedFieldsField of={upstream} />
     </>
+  );
+}
+
+/** A new upstream gets what suits its address unless its administrator says otherwise. */
+function PassedFieldsField({ of: upstream }: { of: Upstream | undefined }) {
+  const { upstreams } = useWords().admin;
+  const { known, all, address } = upstreams.fieldsBy;
+  return (
+    <SelectField
+      name="fields"
+      label={upstreams.fields}
+      help={upstreams.fieldsHelp}
+      defaultValue={upstream?.fields ?? ''}
+      options={[
+        ...(upstream ? [] : [{ value: '', label: address }]),
+        { value: 'known', label: known },
+        { value: 'all', label: all },
+      ]}
+    />
   );
 }
 

@@ -122,6 +122,7 @@ function UpstreamFacts({ of: upstream }: { of: Upstream }) {
             name: upstreams.passesFileIds,
             value: upstream.passes_file_ids ? general.yes : general.no,
           },
+          { name: upstreams.fields, value: upstreams.fieldsBy[upstream.fields] },
           { name: upstreams.connect, value: <Duration ms={upstream.connect_timeout_ms} /> },
           { name: upstreams.firstToken, value: <Duration ms={upstream.first_token_timeout_ms} /> },
           { name: upstreams.idle, value: <Duration ms={upstream.idle_timeout_ms} /> },

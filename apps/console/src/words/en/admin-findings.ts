@@ -84,6 +84,7 @@ export const adminFindings = {
     total_timeout_ms: 'Time of the whole answer',
     max_concurrency: 'Requests at once',
     passes_file_ids: 'Ids of files',
+    fields: 'Fields of requests',
     model_id: 'Model',
     upstream_id: 'Upstream',
     upstream_model: 'Name at the upstream',

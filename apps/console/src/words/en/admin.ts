@@ -152,6 +152,10 @@ export const admin = {
     passesFileIds: 'Pass ids of files',
     passesFileIdsHelp:
       "Requests may name files, vector stores and skills of the provider's account. All customers share it: each may read every one.",
+    fields: 'Fields of requests',
+    fieldsHelp:
+      'Known: what the vendor and servers document as safe; the rest is dropped and named to the caller. All: a gateway or server at this address may take fields of callers for instructions about routes, prices and adapters.',
+    fieldsBy: { known: 'Known', all: 'All', address: 'Known, or all at the address of the vendor' },
     hasKey: 'Stored',
     noKey: 'None',
     status: 'State',

@@ -67,6 +67,7 @@ export const adminFindings: typeof en.admin.findings = {
     total_timeout_ms: '完整回答时限',
     max_concurrency: '并发请求数',
     passes_file_ids: '文件 ID',
+    fields: '请求字段',
     model_id: '模型',
     upstream_id: '上游',
     upstream_model: '上游中的名称',

@@ -144,6 +144,10 @@ export const admin: typeof en.admin = {
     passesFileIds: '放行文件 ID',
     passesFileIdsHelp:
       '请求可以引用提供商账户中的文件、向量库和技能。该账户由所有客户共用，任何客户都能读取其中每一项。',
+    fields: '请求字段',
+    fieldsHelp:
+      '已知：厂商和服务器文档中安全的字段，其余字段会被去除并告知调用方。全部：该地址的网关或服务器可能把调用方的字段当作路由、价格或适配器的指令。',
+    fieldsBy: { known: '已知', all: '全部', address: '已知；厂商自己的地址为全部' },
     hasKey: '已保存',
     noKey: '无',
     status: '状态',

@@ -9,6 +9,7 @@ import {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
   failoverSchema,
+  UPSTREAM_FIELDS,
   type RouteRow,
   type RoutingRows,
 } from '@tollgate/snapshot';
@@ -70,6 +71,7 @@ const routingRows = z.strictObject({
       stopsBillingOnClose: z.boolean().nullable(),
       endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).nullable(),
       passesFileIds: z.boolean(),
+      fields: z.enum(UPSTREAM_FIELDS),
       enabled: z.boolean(),
     }),
   ),
@@ -104,7 +106,7 @@ SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,
      'connectTimeoutMs', connect_timeout_ms, 'firstTokenTimeoutMs', first_token_timeout_ms, 'idleTimeoutMs', idle_timeout_ms, 'totalTimeoutMs', total_timeout_ms,
-     'maxConcurrency', max_concurrency, 'stopsBillingOnClose', stops_billing_on_close, 'endpoints', endpoints, 'passesFileIds', passes_file_ids, 'enabled', enabled)), '[]')
+     'maxConcurrency', max_concurrency, 'stopsBillingOnClose', stops_billing_on_close, 'endpoints', endpoints, 'passesFileIds', passes_file_ids, 'fields', fields, 'enabled', enabled)), '[]')
    FROM upstreams WHERE deleted_at IS NULL) AS upstreams,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'modelId', model_id, 'upstreamId', upstream_id, 'upstreamModel', upstream_model, 'priority', priority, 'weight', weight, 'enabled', enabled,

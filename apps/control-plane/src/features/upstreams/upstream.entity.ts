@@ -1,4 +1,5 @@
 import type { FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
+import type { UpstreamFields } from '@tollgate/snapshot';
 import {
   Column,
   CreateDateColumn,
@@ -54,6 +55,9 @@ export class Upstream {
   /** Requests may name files of the provider's account. */
   @Column({ type: 'boolean' })
   passesFileIds: boolean;
+
+  @Column({ type: 'text' })
+  fields: UpstreamFields;
 
   @Column({ type: 'boolean' })
   enabled: boolean;

@@ -1,4 +1,5 @@
 import { BASE_URL_RULES, FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
+import { UPSTREAM_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
@@ -45,6 +46,8 @@ export const createUpstreamSchema = z
       .nullable()
       .optional(),
     passes_file_ids: z.boolean().optional(),
+    /** Omitted: `all` at the vendor's own address, else `known`. */
+    fields: z.enum(UPSTREAM_FIELDS).optional(),
     enabled: z.boolean().optional(),
   })
   .meta({
@@ -108,6 +111,11 @@ export const upstreamResponseSchema = z
       .boolean()
       .describe(
         "Requests may name files, vector stores and skills of the provider's account by their ids. All customers of this upstream share them: each may read every one",
+      ),
+    fields: z
+      .enum(UPSTREAM_FIELDS)
+      .describe(
+        'Which fields of requests reach the upstream. `known`: those of the vendor and safe ones of servers; others are dropped, and named in `x-tollgate-dropped`',
       ),
     enabled: z.boolean(),
     created_at: timeField,

@@ -3,12 +3,13 @@ import { InjectRepository } from '@nestjs/typeorm';
 import {
   checkBaseUrl,
   hasEmbeddings,
+  isVendorsOwn,
   parseOutboundPolicy,
   type OutboundPolicy,
   type SecretPlace,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
-import { endpointsOf, stopsBillingOnClose } from '@tollgate/snapshot';
+import { endpointsOf, stopsBillingOnClose, type UpstreamFields } from '@tollgate/snapshot';
 import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -81,7 +82,12 @@ export class UpstreamsService {
     body: CreateUpstream,
     key: string | undefined,
   ): Promise<UpstreamResponse> {
-    const columns = { ...(await this.columnsOf(body)), headers: body.headers ?? {} };
+    const given = await this.columnsOf(body);
+    const columns = {
+      fields: fieldsAt({ protocol: body.protocol, baseUrl: given.baseUrl ?? body.base_url }),
+      ...given,
+      headers: body.headers ?? {},
+    };
     const sealer = await this.secrets.sealer();
     const request = {
       userId: caller.userId,
@@ -119,7 +125,7 @@ export class UpstreamsService {
       const before = toUpstreamResponse(row);
       if (body.protocol !== undefined && !hasEmbeddings(body.protocol))
         await this.refuseWhileEmbedding(tx, id);
-      const next = { ...row, ...columns };
+      const next = { ...row, fields: fieldsAfter(row, columns), ...columns };
       const sealedApiKey = sealedFor(sealer, { next, row, apiKey: body.api_key });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
@@ -204,6 +210,7 @@ export class UpstreamsService {
       }),
       ...(body.endpoints !== undefined && { endpoints: body.endpoints }),
       ...(body.passes_file_ids !== undefined && { passesFileIds: body.passes_file_ids }),
+      ...(body.fields !== undefined && { fields: body.fields }),
       ...(body.enabled !== undefined && { enabled: body.enabled }),
     };
   }
@@ -221,6 +228,17 @@ const TAKEN = {
   upstreams_name: () =>
     new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
 };
+
+/** What reaches an upstream at this address unless an administrator says otherwise. */
+function fieldsAt({ protocol, baseUrl }: Pick<Upstream, 'protocol' | 'baseUrl'>): UpstreamFields {
+  return isVendorsOwn(protocol, baseUrl) ? 'all' : 'known';
+}
+
+/** An upstream that leaves the vendor's own address leaves with known fields only. */
+function fieldsAfter(row: Upstream, columns: Partial<Upstream>): UpstreamFields {
+  const isLeaving = fieldsAt(row) === 'all' && fieldsAt({ ...row, ...columns }) === 'known';
+  return isLeaving ? 'known' : row.fields;
+}
 
 /** `apiKey`: undefined keeps the one there is, null removes it. A key never follows to another address: who changes that gives the key for it. */
 function sealedFor(
@@ -261,6 +279,7 @@ function toUpstreamResponse(row: Upstream): UpstreamResponse {
       ...endpointsOf({ protocol: row.protocol, base_url: row.baseUrl, endpoints: row.endpoints }),
     ],
     passes_file_ids: row.passesFileIds,
+    fields: row.fields,
     enabled: row.enabled,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

@@ -105,6 +105,7 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
     stops_billing_on_close: false,
     endpoints: ['responses'],
     passes_file_ids: true,
+    fields: 'all',
   });
   await go(`PUT /upstreams/${upstreamId}`, { total_timeout_ms: 60_000 });
   const { id: routeId } = await go('POST /routing', { model_id: modelId, upstream_id: upstreamId });

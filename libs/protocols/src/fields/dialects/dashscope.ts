@@ -1,0 +1,18 @@
+import type { Dialect } from './dialect.ts';
+
+/** Left out: `search_options`, `vl_high_resolution_images`. */
+export const DASHSCOPE: Dialect = {
+  source: 'https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference',
+  read: '2026-11-23',
+  fields: {
+    chat: [
+      'enable_search',
+      'enable_thinking',
+      'repetition_penalty',
+      'thinking_budget',
+      'thinking_budget_tokens',
+      'top_k',
+    ],
+    embeddings: ['output_type', 'text_type'],
+  },
+};

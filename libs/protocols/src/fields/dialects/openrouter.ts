@@ -1,0 +1,13 @@
+import type { Dialect } from './dialect.ts';
+
+const SAMPLING = ['min_p', 'reasoning', 'repetition_penalty', 'top_a', 'top_k'];
+
+/** `plugins` are tools of the provider, and pass where they are priced. Left out: `models`, `provider`, `route`, `preset`, `transforms`, `usage`, `session_id`, `trace`. */
+export const OPENROUTER: Dialect = {
+  source: 'https://openrouter.ai/docs/api-reference/parameters',
+  read: '2026-11-23',
+  fields: {
+    chat: [...SAMPLING, 'include_reasoning', 'plugins', 'verbosity'],
+    completions: SAMPLING,
+  },
+};

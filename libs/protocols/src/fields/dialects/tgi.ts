@@ -1,0 +1,22 @@
+import type { Dialect } from './dialect.ts';
+
+const SAMPLING = [
+  'do_sample',
+  'grammar',
+  'repetition_penalty',
+  'top_k',
+  'truncate',
+  'typical_p',
+  'watermark',
+];
+
+/** With Text Embeddings Inference. Left out: `adapter_id`, `parameters`, `best_of` of its own interface. */
+export const TGI: Dialect = {
+  source: 'https://huggingface.co/docs/text-generation-inference/reference/api_reference',
+  read: '2026-11-23',
+  fields: {
+    chat: [...SAMPLING, 'tool_prompt'],
+    completions: SAMPLING,
+    embeddings: ['normalize', 'prompt_name', 'truncate', 'truncation_direction'],
+  },
+};

@@ -1,0 +1,10 @@
+import type { Dialect } from './dialect.ts';
+
+/** Left out: `deferred`, whose answer would be fetched past the gateway. */
+export const XAI: Dialect = {
+  source: 'https://docs.x.ai/docs/api-reference',
+  read: '2026-11-23',
+  fields: {
+    chat: ['reasoning_effort', 'search_parameters'],
+  },
+};

@@ -1,0 +1,81 @@
+import { isRecord } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { DIALECTS } from './dialects/dialects.ts';
+import type { FieldsOf } from './dialects/dialect.ts';
+import { isPlainLabel } from './plain-labels.ts';
+import { FIELD_TABLES } from './field-tables.ts';
+import type { DroppedField } from './found-field.ts';
+import { SERVER_TOOL_FIELDS } from './tool-tables.ts';
+
+/** What passes of a value: all of it, labels, or the listed members of an object. */
+type Passes = 'whole' | 'labels' | Map<string, Passes>;
+
+const PRICED_FIELDS = [
+  ...Object.keys(SERVER_TOOL_FIELDS),
+  ...Object.entries(FIELD_TABLES.chat).flatMap(([name, role]) => (role === 'tier' ? [name] : [])),
+];
+
+/** What passes of a request in each protocol. */
+const TABLES = new Map<FieldsOf, Map<string, Passes>>();
+
+/** An object that would lose more members is dropped as a whole: no real one has so many that are unknown. */
+const MEMBERS_MAX = 100;
+
+/** Fields of a request that no dialect knows, where an upstream takes known ones only. Tiers and tools of the provider pass here: their price decides. */
+export function unknownFields({
+  protocol,
+  body,
+}: {
+  protocol: FieldsOf;
+  body: JsonRecord;
+}): DroppedField[] {
+  let table = TABLES.get(protocol);
+  if (!table) TABLES.set(protocol, (table = tableOf(protocol)));
+  return unknownIn(body, table, []);
+}
+
+/** Is true for a field that is dropped, by itself or with what it stands in. */
+export function isDropped(path: readonly string[], dropped: readonly DroppedField[]): boolean {
+  return dropped.some(({ path: whole }) => whole.every((name, at) => path[at] === name));
+}
+
+function unknownIn(
+  object: JsonRecord,
+  table: ReadonlyMap<string, Passes>,
+  path: readonly string[],
+): DroppedField[] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    const passes = table.get(name);
+    if (passes === 'whole') return [];
+    const here = [...path, name];
+    if (passes === undefined || Array.isArray(value)) return [{ path: here }];
+    if (!isRecord(value)) return [];
+    const inner = passes === 'labels' ? unknownLabels(value, here) : unknownIn(value, passes, here);
+    return inner.length > MEMBERS_MAX ? [{ path: here }] : inner;
+  });
+}
+
+function unknownLabels(labels: JsonRecord, path: readonly string[]): DroppedField[] {
+  return Object.entries(labels)
+    .filter(([name, value]) => !isPlainLabel(name, value))
+    .map(([name]) => ({ path: [...path, name] }));
+}
+
+function tableOf(protocol: FieldsOf): Map<string, Passes> {
+  const table = new Map<string, Passes>();
+  for (const { fields } of DIALECTS)
+    for (const path of fields[protocol] ?? []) place(table, path.split('.'));
+  if (protocol !== 'conversations') for (const name of PRICED_FIELDS) table.set(name, 'whole');
+  return table;
+}
+
+function place(table: Map<string, Passes>, [name = '', ...rest]: readonly string[]): void {
+  const known = table.get(name);
+  if (rest.length === 0) table.set(name, 'whole');
+  else if (rest[0] === '*') table.set(name, 'labels');
+  else {
+    const members = known instanceof Map ? known : new Map<string, Passes>();
+    if (known === undefined) table.set(name, members);
+    place(members, rest);
+  }
+}
