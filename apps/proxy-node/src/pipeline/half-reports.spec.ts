@@ -23,7 +23,7 @@ let answer: Answer;
 let models: Record<'openai' | 'anthropic' | 'embedding', SnapshotModel>;
 
 beforeAll(async () => {
-  node = await startNodeUnderTest();
+  node = await startNodeUnderTest({ ANSWER_BYTES_MAX: '2000000' });
   const { baseUrl } = await upstreamOf((response) => answer(response));
   const overrides = { endpoints: ['responses' as const, 'completions' as const] };
   models = {
@@ -240,6 +240,16 @@ describe('what is counted above the limit', () => {
       expect(reported).toMatchObject({ output_tokens: CEILING, charge: PROMPT + CEILING });
     },
   );
+
+  test('so is an answer that is larger than the gateway reads', async () => {
+    const model = models.openai;
+    const before = await node.settledBalance(model);
+    answer = (response) => json(response, chat.whole(' word'.repeat(500_000), {}));
+    const response = await node.post(chat.path, { model: model.name, ...chat.body });
+    expect(await response.text()).toContain('"answer_too_large"');
+    expect(response.status).toBe(400);
+    expectAbout(before - (await node.settledBalance(model)), PROMPT + CEILING);
+  });
 
   test.each(['reasoning_content', 'other_name'])('so is %s', async (name) => {
     const whole = (text: string, usage: object) => ({

@@ -151,8 +151,8 @@ export class Tally {
       input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
     };
     const output =
-      this.#outputReported(judged, reported) ??
-      textOutput(this.#charged(this.#output.tokensIfEnded));
+      this.#outputReported(judged, reported) ?? // A report that is still to come may name all that is not shown.
+      textOutput(this.#charged(this.#output.tokensIfEnded, this.hiddenTokens));
     return { ...prompt, ...output };
   }
 
@@ -241,8 +241,8 @@ export class Tally {
   }
 
   /** Of what was counted, what is charged: an upstream that ignores its limit and reports nothing is not paid for more by the customer. */
-  #charged(tokens: number): number {
-    return Math.min(tokens, outputCeiling(this.#bounds.outputTokens));
+  #charged(tokens: number, more = 0): number {
+    return Math.min(tokens, outputCeiling(this.#bounds.outputTokens) + more);
   }
 
   /** Null where the upstream reported all of it, or the model's family is not known. A report below its own text stays with the plain count. */
