@@ -35,6 +35,15 @@ export const NO_OUTPUT: OutputUsage = Object.freeze(
   Object.fromEntries(keysOf(({ side }) => side === 'output').map((key) => [key, 0])) as OutputUsage,
 );
 
+/** What an upstream reports of an answer. A side that the report does not name counts 0 here, and is not charged as 0: `isSideReported` distinguishes the two. */
+export type ReportedUsage = TokenUsage & {
+  readonly unreported?: UsageSide | undefined;
+  /** The ordinary services at which it was made, such as `service_tier=default`; absent where the upstream names none. */
+  readonly services?: readonly string[] | undefined;
+};
+export type UsageSide = Row['side'];
+const USAGE_SIDES: readonly UsageSide[] = ['prompt', 'output'];
+
 /** Where a charge comes from: the upstream's own report, or the gateway's count where it reported nothing. */
 export type ChargeBasis = 'reported' | 'estimated';
 
@@ -77,6 +86,41 @@ export function promptUpTo(usage: TokenUsage, limit: number): TokenUsage {
     left -= cut[key];
   }
   return cut;
+}
+
+export function isSideReported({ unreported }: ReportedUsage, side: UsageSide): boolean {
+  return unreported !== side;
+}
+
+/**
+ * Two reports of one answer: each side is that of the greater report, the later one where they are equal. Sides are not mixed, because a later
+ * report may only name a class for what an earlier one had in another.
+ */
+export function greaterReport<Report extends ReportedUsage | null>(
+  earlier: ReportedUsage | null,
+  later: Report,
+): ReportedUsage | Report {
+  if (earlier === null) return later;
+  if (later === null) return earlier;
+  const sides = {
+    prompt: greaterSide(earlier, later, 'prompt'),
+    output: greaterSide(earlier, later, 'output'),
+  };
+  const services = later.services ?? earlier.services;
+  if (sides.prompt === sides.output && sides.prompt.services === services) return sides.prompt;
+  const unreported = USAGE_SIDES.find((side) => !isSideReported(sides[side], side));
+  return {
+    ...usageOf(({ key, side }) => sides[side][key]),
+    ...(unreported && { unreported }),
+    ...(services && { services }),
+  };
+}
+
+function greaterSide(earlier: ReportedUsage, later: ReportedUsage, side: UsageSide): ReportedUsage {
+  if (!isSideReported(later, side)) return earlier;
+  if (!isSideReported(earlier, side)) return later;
+  const tokensOf = side === 'prompt' ? promptTokensOf : outputTokensOf;
+  return tokensOf(earlier) > tokensOf(later) ? earlier : later;
 }
 
 /** The same prompt, with the output of both. */

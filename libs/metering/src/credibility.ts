@@ -1,10 +1,11 @@
 import {
+  isSideReported,
   outputTokensOf,
   promptTokensOf,
   promptUpTo,
   USAGE_KEYS,
   withSoundParts,
-  type TokenUsage,
+  type ReportedUsage,
 } from '@tollgate/contracts';
 
 /**
@@ -50,7 +51,7 @@ export interface Overrun {
 
 export interface Judgement {
   /** As reported, in counts that can be charged; null when they are none. */
-  usage: TokenUsage | null;
+  usage: ReportedUsage | null;
   doubt: Doubt | null;
   /** Prompt tokens of the report above the bound: they are not charged. */
   excessTokens: number;
@@ -61,17 +62,29 @@ export interface Judgement {
  * charged (`promptUpTo` says which classes are cut), and the output is compared with the limit that was given. An informative class (`reasoning`) above
  * its parent is cut to it, not refused (https://github.com/vercel/ai/issues/18614).
  */
-export function judgeUsage(usage: TokenUsage, bounds: UsageBounds): Judgement {
+export function judgeUsage(usage: ReportedUsage, bounds: UsageBounds): Judgement {
   const prompt = promptTokensOf(usage);
   const output = outputTokensOf(usage);
   if (!USAGE_KEYS.every((key) => isCount(usage[key])) || !isCount(prompt) || !isCount(output))
     return { usage: null, doubt: 'not_a_count', excessTokens: 0 };
   const sound = withSoundParts(usage);
   const excessTokens = Math.max(0, prompt - bounds.promptTokens);
-  if (excessTokens === 0)
-    return { usage: sound, doubt: doubtOfSize(prompt, output, bounds), excessTokens };
+  if (excessTokens === 0) return { usage: sound, doubt: doubtOfSize(sound, bounds), excessTokens };
   const cut = promptUpTo(sound, bounds.promptTokens);
   return { usage: cut, doubt: 'prompt_beyond_bound', excessTokens };
+}
+
+/** Tokenizers differ by up to this: what one counts as its limit, another counts as twice that. */
+const CEILING_FACTOR = 2;
+/** A limit of a few tokens is overrun by a sentence, or by a call of a tool that is finished first. */
+const CEILING_TOKENS = 1_024;
+
+/**
+ * The most that an answer is charged by the gateway's own count, all that it generated together, and the shown text at which a stream is ended whose
+ * upstream ignores its limit (docs/decisions/0010).
+ */
+export function outputCeiling(limit: number): number {
+  return CEILING_FACTOR * limit + CEILING_TOKENS;
 }
 
 /** A report of so little output for so much text that the text is worth counting. */
@@ -98,9 +111,10 @@ export function heldFactor({ factor, tokens }: Overrun, limit: number): number {
   return Math.ceil(Math.min(factor, 1 + tokens / Math.max(1, limit)));
 }
 
-function doubtOfSize(prompt: number, output: number, bounds: UsageBounds): Doubt | null {
-  if (overrunOf(output, bounds.outputTokens)) return 'output_beyond_limit';
-  return bounds.promptTextBytes > PROMPT_BYTES_PER_TOKEN * prompt + PROMPT_BYTES_MIN
+function doubtOfSize(usage: ReportedUsage, bounds: UsageBounds): Doubt | null {
+  if (overrunOf(outputTokensOf(usage), bounds.outputTokens)) return 'output_beyond_limit';
+  const explainedBytes = PROMPT_BYTES_PER_TOKEN * promptTokensOf(usage) + PROMPT_BYTES_MIN;
+  return isSideReported(usage, 'prompt') && bounds.promptTextBytes > explainedBytes
     ? 'prompt_below_text'
     : null;
 }

@@ -1,13 +1,69 @@
-/** What a model that answers in the background usually generates in a second, hidden reasoning included: vendors serve such models at 30 to 300. */
-export const GENERATED_TOKENS_PER_SECOND = 100;
+/** How fast the models of a family usually generate, hidden reasoning included. */
+export interface GenerationRate {
+  family: string;
+  /** Matches the upstream model's name; the first row that matches holds. */
+  pattern: RegExp;
+  tokensPerSecond: number;
+  source: string;
+  /** When the source was read. */
+  asOf: string;
+}
+
+const MEASURED = 'https://artificialanalysis.ai/models';
+
+/** Medians that others have measured; where providers differ, the spread covers the faster one. */
+export const GENERATION_RATES: readonly GenerationRate[] = [
+  {
+    family: 'o mini',
+    pattern: /(?:^|[/.])o\d+-mini/i,
+    tokensPerSecond: 180,
+    source:
+      'https://community.openai.com/t/inference-speed-of-different-models/1307310: 166 to 191',
+    asOf: '2026-11',
+  },
+  {
+    family: 'o',
+    pattern: /(?:^|[/.])o\d/i,
+    tokensPerSecond: 110,
+    source: `${MEASURED}/o3/providers: 83 and 108`,
+    asOf: '2026-11',
+  },
+  {
+    family: 'gpt-5 and later',
+    pattern: /(?:^|[/.])gpt-[5-9]/i,
+    tokensPerSecond: 100,
+    source: `${MEASURED}/gpt-5-minimal/providers: 80 and 155`,
+    asOf: '2026-11',
+  },
+  {
+    family: 'gpt-4 and earlier',
+    pattern: /(?:^|[/.])(?:gpt-[34]|chatgpt-)/i,
+    tokensPerSecond: 80,
+    source: `${MEASURED}/gpt-4o-2024-05-13/providers: 81 and 115; gpt-4-1-mini/providers: 77 and 108`,
+    asOf: '2026-11',
+  },
+];
+
+/** A model of an unknown name may be any of those that are known. */
+const LARGEST = Math.max(...GENERATION_RATES.map(({ tokensPerSecond }) => tokensPerSecond));
+
 /** A run may be this much faster, or as much slower, than the rate by which it is charged. */
 export const GENERATION_RATE_SPREAD = 3;
+
+/** Tokens that a model of this name at its upstream usually generates in a second. */
+export function generationRate(upstreamModel: string): number {
+  const row = GENERATION_RATES.find(({ pattern }) => pattern.test(upstreamModel));
+  return row?.tokensPerSecond ?? LARGEST;
+}
 
 /**
  * What a run has generated at most in this time, for one whose provider never says: so that a run which its caller ends is charged in full up to
  * `GENERATION_RATE_SPREAD` times the usual rate. `usualTokens`: by the model's own rate, where it has been seen and is higher.
  */
-export function generatedAtMost(runningMs: number, usualTokens: number): number {
-  const byRate = (Math.max(0, runningMs) / 1_000) * GENERATED_TOKENS_PER_SECOND;
+export function generatedAtMost(
+  runningMs: number,
+  { upstreamModel, usualTokens }: { upstreamModel: string; usualTokens: number },
+): number {
+  const byRate = (Math.max(0, runningMs) / 1_000) * generationRate(upstreamModel);
   return Math.ceil(GENERATION_RATE_SPREAD * Math.max(byRate, usualTokens));
 }

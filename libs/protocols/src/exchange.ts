@@ -1,4 +1,9 @@
-import type { FurtherEndpoint, TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
+import type {
+  FurtherEndpoint,
+  ReportedUsage,
+  TokenUsage,
+  UpstreamProtocol,
+} from '@tollgate/contracts';
 import type { ImageSize } from './ask/image-size.ts';
 import type { DroppedField, FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
@@ -159,7 +164,7 @@ export type JsonReading =
   | {
       kind: 'answer';
       body: Uint8Array;
-      usage: TokenUsage | null;
+      usage: ReportedUsage | null;
       outputText: string;
       /** Calls of tools in the output. */
       calls: number;
@@ -199,7 +204,7 @@ export interface StreamReader {
   /** The upstream said why it stopped: the answer is whole, whatever becomes of the connection now. */
   readonly hasFinish: boolean;
   /** The upstream's figures so far, in normal form; null while it gave none. */
-  readonly usage: TokenUsage | null;
+  readonly usage: ReportedUsage | null;
   /** True once `usage` is final (not only message_start's). */
   readonly isUsageFinal: boolean;
   /** Native id of an answer that its upstream continues making when this stream ends before it; null or absent for any other. */

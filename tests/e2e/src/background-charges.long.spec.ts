@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '@tollgate/harness';
-import { GENERATED_TOKENS_PER_SECOND, GENERATION_RATE_SPREAD } from '@tollgate/metering';
+import { generationRate, GENERATION_RATE_SPREAD } from '@tollgate/metering';
 import {
   begin,
   call,
@@ -143,6 +143,8 @@ function putAccount(status: string): Promise<unknown> {
   return node.live.putAccount({ accountId: 7, status, drain: false, revision });
 }
 
+/** By which the nodes under test name each model to its upstream. */
+const UPSTREAM_MODEL = 'gpt-4';
 const RUN_MS = 2_000;
 const POINTS = Array.from({ length: 10 }, (_, point) => (point + 1) / 10);
 
@@ -162,7 +164,7 @@ describe('a response that is cancelled at any of ten points of its time', () => 
   test.each([1 / GENERATION_RATE_SPREAD, 1, GENERATION_RATE_SPREAD])(
     'is charged all it generated unseen, at %d times the usual rate, where it has no report',
     async (factor) => {
-      const rate = Math.floor(factor * GENERATED_TOKENS_PER_SECOND);
+      const rate = Math.floor(factor * generationRate(UPSTREAM_MODEL));
       const tokens = 4 * rate;
       const runs = await cancelledAtTenPoints(`@demo mode=hidden tokens=${tokens} rate=${rate}`);
       for (const { final, rid } of runs) {

@@ -22,6 +22,7 @@ async function looksOf(pollMs: number, withinMs: number): Promise<number[]> {
       remove: () => Promise.resolve(),
     },
     generatedTokens: () => 0,
+    asAnswered: (hold) => hold,
     trust: { note: () => undefined },
     upstreamById: () => {
       looks.push(time.nowMs);

@@ -37,7 +37,8 @@ export interface BackgroundOptions {
   onFinal: (rid: string, final: UsageFinal, excessTokens: number) => void;
   /** What a run of this hold has generated at most in this time, in output tokens. */
   generatedTokens: (hold: OpenHold, runningMs: number) => number;
-  /** Address of this worker. */
+  /** The hold at the price of an answer that was made at these ordinary services. */
+  asAnswered: (hold: OpenHold, services: readonly string[]) => OpenHold;
   node: string;
   /** A run that lasts longer is cancelled. */
   lifeMs: number;
@@ -235,11 +236,11 @@ export class BackgroundRuns {
 
   async #settle(run: Run, response: StoredResponse | null): Promise<void> {
     const { hold, handle, background, evidence } = run;
-    const { log, node, trust, onFinal } = this.#options;
+    const { log, node, trust, onFinal, asAnswered } = this.#options;
     const { outcome, counted } = await this.#endingOf(run, response ?? evidence.cancelled);
     if (this.#isClosed) return;
     const { upstreamId, attempts, traceparent } = background;
-    const final = finalOfHold(hold, {
+    const final = finalOfHold(asAnswered(hold, counted.services ?? []), {
       node,
       upstream_id: upstreamId,
       attempts,
@@ -276,14 +277,13 @@ export class BackgroundRuns {
 
   #mark(hold: OpenHold): void {
     const lifeMs = (hold.background?.untilMs ?? 0) - this.#now() + MARK_SPARE_MS;
-    this.#options.marks
-      .set(placeOf(hold), lifeMs)
-      .catch((error: unknown) =>
-        this.#options.log.warn(
-          { err: error, rid: hold.rid },
-          'a response in the background could not be marked: deleting it now would lose its usage',
-        ),
+    const { marks, log } = this.#options;
+    marks.set(placeOf(hold), lifeMs).catch((error: unknown) => {
+      log.warn(
+        { err: error, rid: hold.rid },
+        'a response in the background could not be marked: deleting it now would lose its usage',
       );
+    });
   }
 }
 

@@ -60,6 +60,24 @@ describe('a run that is ended is charged', () => {
     });
   });
 
+  test('the side that is reported, and what was counted of the other', async () => {
+    const output = { ...NO_USAGE, output: 40, unreported: 'prompt' as const };
+    expect(
+      await ending({ usage: output }, { generatedTokens: 900, shownTokens: 30 }),
+    ).toMatchObject({ output: 40, usage: { input: 7 }, basis: 'estimated' });
+    const prompt = { ...NO_USAGE, input: 2, cacheRead: 50, unreported: 'output' as const };
+    expect(
+      await ending({ usage: prompt }, { generatedTokens: 500, shownTokens: 30 }),
+    ).toMatchObject({ output: 500, usage: { input: 2, cacheRead: 50 }, basis: 'estimated' });
+  });
+
+  test('no more than twice its limit and 1,024 tokens of what was shown', async () => {
+    expect(await ending({}, { shownTokens: 240_000 })).toMatchObject({ output: 2 * LIMIT + 1_024 });
+    expect(
+      await ending({ outputText: ' word'.repeat(9_000) }, { shownTokens: 9_000 }),
+    ).toMatchObject({ output: 2 * LIMIT + 1_024, basis: 'estimated' });
+  });
+
   test('the largest of what was shown and what its time says, where nothing is reported', async () => {
     expect(await ending({}, { generatedTokens: 200, shownTokens: 390 })).toMatchObject({
       output: 390,

@@ -1,13 +1,16 @@
 import {
+  isSideReported,
   NO_USAGE,
   outputTokensOf,
+  outputUpTo,
   promptTokensOf,
   usageOf,
   withOutputAtLeast,
   type Outcome,
   type TokenUsage,
+  type UsageSide,
 } from '@tollgate/contracts';
-import { isOutputBelowText } from '@tollgate/metering';
+import { isOutputBelowText, outputCeiling } from '@tollgate/metering';
 import type { PromptFacts, StoredResponse } from '@tollgate/protocols';
 import type { BackgroundRun } from '../journal/open-hold.ts';
 import { NOTHING_COUNTED, Tally, type Counted } from '../pipeline/tally.ts';
@@ -51,7 +54,8 @@ export async function endingOfRun(
   { bounds }: Pick<BackgroundRun, 'bounds'>,
   { response, endedBy, isCancelled, handle, generatedTokens }: RunFacts,
 ): Promise<{ outcome: Outcome; counted: Counted }> {
-  const soFar = handle.counted();
+  const counts = handle.counted();
+  const soFar = { ...counts, ...outputUpTo(counts, outputCeiling(bounds.outputTokens)) };
   const shown = outputTokensOf(soFar);
   const output = Math.max(shown, outputTokensOf(response?.usage ?? NO_USAGE));
   const hasOutput = output > 0 || (response?.outputText ?? '') !== '';
@@ -61,7 +65,8 @@ export async function endingOfRun(
   if (counted.basis === 'reported' && !isOutputBelowText(outputTokensOf(counted.usage), shown))
     return { outcome, counted };
   const isEstimated = counted.basis === 'estimated';
-  const least = isEstimated && isEndedByCaller(outcome) ? generatedTokens : 0;
+  const isOutputUnknown = isEstimated && !isReported(response, 'output');
+  const least = isOutputUnknown && isEndedByCaller(outcome) ? generatedTokens : 0;
   return {
     outcome,
     counted: {
@@ -90,7 +95,17 @@ async function countedOf(
   tally.output(response.outputText);
   const counted = await tally.atEnd({ usage: response.usage, isFinal: true });
   if (counted.basis === 'reported') return counted;
-  return { ...counted, usage: usageOf(({ key }) => Math.max(counted.usage[key], soFar[key])) };
+  const prompt = isReported(response, 'prompt') ? counted.usage : soFar;
+  const usage = usageOf(({ key, side }) =>
+    side === 'prompt' ? prompt[key] : Math.max(counted.usage[key], soFar[key]),
+  );
+  return { ...counted, usage };
+}
+
+function isReported(response: StoredResponse | null, side: UsageSide): boolean {
+  const usage = response?.usage;
+  if (!usage || promptTokensOf(usage) + outputTokensOf(usage) === 0) return false;
+  return isSideReported(usage, side);
 }
 
 /** Generated without being shown, as far as nothing else says how much it is. */

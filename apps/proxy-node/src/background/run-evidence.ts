@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { ReportedUsage } from '@tollgate/contracts';
 import type { BackgroundNews } from '@tollgate/keyspace';
 import type { UsageBounds } from '@tollgate/metering';
 import { TokenCounter } from '@tollgate/metering/token-counter';
@@ -13,7 +13,7 @@ export class RunEvidence {
   /** Nothing was generated that its provider does not show. */
   isAllShown = false;
   /** By an answer other than the one that ends it. */
-  usage: TokenUsage | null = null;
+  usage: ReportedUsage | null = null;
   /** As its provider answered its cancellation. */
   cancelled: StoredResponse | null = null;
   readonly #limitTokens: number;

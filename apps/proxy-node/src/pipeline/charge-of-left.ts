@@ -4,6 +4,7 @@ import type { Flight } from './forward.ts';
 import { nothing } from './no-answer.ts';
 import type { Tally } from './tally.ts';
 import type { ClientReply } from '../http/client-reply.ts';
+import type { HoldHandle } from '../usage/usage-recorder.ts';
 
 /**
  * The charge of a request whose client left and that brought no answer. What the upstream failed at costs nothing, as if the client had stayed. Where the
@@ -14,16 +15,23 @@ export async function chargeOfLeft({
   error,
   tally,
   reply,
+  hold,
   unseenTokens,
 }: {
   flight: Flight | null;
   error: unknown;
   tally: Tally;
   reply: ClientReply;
+  hold: Pick<HoldHandle, 'room'>;
   unseenTokens: number;
 }): Promise<Metered> {
   const free = nothing('client_closed', reply);
   const isEndedByUs = error instanceof UpstreamFailure && error.evidence === 'given_up';
   if (!isEndedByUs || !flight?.isSent()) return free;
-  return { ...free, counted: await tally.atEnd({ usage: null, isFinal: false }, unseenTokens) };
+  const counted = await tally.atEnd(
+    { usage: null, isFinal: false },
+    unseenTokens,
+    (used) => hold.room(used) >= 0,
+  );
+  return { ...free, counted };
 }

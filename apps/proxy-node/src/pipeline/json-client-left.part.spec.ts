@@ -9,7 +9,6 @@ import {
   COMPLETION,
   leave,
   node,
-  PROMPT_TEXT_TOKENS,
   PROMPT_TOKENS,
   readThenLeave,
   signal,
@@ -54,7 +53,7 @@ describe('a JSON client that hangs up', () => {
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     await leave(ask(model), arrived.promise);
     await upstream.aborted;
-    expect(await charged(model)).toBe(PROMPT_TEXT_TOKENS);
+    expect(await charged(model)).toBe(PROMPT_TOKENS);
   });
 
   test('from an upstream that fails afterwards pays nothing', async () => {

@@ -102,12 +102,13 @@ export class JsonMeter implements AnswerMeter {
   }
 
   left(error: unknown): Promise<Metered> {
-    const { reply, reasoning } = this.#context;
+    const { reply, reasoning, hold } = this.#context;
     return chargeOfLeft({
       flight: this.#flight,
       error,
       tally: this.#tally,
       reply,
+      hold,
       unseenTokens: reasoning.tokensIn(this.#silentMs),
     });
   }

@@ -1,10 +1,7 @@
 import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
+import { outputCeiling } from '@tollgate/metering';
 import type { StreamReader } from '@tollgate/protocols';
 
-/** Tokenizers differ by up to this: what one counts as its limit, another counts as twice that. */
-const TOKENIZERS_FACTOR = 2;
-/** A limit of a few tokens is overrun by a sentence, or by a call of a tool that is finished first. */
-const BEYOND_TOKENS = 1_024;
 /** How many bytes are read at a time near the ceiling: the most by which a stream passes it. */
 const PIECE_BYTES = 4_096;
 
@@ -35,7 +32,7 @@ export class OutputCeiling {
 
   constructor(parts: CeilingParts) {
     this.#parts = parts;
-    this.#tokens = TOKENIZERS_FACTOR * parts.limit + BEYOND_TOKENS;
+    this.#tokens = outputCeiling(parts.limit);
     this.#sureTokens = this.#tokens;
   }
 

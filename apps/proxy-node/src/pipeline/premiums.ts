@@ -14,6 +14,9 @@ import { Refusal } from '../refusals.ts';
 import type { Candidate, CandidateGroups } from '../snapshot/routing-index.ts';
 import type { ChargedPrice } from '../journal/open-hold.ts';
 
+/** In millionths. */
+const MULTIPLIER_OF_ONE = 1_000_000;
+
 /** At which price a request runs, and which of its fields may not pass. */
 export interface Terms {
   readonly price: ChargedPrice;
@@ -37,9 +40,8 @@ export function termsOf({
   const { multipliers = {} } = price;
   const unknown = unknownHere(ask, candidates.flat());
   const { tiers, refused, needed } = premiumAsked(without(ask, unknown));
-  const plain = plainOf(price);
   if (tiers.length + refused.length + needed.length === 0)
-    return { price: plain, dropped: unknown };
+    return { price: plainOf(price), dropped: unknown };
   const hasPrice = ({ premium }: { premium: string | null }): boolean =>
     premium !== null && Object.hasOwn(multipliers, premium);
   const unpriced = needed.find((each) => !hasPrice(each));
@@ -55,12 +57,39 @@ export function termsOf({
     (premium) => premium !== null,
   );
   return {
-    price:
-      premiums.length === 0
-        ? plain
-        : { ...plain, ...premiumWeights(plain, multipliers, premiums), premiums },
+    price: priceWith(price, premiums),
     dropped,
   };
+}
+
+/**
+ * The price of an answer that says it was made at these ordinary services: without the multipliers of the dearer ones that were asked for, and never above
+ * what was held for. `versions`: of the model, to which the price belongs.
+ */
+export function priceAsAnswered(
+  price: ChargedPrice,
+  versions: readonly PriceVersion[],
+  services: readonly string[],
+): ChargedPrice {
+  const fields = new Set(services.map(fieldOf));
+  const premiums = price.premiums?.filter((premium) => !fields.has(fieldOf(premium))) ?? [];
+  const version = versions.find(({ id }) => id === price.id);
+  if (premiums.length === (price.premiums?.length ?? 0) || !version) return price;
+  const { multipliers = {} } = version;
+  const isCheaper = (price.premiums ?? [])
+    .filter((premium) => !premiums.includes(premium))
+    .every((premium) => (multipliers[premium] ?? 0) >= MULTIPLIER_OF_ONE);
+  return isCheaper ? priceWith(version, premiums) : price;
+}
+
+function priceWith(version: PriceVersion, premiums: string[]): ChargedPrice {
+  const plain = plainOf(version);
+  if (premiums.length === 0) return plain;
+  return { ...plain, ...premiumWeights(plain, version.multipliers ?? {}, premiums), premiums };
+}
+
+function fieldOf(premium: string): string {
+  return premium.slice(0, premium.indexOf('='));
 }
 
 const plainPrices = new WeakMap<PriceVersion, ChargedPrice>();

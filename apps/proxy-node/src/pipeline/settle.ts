@@ -4,6 +4,7 @@ import type { Admitted } from './admission.ts';
 import type { Metered } from './answer-meter.ts';
 import type { RouteAttempt } from './forward.ts';
 import type { Asked } from './parse.ts';
+import { priceAsAnswered } from './premiums.ts';
 
 export interface Ending {
   readonly admitted: Admitted;
@@ -29,14 +30,17 @@ export function settle({
   durationMs,
   traceparent,
 }: Ending): { final: UsageFinal; journalled: Promise<void> } {
-  const { usage, basis } = metered.counted;
+  const { usage, basis, services } = metered.counted;
+  const price = services
+    ? priceAsAnswered(admitted.price, asked.model.prices, services)
+    : admitted.price;
   const final: UsageFinal = {
     kind: 'usage',
     account_id: admitted.accountId,
     key_id: admitted.keyId,
     subscription_id: admitted.subscriptionId,
     model_id: asked.model.id,
-    price_version_id: admitted.price.id,
+    price_version_id: price.id,
     node,
     protocol: asked.ask.protocol,
     is_stream: asked.ask.isStream,
@@ -45,10 +49,10 @@ export function settle({
     outcome: metered.outcome,
     status: metered.status,
     ...tokenFieldsOf(usage),
-    charge: chargeOf(usage, admitted.price),
+    charge: chargeOf(usage, price),
     key_hash: admitted.keyHash,
     basis,
-    ...(admitted.price.premiums && { premiums: admitted.price.premiums }),
+    ...(price.premiums && { premiums: price.premiums }),
     started_at: startedAtMs,
     first_token_ms: metered.firstTokenMs,
     duration_ms: durationMs,

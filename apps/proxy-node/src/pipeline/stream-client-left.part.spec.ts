@@ -11,7 +11,6 @@ import {
   DRAIN_TOKENS,
   leave,
   node,
-  PROMPT_TEXT_TOKENS,
   PROMPT_TOKENS,
   readThenLeave,
   signal,
@@ -81,7 +80,7 @@ describe('a stream whose client hangs up', () => {
     ]);
     await leave(ask(model, { stream: true }), arrived.promise);
     await upstream.aborted;
-    expect(await charged(model)).toBe(PROMPT_TEXT_TOKENS);
+    expect(await charged(model)).toBe(PROMPT_TOKENS);
   });
 
   test('from an upstream that falls silent is given up in time', async () => {

@@ -104,9 +104,9 @@ export class StreamCount {
 
   /** The client left, and the attempt ended with this error before there was an answer. */
   left(flight: Flight | null, error: unknown): Promise<Metered> {
-    const { reply } = this.#context;
+    const { reply, hold } = this.#context;
     const unseenTokens = this.#unseenTokens;
-    return chargeOfLeft({ flight, error, tally: this.#tally, reply, unseenTokens });
+    return chargeOfLeft({ flight, error, tally: this.#tally, reply, hold, unseenTokens });
   }
 
   async atEnd(outcome: Outcome): Promise<Counted> {

@@ -233,7 +233,7 @@ test('usage that is absurd is not believed: the request is charged by our own co
       START +
         chunk({ content: 'one two' }) +
         chunk({}, 'stop') +
-        usage(9_000_000_000, -1) +
+        usage(9_000_000_000_000, -1) +
         event('[DONE]'),
     ),
   );

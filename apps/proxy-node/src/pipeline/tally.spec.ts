@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { NO_USAGE } from '@tollgate/contracts';
-import { estimateFamily } from '@tollgate/metering';
+import { NO_USAGE, outputTokensOf, promptTokensOf } from '@tollgate/contracts';
+import { estimateFamily, outputCeiling } from '@tollgate/metering';
+import { readChatUsage, readMessagesUsage } from '@tollgate/protocols';
+import fc from 'fast-check';
 import { CloserEstimate } from './closer-estimate.ts';
 import { Tally } from './tally.ts';
 
@@ -88,11 +90,11 @@ test('output reported above its limit is charged at the limit, or at what was de
 
 test('a report of less than was delivered is not believed, in either protocol and however long the text', async () => {
   const tally = tallyOf();
-  tally.output('a million words '.repeat(1_000));
+  tally.output('a million words '.repeat(300));
   expect(
     await tally.atEnd({ usage: { ...NO_USAGE, input: 7, output: 5 }, isFinal: true }),
   ).toMatchObject({
-    usage: { input: 7, output: 3_001 },
+    usage: { input: 7, output: 901 },
     basis: 'estimated',
     doubt: 'output_below_text',
   });
@@ -176,4 +178,77 @@ test('without a report a known family is charged as its providers count, within 
     input: 7,
     output: 9,
   });
+});
+
+/** The limit of `tallyOf`. */
+const CEILING = outputCeiling(100);
+
+const figure = fc.oneof(
+  fc.nat({ max: 3_000 }),
+  fc.constantFrom(undefined, null, 0, -1, 0.5, '5', '', {}, Number.NaN, 2 ** 40, 2 ** 60, 1e300),
+);
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2 ** 40;
+
+test.each([
+  [
+    'chat',
+    (prompt: unknown, output: unknown) =>
+      readChatUsage({ prompt_tokens: prompt, completion_tokens: output }),
+  ],
+  [
+    'messages',
+    (prompt: unknown, output: unknown) =>
+      readMessagesUsage({ input_tokens: prompt, output_tokens: output }),
+  ],
+])(
+  'a side that is reported is charged up to its bound, one that is not is estimated, and the basis says so: %s',
+  async (_, read) => {
+    const words = fc.nat({ max: 2_000 });
+    await fc.assert(
+      fc.asyncProperty(figure, figure, words, async (prompt, output, count) => {
+        const tally = tallyOf();
+        tally.output('word '.repeat(count));
+        const { usage, basis } = await tally.atEnd({ usage: read(prompt, output), isFinal: true });
+        const says = [prompt, output].some((value) => isCount(value) && value > 0);
+        const isPrompt = says && isCount(prompt);
+        const isOutput = says && isCount(output);
+        expect(promptTokensOf(usage)).toBe(isPrompt ? Math.min(prompt, 100) : 1);
+        expect(outputTokensOf(usage)).toBeLessThanOrEqual(CEILING);
+        if (!isOutput && count > 0)
+          expect(outputTokensOf(usage)).toBe(Math.min(count + 1, CEILING));
+        if (isOutput && basis === 'reported')
+          expect(outputTokensOf(usage)).toBeLessThanOrEqual(output);
+        if (basis === 'reported') expect(isPrompt && isOutput).toBe(true);
+        const soFar = tally.soFar({ usage: read(prompt, output), isFinal: true });
+        expect(outputTokensOf(soFar)).toBeLessThanOrEqual(outputTokensOf(usage));
+      }),
+    );
+  },
+);
+
+test('an estimate is at most twice the limit and 1,024 tokens, reasoning and text under unknown names included', async () => {
+  const missing = { usage: null, isFinal: false };
+  for (const isShown of [true, false]) {
+    const tally = tallyOf();
+    tally.output('word '.repeat(20_000), isShown);
+    expect(outputTokensOf(tally.soFar(missing))).toBe(CEILING);
+    // A hold covers what a report may still say of the text that is not shown.
+    expect(outputTokensOf(tally.ifEnded(missing))).toBe(isShown ? CEILING : 20_001);
+    expect((await tally.atEnd(missing, 5_000)).usage.output).toBe(CEILING);
+  }
+});
+
+test('a report above the limit is charged up to what was delivered, of shown text no more than the ceiling', async () => {
+  const ended = async (shown: number, hidden: number, reasoning: number) => {
+    const tally = tallyOf();
+    tally.output('word '.repeat(shown));
+    tally.output('word '.repeat(hidden), false);
+    const usage = { ...NO_USAGE, input: 7, output: 50_000, reasoning };
+    const counted = await tally.atEnd({ usage, isFinal: true });
+    return [counted.usage.output, counted.basis];
+  };
+  expect(await ended(20_000, 0, 0)).toEqual([CEILING, 'reported']);
+  const [withReasoning] = await ended(10, 20_000, 20_000);
+  expect(Number(withReasoning)).toBeGreaterThan(20_000);
 });

@@ -2,18 +2,18 @@ import {
   NO_OUTPUT,
   NO_USAGE,
   outputTokensOf,
-  outputUpTo,
   promptTokensOf,
   type AttemptCost,
   type ChargeBasis,
   type OutputUsage,
+  type ReportedUsage,
   type TokenUsage,
 } from '@tollgate/contracts';
 import {
   estimateUsage,
   isOutputBelowText,
   isOutputWorthACount,
-  judgeUsage,
+  outputCeiling,
   overrunOf,
   type Doubt,
   type HoldPlan,
@@ -26,17 +26,19 @@ import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 import { CallCount, type WholeCalls } from './call-count.ts';
 import type { CloserEstimate } from './closer-estimate.ts';
+import {
+  finalOutput,
+  judgedReport,
+  outputCharged,
+  promptReported,
+  type Reported,
+} from './judged-report.ts';
 
 /** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
 
 /** Of common text, on the average. */
 const BYTES_PER_TOKEN = 4;
-
-export interface Reported {
-  usage: TokenUsage | null;
-  isFinal: boolean;
-}
 
 export interface Counted {
   usage: TokenUsage;
@@ -47,6 +49,8 @@ export interface Counted {
   excessTokens: number;
   /** By how much the output exceeded what the upstream was allowed; null where it did not. */
   overrun: Overrun | null;
+  /** The ordinary services at which the upstream says it answered. */
+  services?: ReportedUsage['services'];
 }
 
 export const NOTHING_COUNTED: Counted = {
@@ -127,12 +131,12 @@ export class Tally {
 
   /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
   soFar(reported: Reported): TokenUsage {
-    const judged = this.#judged(reported);
+    const judged = judgedReport(reported, this.#bounds);
     const prompt = promptReported(judged);
     if (!prompt) this.#startCountingPrompt();
     return {
       ...(prompt ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))),
-      ...(this.#outputReported(judged, reported) ?? textOutput(this.#output.tokens)),
+      ...(this.#outputReported(judged, reported) ?? textOutput(this.#charged(this.#output.tokens))),
     };
   }
 
@@ -141,12 +145,14 @@ export class Tally {
    * many do at the end only, the prompt stands with all the hold took for it, less what its text has too many bytes.
    */
   ifEnded(reported: Reported): TokenUsage {
-    const judged = this.#judged(reported);
+    const judged = judgedReport(reported, this.#bounds);
     const prompt = promptReported(judged) ?? {
       ...NO_USAGE,
       input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
     };
-    const output = this.#outputReported(judged, reported) ?? textOutput(this.#output.tokensIfEnded);
+    const output =
+      this.#outputReported(judged, reported) ?? // A report that is still to come may name all that is not shown.
+      textOutput(this.#charged(this.#output.tokensIfEnded, this.hiddenTokens));
     return { ...prompt, ...output };
   }
 
@@ -172,7 +178,7 @@ export class Tally {
   /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */
   costSoFar(reported: Reported): AttemptCost {
     const prompt =
-      promptReported(this.#judged(reported)) ??
+      promptReported(judgedReport(reported, this.#bounds)) ??
       this.#promptOf(this.#textTokens ?? Math.ceil(this.#prompt.textBytes / BYTES_PER_TOKEN));
     return { input_tokens: promptTokensOf(prompt), output_tokens: this.#output.tokens };
   }
@@ -187,19 +193,21 @@ export class Tally {
     unseenTokens = 0,
     fits: (usage: TokenUsage) => boolean = () => false,
   ): Promise<Counted> {
-    const judged = this.#judged(reported);
+    const judged = judgedReport(reported, this.#bounds);
     const prompt = promptReported(judged);
     if (this.#isTextDecisive(judged, reported)) await this.#output.countGently(nextTurn);
     const output = this.#outputReported(judged, reported);
-    const isBelowText = output !== null && this.#isBelowText(outputTokensOf(output));
+    const isBelowText = this.#isBelowText(finalOutput(judged, reported));
     const plain = {
       ...(prompt ?? this.#promptOf(await this.#countPrompt())),
       ...(output && !isBelowText ? output : this.#outputCounted(isBelowText ? 0 : unseenTokens)),
     };
     const closer = await this.#closerThan(plain, { prompt, output });
     const usage = closer && fits(closer) ? closer : plain;
+    const services = judged?.usage?.services;
     return {
       usage,
+      ...(services && { services }),
       basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
       doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
       excessTokens: judged?.excessTokens ?? 0,
@@ -210,29 +218,31 @@ export class Tally {
     };
   }
 
-  #judged({ usage }: Reported): Judgement | null {
-    return usage && !saysNothing(usage) ? judgeUsage(usage, this.#bounds) : null;
-  }
-
-  /** As reported at the end, up to what was allowed or, where that is more, was delivered: the rest is the installation's cost. */
-  #outputReported(judged: Judgement | null, { isFinal }: Reported): OutputUsage | null {
-    if (!isFinal || !judged?.usage) return null;
-    const limit = this.#bounds.outputTokens;
-    const isWithin = outputTokensOf(judged.usage) <= limit;
-    return outputUpTo(judged.usage, isWithin ? limit : Math.max(limit, this.#output.tokensIfEnded));
+  #outputReported(judged: Judgement | null, reported: Reported): OutputUsage | null {
+    return outputCharged(finalOutput(judged, reported), {
+      limit: this.#bounds.outputTokens,
+      hiddenTokens: () => this.hiddenTokens,
+      deliveredTokens: () => this.#output.tokensIfEnded,
+    });
   }
 
   /** Whether the text of the answer is counted: without a final report, and where that is above the limit or may be below the text. */
-  #isTextDecisive(judged: Judgement | null, { isFinal }: Reported): boolean {
-    if (!isFinal || !judged?.usage) return true;
-    const output = outputTokensOf(judged.usage);
+  #isTextDecisive(judged: Judgement | null, reported: Reported): boolean {
+    const usage = finalOutput(judged, reported);
+    if (!usage) return true;
+    const output = outputTokensOf(usage);
     return output > this.#bounds.outputTokens || isOutputWorthACount(output, this.#outputChars);
   }
 
   #outputCounted(unseenTokens: number): OutputUsage {
-    const seen = this.#output.finish();
+    const seen = this.#charged(this.#output.finish());
     const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
     return textOutput(seen + reasoning, reasoning);
+  }
+
+  /** Of what was counted, what is charged: an upstream that ignores its limit and reports nothing is not paid for more by the customer. */
+  #charged(tokens: number, more = 0): number {
+    return Math.min(tokens, outputCeiling(this.#bounds.outputTokens) + more);
   }
 
   /** Null where the upstream reported all of it, or the model's family is not known. A report below its own text stays with the plain count. */
@@ -243,14 +253,16 @@ export class Tally {
     if (this.#closer === null || (prompt && output)) return null;
     const input = prompt ? plain.input : Math.max(plain.input, await this.#closer.promptTokens());
     if (output) return { ...plain, input };
-    const seen = this.#output.finish();
+    const seen = this.#charged(this.#output.finish());
     const unseen = outputTokensOf(plain) - seen;
     const limit = Math.max(this.#bounds.outputTokens, seen);
     const counted = Math.min(this.#closer.outputTokens(this.#calls.counts(seen)) + unseen, limit);
     return { ...plain, input, ...textOutput(counted, unseen) };
   }
 
-  #isBelowText(output: number): boolean {
+  #isBelowText(reported: ReportedUsage | null): boolean {
+    if (!reported) return false;
+    const output = outputTokensOf(reported);
     return (
       isOutputWorthACount(output, this.#outputChars) &&
       isOutputBelowText(output, this.#output.tokensIfEnded)
@@ -275,21 +287,9 @@ export class Tally {
   }
 
   #promptOf(promptTextTokens: number): TokenUsage {
-    return estimateUsage({
-      promptTextTokens,
-      imageCount: this.#prompt.imageCount,
-      outputTokens: 0,
-    });
+    const { imageCount } = this.#prompt;
+    return estimateUsage({ promptTextTokens, imageCount, outputTokens: 0 });
   }
-}
-
-function promptReported(judged: Judgement | null): TokenUsage | null {
-  return judged?.usage ?? null;
-}
-
-/** Servers without accounting fill their usage with zeros: that is no report, and no reason to give the answer away. */
-function saysNothing(usage: TokenUsage): boolean {
-  return promptTokensOf(usage) + outputTokensOf(usage) === 0;
 }
 
 /** Output as the gateway counts it: all of it text. */

@@ -65,6 +65,12 @@ export class RoutingIndex {
     return groups;
   }
 
+  /** Name of the model at this upstream; undefined where no route leads there. */
+  upstreamModel(modelId: number, upstreamId: number): string | undefined {
+    const routes = this.#tiers.get(modelId)?.flat() ?? [];
+    return routes.find(({ upstream }) => upstream.id === upstreamId)?.route.upstream_model;
+  }
+
   hasRoutes(modelId: number): boolean {
     return this.#tiers.has(modelId);
   }

@@ -19,6 +19,7 @@ import { RefusalLog } from '../observe/refusal-log.ts';
 import { Failover } from '../pipeline/failover.ts';
 import { Gate } from '../pipeline/gate.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
+import { priceAsAnswered } from '../pipeline/premiums.ts';
 import { ReasoningRates } from '../pipeline/reasoning-rates.ts';
 import { SessionAffinity } from '../pipeline/session-affinity.ts';
 import { openerFor } from '../upstream/stored-ids.ts';
@@ -117,8 +118,15 @@ function openBackground(
       const model = follower.current?.modelById(final.model_id)?.name ?? '';
       metrics.ended(rid, final, { model, excessTokens });
     },
-    generatedTokens: ({ modelId }, runningMs) =>
-      generatedAtMost(runningMs, reasoning.of(modelId).tokensIn(runningMs)),
+    asAnswered: (hold, services) => {
+      const versions = follower.current?.modelById(hold.modelId)?.prices ?? [];
+      return { ...hold, price: priceAsAnswered(hold.price, versions, services) };
+    },
+    generatedTokens: ({ modelId, background }, runningMs) =>
+      generatedAtMost(runningMs, {
+        upstreamModel: follower.current?.upstreamModel(modelId, background?.upstreamId ?? 0) ?? '',
+        usualTokens: reasoning.of(modelId).tokensIn(runningMs),
+      }),
     node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
     lifeMs: config.BACKGROUND_MS_MAX,
     pollMs: config.BACKGROUND_POLL_MS,

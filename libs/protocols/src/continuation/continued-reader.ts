@@ -1,4 +1,9 @@
-import { NO_OUTPUT, withMoreOutput, type TokenUsage } from '@tollgate/contracts';
+import {
+  NO_OUTPUT,
+  withMoreOutput,
+  type ReportedUsage,
+  type TokenUsage,
+} from '@tollgate/contracts';
 import type { StreamReader, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
@@ -85,7 +90,7 @@ export class ContinuedReader implements StreamReader {
     return this.#inner.hasFinish;
   }
 
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.#inner.usage;
   }
 

@@ -1,4 +1,4 @@
-import type { FurtherEndpoint, TokenUsage } from '@tollgate/contracts';
+import type { FurtherEndpoint, ReportedUsage } from '@tollgate/contracts';
 import type {
   Ask,
   ClientProtocol,
@@ -58,7 +58,7 @@ export interface ProviderAnswers {
 /** What a JSON answer delivers, whatever its protocol. */
 export interface WholeAnswer {
   /** Null when it reports none, or none that can be true. */
-  readonly usage: TokenUsage | null;
+  readonly usage: ReportedUsage | null;
   /** All generated text, to be counted where usage is missing. */
   readonly outputText: string;
   /** Calls of tools in the output. */

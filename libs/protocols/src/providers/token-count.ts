@@ -15,3 +15,15 @@ export function tokenCount(...aliases: readonly unknown[]): number | null | type
     ? value
     : UNREADABLE;
 }
+
+export type TokenCount = ReturnType<typeof tokenCount>;
+
+/** The count of a side of a report, of which these figures are parts; UNREADABLE where one of them is. */
+export function sideCount(count: TokenCount, ...parts: readonly TokenCount[]): TokenCount {
+  return parts.includes(UNREADABLE) ? UNREADABLE : count;
+}
+
+/** 0 where it is missing or unreadable. */
+export function countOrNone(count: TokenCount): number {
+  return count === UNREADABLE ? 0 : (count ?? 0);
+}

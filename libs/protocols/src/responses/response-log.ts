@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { ReportedUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../exchange.ts';
 import { bufferOf, isRecord, parseJson, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
@@ -17,7 +17,7 @@ export class ResponseLog {
   }
 
   /** Of the last event, where that has come. */
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.tap.usage;
   }
 

@@ -25,7 +25,7 @@ export function storedResponse(answer: JsonRecord): StoredResponse | null {
   return {
     status,
     isOver: ENDED.has(status),
-    usage: readResponsesUsage(answer['usage']),
+    usage: readResponsesUsage(answer),
     outputText: items.map(itemText).join(''),
     calls: calls.length,
     callArguments: () => argumentCount(calls.map((call) => call['arguments'] ?? call['input'])),

@@ -160,13 +160,33 @@ describe('the end of a chat -> chat stream', () => {
     expect(reader.error?.kind).toBe('timeout');
   });
 
+  test('a later report of a stream never lowers an earlier one, and is not mixed with it', () => {
+    const report = (figures: object): string => chunk('[]', `,"usage":${JSON.stringify(figures)}`);
+    const usageOf = (...reports: object[]) =>
+      drive(plain(), [ROLE, HELLO, STOP, ...reports.map(report), DONE].join('')).reader.usage;
+    const first = { prompt_tokens: 100, completion_tokens: 50 };
+    expect(usageOf(first, { prompt_tokens: 0, completion_tokens: 2 })).toEqual({
+      ...NO_USAGE,
+      input: 100,
+      output: 50,
+    });
+    expect(usageOf(first, { prompt_tokens: -1 })).toMatchObject({ input: 100, output: 50 });
+    expect(usageOf({ prompt_tokens: 100 }, { completion_tokens: 5 })).toEqual({
+      ...NO_USAGE,
+      input: 100,
+      output: 5,
+    });
+    const cached = { prompt_tokens_details: { cached_tokens: 80 } };
+    expect(usageOf(first, { ...first, ...cached })).toMatchObject({ input: 20, cacheRead: 80 });
+  });
+
   test('usage that cannot be true is not trusted', () => {
     const { reader } = drive(
       plain(),
       ROLE +
         HELLO +
         STOP +
-        chunk('[]', ',"usage":{"prompt_tokens":-5,"completion_tokens":2,"total_tokens":-3}') +
+        chunk('[]', ',"usage":{"prompt_tokens":-5,"completion_tokens":-2,"total_tokens":-7}') +
         DONE,
     );
     expect([reader.usage, reader.isUsageFinal, reader.state]).toEqual([null, false, 'finished']);

@@ -1,3 +1,4 @@
+import { isSideReported } from '@tollgate/contracts';
 import { InvalidRequest } from '../exchange.ts';
 import type { Ask, Exchange, ExchangeRequest } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
@@ -50,7 +51,7 @@ function hasTokens(body: Ask['body']): boolean {
 
 function wholeCompletion(answer: JsonRecord, ask: Ask): WholeAnswer | null {
   if (!Array.isArray(answer['choices'])) return null;
-  const usage = readChatUsage(answer['usage']);
+  const usage = readChatUsage(answer['usage'], answer);
   const said = records(answer['choices']).map((choice, position) => {
     const words = text(choice['text']) ?? '';
     const echo = echoOf(ask, numberOf(choice['index'] ?? position));
@@ -60,7 +61,7 @@ function wholeCompletion(answer: JsonRecord, ask: Ask): WholeAnswer | null {
   const isEchoed = ask.body['echo'] === true && hasTokens(ask.body);
   return {
     usage,
-    outputText: isEchoed && usage ? '' : said.join(''),
+    outputText: isEchoed && usage && isSideReported(usage, 'output') ? '' : said.join(''),
     calls: 0,
     callArguments: () => 0,
   };

@@ -1,5 +1,7 @@
+import type { ReportedUsage } from '@tollgate/contracts';
 import type { Exchange, ExchangeRequest } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
+import { isRecord } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { readChatUsage } from '../providers/openai/chat-usage.ts';
@@ -25,6 +27,13 @@ export function embeddingsExchange(request: ExchangeRequest): Exchange {
 const VECTORS = {
   readWhole: ({ data, usage }: JsonRecord) =>
     Array.isArray(data)
-      ? { usage: readChatUsage(usage), outputText: '', calls: 0, callArguments: () => 0 }
+      ? { usage: readVectorUsage(usage), outputText: '', calls: 0, callArguments: () => 0 }
       : null,
 };
+
+/** Vectors are no output: a report that does not name any is whole, and its total is the prompt. */
+function readVectorUsage(usage: unknown): ReportedUsage | null {
+  return isRecord(usage)
+    ? readChatUsage({ ...usage, completion_tokens: usage['completion_tokens'] ?? 0 })
+    : null;
+}

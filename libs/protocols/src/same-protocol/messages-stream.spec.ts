@@ -122,6 +122,29 @@ describe('messages -> messages stream', () => {
     expect([early.usage?.input, early.isUsageFinal]).toEqual([5, false]);
   });
 
+  test('a message_delta never lowers what was reported, and one without an output figure does not end the count', () => {
+    const delta = (usage: object): string =>
+      event(
+        'message_delta',
+        `,"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":${JSON.stringify(usage)}`,
+      );
+    const readerOf = (...usages: object[]) =>
+      drive(
+        plain(),
+        [START, TEXT, event('content_block_stop', ',"index":0'), ...usages.map(delta), STOP].join(
+          '',
+        ),
+      ).reader;
+    expect(readerOf({ input_tokens: 0, output_tokens: 9 }).usage).toEqual({
+      ...NO_USAGE,
+      input: 5,
+      output: 9,
+    });
+    expect(readerOf({ output_tokens: 9 }, { output_tokens: 2 }).usage?.output).toBe(9);
+    for (const silent of [{}, { input_tokens: 7 }, { output_tokens: null }, { output_tokens: -4 }])
+      expect(readerOf(silent).isUsageFinal).toBe(false);
+  });
+
   test('behaviour 16: no [DONE] reaches a messages client, and a missing message_stop is added', () => {
     expect(drive(plain(), START + TEXT + CLOSE + STOP + 'data: [DONE]\n\n').text).toBe(
       asAlias(START + TEXT + CLOSE + STOP),

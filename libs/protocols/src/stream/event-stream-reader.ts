@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { ReportedUsage, TokenUsage } from '@tollgate/contracts';
 import { upstreamError } from '../errors/upstream-error.ts';
 import type { StreamReader, UpstreamError } from '../exchange.ts';
 import { bufferOf, parseJson, withoutMark } from '../json/json-guard.ts';
@@ -81,7 +81,7 @@ export class EventStreamReader implements StreamReader {
     return this.handler.backgroundId;
   }
 
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.handler.usage;
   }
 

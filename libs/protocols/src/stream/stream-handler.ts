@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { ReportedUsage, TokenUsage } from '@tollgate/contracts';
 import { upstreamError } from '../errors/upstream-error.ts';
 import type { UpstreamError } from '../exchange.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
@@ -6,7 +6,7 @@ import type { SseEvent } from '../sse/sse-framer.ts';
 
 /** What was read along of a stream; `ChatTap`, `MessagesTap`. */
 export interface StreamTap {
-  readonly usage: TokenUsage | null;
+  readonly usage: ReportedUsage | null;
   readonly hasContent: boolean;
   readonly hasFinish: boolean;
   /** See `StreamReader`. */
@@ -42,7 +42,7 @@ export abstract class StreamHandler {
     return this.tap.backgroundId ?? null;
   }
 
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.tap.usage;
   }
 

@@ -69,7 +69,11 @@ describe('chat usage in normal form', () => {
       chat(9, 248, 632, details(0, 0, { audio_tokens: 375 })),
       { ...usage(9, 0, 0, 248, 0), audioInput: 375 },
     ],
-    ['Gemini-compatible: an unexplained rest is output', chat(35, 12, 109), usage(35, 0, 0, 74, 0)],
+    [
+      'a rest of the total that nothing explains is not charged',
+      chat(10, 5, 900),
+      usage(10, 0, 0, 5, 0),
+    ],
     [
       'DeepSeek cache hits',
       chat(348, 65, 413, { prompt_cache_hit_tokens: 256, prompt_cache_miss_tokens: 92 }),
@@ -91,22 +95,56 @@ describe('chat usage in normal form', () => {
       chat(10, 6000, 6010, details(0, 6001)),
       usage(10, 0, 0, 6000, 6000),
     ],
-    ['embeddings', { prompt_tokens: 8, total_tokens: 8 }, usage(8, 0, 0, 0, 0)],
-    ['a total alone is prompt', { total_tokens: 8 }, usage(8, 0, 0, 0, 0)],
+    [
+      'an explicit 0 of either side',
+      { prompt_tokens: 0, completion_tokens: 5 },
+      usage(0, 0, 0, 5, 0),
+    ],
     ['no total at all', { prompt_tokens: 8, completion_tokens: 2 }, usage(8, 0, 0, 2, 0)],
   ])('%s', (_, given, expected) => {
     expect(readChatUsage(given)).toEqual(expected);
   });
 
+  test('Gemini-compatible: the rest is thoughts that are not named, whatever stands in front of the name of the model', () => {
+    for (const model of ['gemini-2.5-pro', 'google/gemini-3-flash', 'models/gemini-2.5-pro'])
+      expect(readChatUsage(chat(35, 12, 109), { model })).toEqual(usage(35, 0, 0, 74, 0));
+    expect(readChatUsage(chat(35, 12, 109), { model: 'gpt-5' })).toEqual(usage(35, 0, 0, 12, 0));
+  });
+
   test.each([
-    [null],
-    ['text'],
-    [{}],
-    [chat(-1, 5, 4)],
-    [chat(1.5, 5, 6)],
-    [chat(Number.NaN, 5, 6)],
-    [{ prompt_tokens: '5', completion_tokens: 5 }],
-    [chat(1, 2, 3, details(-4, 0))],
-    [chat(1e300, 2, 3)],
-  ])('S27: %j is not trusted', (given) => expect(readChatUsage(given)).toBeNull());
+    ['the prompt missing', { completion_tokens: 5 }, [0, 5, 'prompt']],
+    ['the prompt null', { prompt_tokens: null, completion_tokens: 5 }, [0, 5, 'prompt']],
+    ['the prompt a text', { prompt_tokens: '5', completion_tokens: 5 }, [0, 5, 'prompt']],
+    ['the prompt negative', chat(-1, 5, 4), [0, 5, 'prompt']],
+    ['the prompt a fraction', chat(1.5, 5, 6), [0, 5, 'prompt']],
+    ['the prompt no number', chat(Number.NaN, 5, 5), [0, 5, 'prompt']],
+    ['the prompt beyond all counts', chat(1e300, 2, 3), [0, 2, 'prompt']],
+    ['a broken part of the prompt', chat(1, 2, 3, details(-4, 0)), [0, 2, 'prompt']],
+    ['the completion missing', { prompt_tokens: 10 }, [10, 0, 'output']],
+    [
+      'the completion missing, nothing more in the total',
+      { prompt_tokens: 8, total_tokens: 8 },
+      [8, 0, 'output'],
+    ],
+    ['a broken part of the completion', chat(1, 2, 3, details(0, -4)), [1, 0, 'output']],
+    ['the prompt in the total', { completion_tokens: 5, total_tokens: 25 }, [20, 5, undefined]],
+    ['the completion in the total', { prompt_tokens: 5, total_tokens: 25 }, [5, 20, undefined]],
+    ['a total that cannot be true', chat(10, 5, -3), [10, 5, undefined]],
+  ])('a side that is not reported is no side of 0: %s', (_, given, [input, output, unreported]) =>
+    expect(readChatUsage(given)).toEqual({
+      ...usage(Number(input), 0, 0, Number(output), 0),
+      ...(unreported !== undefined && { unreported }),
+    }),
+  );
+
+  test.each([[null], ['text'], [{}], [{ total_tokens: 50 }], [chat(-1, -5, 4)]])(
+    'S27: %j is not trusted',
+    (given) => expect(readChatUsage(given)).toBeNull(),
+  );
+
+  test('an answer at an ordinary tier says so, and one at a dearer tier or at none does not', () => {
+    const of = (answer: object) => readChatUsage(chat(1, 2, 3), { ...answer })?.services;
+    expect(of({ service_tier: 'default' })).toEqual(['service_tier=default']);
+    expect([of({ service_tier: 'priority' }), of({})]).toEqual([undefined, undefined]);
+  });
 });

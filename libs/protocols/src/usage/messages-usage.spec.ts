@@ -37,7 +37,7 @@ describe('messages usage in normal form', () => {
     );
     expect(
       readMessagesUsage({ ...message, iterations: [{ ...compaction, input_tokens: -1 }] }),
-    ).toBeNull();
+    ).toEqual({ ...usage(0, 0, 0, 4_500, 0), unreported: 'prompt' });
   });
 
   test('the rounds of the answer itself, by whichever model, are in the figures at the top and not charged again', () => {
@@ -73,15 +73,26 @@ describe('messages usage in normal form', () => {
     ).toEqual(usage(2, 0, 3068, 5, 0));
   });
 
-  test('S27: negative, fractional and absent figures are not trusted', () => {
-    for (const given of [
-      null,
-      {},
-      { input_tokens: -1, output_tokens: 2 },
-      { input_tokens: 1, output_tokens: 0.5 },
-      { input_tokens: 1, output_tokens: '2' },
-    ]) {
-      expect(readMessagesUsage(given)).toBeNull();
-    }
+  test('a side that is missing, or of which a figure cannot be true, is not reported', () => {
+    const prompt = { ...usage(1, 0, 0, 0, 0), unreported: 'output' };
+    const output = { ...usage(0, 0, 0, 2, 0), unreported: 'prompt' };
+    for (const [given, expected] of [
+      [{ input_tokens: 1 }, prompt],
+      [{ input_tokens: 1, output_tokens: 0.5 }, prompt],
+      [{ input_tokens: 1, output_tokens: '2' }, prompt],
+      [{ output_tokens: 2 }, output],
+      [{ input_tokens: null, output_tokens: 2 }, output],
+      [{ input_tokens: -1, output_tokens: 2 }, output],
+      [{ input_tokens: 1, cache_read_input_tokens: -1, output_tokens: 2 }, output],
+      [null, null],
+      [{}, null],
+      [{ input_tokens: -1, output_tokens: '2' }, null],
+    ])
+      expect(readMessagesUsage(given)).toEqual(expected);
+  });
+
+  test('an answer at an ordinary speed and tier says so', () => {
+    const given = { input_tokens: 1, output_tokens: 2, service_tier: 'standard', speed: 'fast' };
+    expect(readMessagesUsage(given)?.services).toEqual(['service_tier=standard']);
   });
 });

@@ -1,6 +1,6 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { greaterReport, isSideReported, type ReportedUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
-import { isRecord, record, text } from '../../json/json-guard.ts';
+import { record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { knownOrOther } from '../../usage/other-text.ts';
@@ -8,7 +8,7 @@ import { mergeMessagesUsage, readMessagesUsage } from './messages-usage.ts';
 
 /** Reads along a messages stream: usage, generated text, whether it finished. Changes nothing. */
 export class MessagesTap implements StreamTap {
-  usage: TokenUsage | null = null;
+  usage: ReportedUsage | null = null;
   hasContent = false;
   /** A stop reason was given. */
   hasFinish = false;
@@ -25,7 +25,8 @@ export class MessagesTap implements StreamTap {
     if (type === 'message_start') this.merge(record(event['message'])['usage']);
     else if (type === 'message_delta') {
       this.merge(event['usage']);
-      this.hasLastUsage ||= isRecord(event['usage']) && this.usage !== null;
+      const last = readMessagesUsage(event['usage']);
+      this.hasLastUsage ||= last !== null && isSideReported(last, 'output');
       if (typeof record(event['delta'])['stop_reason'] === 'string') this.hasFinish = true;
     } else if (type === 'content_block_start') {
       const block = record(event['content_block']);
@@ -41,7 +42,8 @@ export class MessagesTap implements StreamTap {
 
   private merge(usage: unknown): void {
     this.merged = mergeMessagesUsage(this.merged, usage);
-    this.usage = readMessagesUsage(this.merged);
+    // Figures are cumulative: one that falls has not been true before or now, and what was reported counts.
+    this.usage = greaterReport(this.usage, readMessagesUsage(this.merged));
   }
 
   private readDelta(delta: JsonRecord): void {

@@ -13,7 +13,7 @@ export const openaiAnswers: ProviderAnswers = {
     const choices = records(answer['choices']);
     const calls = callsIn(choices);
     return {
-      usage: readChatUsage(answer['usage']),
+      usage: readChatUsage(answer['usage'], answer),
       outputText: choices.map((choice) => generatedText(record(choice['message']))).join(''),
       calls: calls.length,
       callArguments: () => argumentCount(calls.map(argumentsOf)),

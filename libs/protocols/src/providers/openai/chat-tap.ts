@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { greaterReport, type ReportedUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
 import { isRecord, nonEmpty, record, records, wordOf } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
@@ -8,7 +8,7 @@ import { generatedParts } from './chat-text.ts';
 
 /** Reads along a chat stream: usage, generated text, whether it finished. Changes nothing. */
 export class ChatTap implements StreamTap {
-  usage: TokenUsage | null = null;
+  usage: ReportedUsage | null = null;
   /** The last usage object as the upstream wrote it. */
   rawUsage: JsonRecord | null = null;
   hasContent = false;
@@ -24,9 +24,9 @@ export class ChatTap implements StreamTap {
   observe(chunk: JsonRecord): void {
     const usage = chatStreamUsage(chunk);
     if (usage !== null) {
-      // Cumulative wherever it is repeated (Perplexity): the last one counts, never the sum (behaviour 10).
+      // Cumulative wherever it is repeated (Perplexity): the greatest one counts, never the sum (behaviour 10).
       this.rawUsage = usage;
-      this.usage = readChatUsage(usage);
+      this.usage = greaterReport(this.usage, readChatUsage(usage, chunk));
     }
     for (const choice of records(chunk['choices'])) {
       const delta = record(choice['delta']);

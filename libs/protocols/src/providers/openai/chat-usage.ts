@@ -1,54 +1,52 @@
-import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
-import { isRecord, numberOf, record } from '../../json/json-guard.ts';
+import { NO_USAGE, type ReportedUsage, type UsageSide } from '@tollgate/contracts';
+import { isRecord, numberOf, record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
-import { tokenCount, UNREADABLE } from '../token-count.ts';
+import { ordinaryServices } from '../ordinary-services.ts';
+import { countOrNone, sideCount, tokenCount, UNREADABLE, type TokenCount } from '../token-count.ts';
 
 /**
  * Usage of a chat-completions answer in normal form. Vendors differ on what their numbers contain, and change it; the arithmetic of the
- * numbers decides, never a vendor's name (docs/design/protocols.md#usage). Null when there is none, or when any figure is negative, fractional or no number:
- * such a report is not trusted at all.
+ * numbers decides (docs/design/protocols.md#usage). A side is not reported where its count is missing, or a figure of it is negative, fractional or no number.
+ * Null where neither is. `answer` has the usage.
  */
-export function readChatUsage(value: unknown): TokenUsage | null {
+export function readChatUsage(value: unknown, answer: JsonRecord = {}): ReportedUsage | null {
   if (!isRecord(value)) return null;
   const figures = readFigures(value);
   if (!figures) return null;
-  const { prompt, completion, total, cached, written, reasoning, promptAudio, completionAudio } =
-    figures;
+  const { prompt, completion, unreported, cached, written, promptAudio, completionAudio } = figures;
 
   // Some report cached tokens beside the prompt instead of inside it (relays of Anthropic): subtracting them would go negative.
   const readInside = cached <= prompt ? cached : 0;
   const writtenInside = readInside + written <= prompt ? written : 0;
   const cacheBeside = cached - readInside + (written - writtenInside);
-  let input = prompt - readInside - writtenInside;
-  let output = completion;
-
-  const unexplained = total === null ? 0 : total - prompt - completion;
-  if (unexplained > 0 && unexplained !== cacheBeside) {
-    // Mistral counts audio of the prompt in the total only.
-    if (unexplained === promptAudio && unexplained !== reasoning) input += unexplained;
-    // xAI leaves reasoning out of completion_tokens; Gemini's compatible endpoint leaves out thoughts without naming them.
-    else output += unexplained;
-  }
+  const rest = restOf(figures, { cacheBeside, model: text(answer['model']) ?? '' });
+  const input = prompt - readInside - writtenInside + rest.prompt;
+  const output = completion + rest.output;
   // Both counts are part of the text's: what a cache gave or took is not audio too.
   const audioInput = Math.min(promptAudio, input);
   const audioOutput = Math.min(completionAudio, output);
-  output -= audioOutput;
+  const services = ordinaryServices(answer);
   return {
     ...NO_USAGE,
     input: input - audioInput,
     cacheRead: cached,
     cacheWrite: written,
-    output,
-    reasoning: Math.min(reasoning, output),
+    output: output - audioOutput,
+    reasoning: Math.min(figures.reasoning, output - audioOutput),
     audioInput,
     audioOutput,
+    ...(unreported && { unreported }),
+    ...(services && { services }),
   };
 }
 
+/** All counts of a side that is not reported are 0. */
 interface Figures {
   prompt: number;
   completion: number;
-  total: number | null;
+  unreported: ReportedUsage['unreported'];
+  /** Beyond prompt and completion; 0 where one of them is not reported. */
+  rest: number;
   cached: number;
   written: number;
   reasoning: number;
@@ -57,42 +55,116 @@ interface Figures {
 }
 
 function readFigures(usage: JsonRecord): Figures | null {
-  const promptDetails = record(usage['prompt_tokens_details']);
-  const completionDetails = record(usage['completion_tokens_details']);
-  const prompt = tokenCount(usage['prompt_tokens']);
-  const completion = tokenCount(usage['completion_tokens']);
   const total = tokenCount(usage['total_tokens']);
-  // DeepSeek, Moonshot and Hugging Face, Mistral and LiteLLM have names of their own.
+  const given = { prompt: promptFigures(usage), completion: completionFigures(usage) };
+  const prompt = countOf(given.prompt.count, given.completion.count, total);
+  const completion = countOf(given.completion.count, given.prompt.count, total);
+  if (prompt === null && completion === null) return null;
+  const figures: Figures = {
+    ...(prompt === null ? NO_PROMPT : given.prompt),
+    ...(completion === null ? NO_COMPLETION : given.completion),
+    prompt: prompt ?? 0,
+    completion: completion ?? 0,
+    unreported: prompt === null ? 'prompt' : completion === null ? 'output' : undefined,
+    rest: prompt === null || completion === null ? 0 : countOrNone(total) - prompt - completion,
+  };
+  return typeof total === 'number' && isPromptWhole(figures, record(usage['prompt_tokens_details']))
+    ? { ...figures, cached: 0 }
+    : figures;
+}
+
+const NO_PROMPT = { cached: 0, written: 0, promptAudio: 0 };
+const NO_COMPLETION = { reasoning: 0, completionAudio: 0 };
+
+/** DeepSeek, Moonshot and Hugging Face, Mistral and LiteLLM have names of their own. */
+function promptFigures(
+  usage: JsonRecord,
+): Pick<Figures, 'cached' | 'written' | 'promptAudio'> & { count: TokenCount } {
+  const details = record(usage['prompt_tokens_details']);
   const cached = tokenCount(
-    promptDetails['cached_tokens'],
+    details['cached_tokens'],
     usage['prompt_cache_hit_tokens'],
     usage['cached_tokens'],
     usage['num_cached_tokens'],
     usage['cache_read_input_tokens'],
   );
   const written = tokenCount(
-    promptDetails['cache_write_tokens'],
-    promptDetails['cache_creation_tokens'],
+    details['cache_write_tokens'],
+    details['cache_creation_tokens'],
     usage['cache_creation_input_tokens'],
   );
-  const reasoning = tokenCount(completionDetails['reasoning_tokens'], usage['reasoning_tokens']);
-  const promptAudio = tokenCount(promptDetails['audio_tokens']);
-  const completionAudio = tokenCount(completionDetails['audio_tokens']);
-  if (prompt === UNREADABLE || completion === UNREADABLE || total === UNREADABLE) return null;
-  if (cached === UNREADABLE || written === UNREADABLE || reasoning === UNREADABLE) return null;
-  if (promptAudio === UNREADABLE || completionAudio === UNREADABLE) return null;
-  if (prompt === null && completion === null && total === null) return null;
-  const figures = {
-    prompt: prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0)),
-    completion: completion ?? 0,
-    total,
-    cached: cached ?? 0,
-    written: written ?? 0,
-    reasoning: reasoning ?? 0,
-    promptAudio: promptAudio ?? 0,
-    completionAudio: completionAudio ?? 0,
+  const audio = tokenCount(details['audio_tokens']);
+  return {
+    count: sideCount(tokenCount(usage['prompt_tokens']), cached, written, audio),
+    cached: countOrNone(cached),
+    written: countOrNone(written),
+    promptAudio: countOrNone(audio),
   };
-  return isPromptWhole(figures, promptDetails) ? { ...figures, cached: 0 } : figures;
+}
+
+function completionFigures(
+  usage: JsonRecord,
+): Pick<Figures, 'reasoning' | 'completionAudio'> & { count: TokenCount } {
+  const details = record(usage['completion_tokens_details']);
+  const reasoning = tokenCount(details['reasoning_tokens'], usage['reasoning_tokens']);
+  const audio = tokenCount(details['audio_tokens']);
+  return {
+    count: sideCount(tokenCount(usage['completion_tokens']), reasoning, audio),
+    reasoning: countOrNone(reasoning),
+    completionAudio: countOrNone(audio),
+  };
+}
+
+/** A side that is missing follows from the total and the other side, where the total has more than that. */
+function countOf(own: TokenCount, other: TokenCount, total: TokenCount): number | null {
+  if (typeof own === 'number') return own;
+  if (own === UNREADABLE || typeof other !== 'number' || typeof total !== 'number') return null;
+  return total > other ? total - other : null;
+}
+
+interface RestFacts extends Figures {
+  cacheBeside: number;
+  model: string;
+}
+
+/** Providers whose total is known to have more than prompt and completion, and what that is. The first row that matches holds; any other rest is not charged. */
+const RESTS: readonly {
+  provider: string;
+  isOf: (facts: RestFacts) => boolean;
+  side: UsageSide | null;
+}[] = [
+  {
+    provider: 'relays of Anthropic: the caches, which are charged as caches',
+    isOf: ({ rest, cacheBeside }) => rest === cacheBeside,
+    side: null,
+  },
+  {
+    provider: 'Mistral: audio of the prompt',
+    isOf: ({ rest, promptAudio, reasoning }) => rest === promptAudio && rest !== reasoning,
+    side: 'prompt',
+  },
+  {
+    provider: 'xAI: the reasoning that it names',
+    isOf: ({ rest, reasoning }) => rest === reasoning,
+    side: 'output',
+  },
+  {
+    provider: "Gemini's compatible endpoint: thoughts that it does not name",
+    isOf: ({ model }) => /gemini/i.test(model),
+    side: 'output',
+  },
+];
+
+function restOf(
+  figures: Figures,
+  by: Pick<RestFacts, 'cacheBeside' | 'model'>,
+): Record<UsageSide, number> {
+  const known =
+    figures.rest > 0 ? RESTS.find(({ isOf }) => isOf({ ...figures, ...by })) : undefined;
+  return {
+    prompt: known?.side === 'prompt' ? figures.rest : 0,
+    output: known?.side === 'output' ? figures.rest : 0,
+  };
 }
 
 /** Kinds of a prompt's tokens. */
@@ -102,10 +174,7 @@ const KINDS = ['text_tokens', 'image_tokens', 'audio_tokens'];
  * Whether more is cached than the prompt has, while the prompt is said to be all there was: its kinds add up to it, and the total has nothing more.
  * Azure's Grok caches a template of its own in front of the prompt; how much of the prompt was cached is not said (docs/decisions/0025-caches-of-templates.md).
  */
-function isPromptWhole(
-  { prompt, completion, total, cached }: Figures,
-  details: JsonRecord,
-): boolean {
-  if (cached <= prompt || total === null || total - prompt - completion >= cached) return false;
+function isPromptWhole({ prompt, rest, cached }: Figures, details: JsonRecord): boolean {
+  if (cached <= prompt || rest >= cached) return false;
   return KINDS.reduce((sum, kind) => sum + numberOf(details[kind] ?? 0), 0) === prompt;
 }

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { greaterReport, type ReportedUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
 import { isRecord, numberOf, records, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
@@ -7,7 +7,7 @@ import { readChatUsage } from './chat-usage.ts';
 
 /** Reads along a stream of legacy completions: usage, generated text, whether it finished. Changes nothing. */
 export class CompletionsTap implements StreamTap {
-  usage: TokenUsage | null = null;
+  usage: ReportedUsage | null = null;
   hasContent = false;
   hasFinish = false;
   private readonly sink: StreamSink;
@@ -21,7 +21,8 @@ export class CompletionsTap implements StreamTap {
   }
 
   observe(chunk: JsonRecord): void {
-    if (isRecord(chunk['usage'])) this.usage = readChatUsage(chunk['usage']);
+    if (isRecord(chunk['usage']))
+      this.usage = greaterReport(this.usage, readChatUsage(chunk['usage'], chunk));
     for (const choice of records(chunk['choices'])) {
       const words = text(choice['text']) ?? '';
       if (words !== '') this.hasContent = true;

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { greaterReport, type ReportedUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
 import { nonEmpty, record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
@@ -11,7 +11,7 @@ const SILENT_ITEMS: ReadonlySet<unknown> = new Set(['message', 'reasoning']);
 
 /** Reads along a stream of /v1/responses: usage, generated text, whether it finished. Changes nothing. */
 export class ResponsesTap implements StreamTap {
-  usage: TokenUsage | null = null;
+  usage: ReportedUsage | null = null;
   hasContent = false;
   hasFinish = false;
   /** Of a response that is made in the background; null for any other. */
@@ -28,7 +28,7 @@ export class ResponsesTap implements StreamTap {
     const { id, background } = responseOf(event);
     if (background === true) this.backgroundId ??= nonEmpty(id);
     if (isLastEvent(type)) {
-      this.usage = readResponsesUsage(responseOf(event)['usage']);
+      this.usage = greaterReport(this.usage, readResponsesUsage(responseOf(event)));
       this.hasLastUsage = this.usage !== null;
       this.hasFinish = type === 'response.completed' || type === 'response.incomplete';
     } else if (type === 'response.output_item.added') this.itemBegan(record(event['item']));
