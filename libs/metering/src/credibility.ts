@@ -4,6 +4,7 @@ import {
   promptUpTo,
   USAGE_KEYS,
   withSoundParts,
+  type OutputUsage,
   type TokenUsage,
 } from '@tollgate/contracts';
 
@@ -22,6 +23,11 @@ const PROMPT_BYTES_MIN = 4_096;
 /** A report above its limit by no more than this is a matter of counting; charged at the limit, and no reason for an alert. */
 const OVERRUN_FACTOR = 1.05;
 const OVERRUN_TOKENS = 16;
+/**
+ * Of an overrun that only a report shows, holds believe so many tokens: no model of the tables generates more in an answer. What was delivered beyond a limit
+ * is counted, and held for in full.
+ */
+export const REPORTED_OVERRUN_TOKENS_MAX = 131_072;
 
 /** What a request gave its upstream to read, and allowed it to generate. Plain tokens. */
 export interface UsageBounds {
@@ -84,10 +90,24 @@ export function isOutputBelowText(output: number, counted: number): boolean {
   return counted > TOKENIZERS_FACTOR * output + TOKENIZERS_TOKENS;
 }
 
-/** By how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. */
-export function overrunOf(output: number, limit: number): Overrun | null {
-  if (output <= OVERRUN_FACTOR * limit + OVERRUN_TOKENS) return null;
-  return { factor: output / Math.max(1, limit), tokens: output - limit };
+/**
+ * By how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. `counted`: what is charged, so
+ * that its output above the limit was delivered.
+ */
+export function overrunOf(
+  { reported, counted }: { reported?: OutputUsage | null | undefined; counted: OutputUsage },
+  limit: number,
+): Overrun | null {
+  const believed = limit + REPORTED_OVERRUN_TOKENS_MAX;
+  const seen = reported ? Math.min(outputTokensOf(reported), believed) : 0;
+  const output = Math.max(outputTokensOf(counted), seen);
+  return isBeyond(output, limit)
+    ? { factor: output / Math.max(1, limit), tokens: output - limit }
+    : null;
+}
+
+function isBeyond(output: number, limit: number): boolean {
+  return output > OVERRUN_FACTOR * limit + OVERRUN_TOKENS;
 }
 
 /**
@@ -99,7 +119,7 @@ export function heldFactor({ factor, tokens }: Overrun, limit: number): number {
 }
 
 function doubtOfSize(prompt: number, output: number, bounds: UsageBounds): Doubt | null {
-  if (overrunOf(output, bounds.outputTokens)) return 'output_beyond_limit';
+  if (isBeyond(output, bounds.outputTokens)) return 'output_beyond_limit';
   return bounds.promptTextBytes > PROMPT_BYTES_PER_TOKEN * prompt + PROMPT_BYTES_MIN
     ? 'prompt_below_text'
     : null;

@@ -154,7 +154,7 @@ function exchangeOf(
   });
 }
 
-/** A redirect is followed by nobody, so that it serves nobody. */
+/** A redirect is not followed, so that it serves no request. */
 function isDownBy(failure: UpstreamFailure): boolean {
   const status = failure.error.upstreamStatus;
   return (status !== null && status < 400) || isRoutesTrouble(failure);
