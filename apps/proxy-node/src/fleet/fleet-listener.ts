@@ -55,10 +55,12 @@ export function fleetListener({
         return rest(message);
       case 'dump':
         if (message.node === null || message.node === name)
-          dump(message).catch((error: unknown) =>
-            log.warn({ err: error }, 'the dump could not be written'),
-          );
+          dump(message).catch(noteUnwritten(log));
         return;
     }
   };
+}
+
+function noteUnwritten(log: Logger): (error: unknown) => void {
+  return (error) => log.warn({ err: error }, 'the dump could not be written');
 }

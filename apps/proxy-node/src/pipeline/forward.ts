@@ -121,7 +121,7 @@ export class Forwarder {
     outbound: Outbound,
     { sink, attempts, deadlines, isAnew }: Dispatch,
   ): Flight {
-    const { ask, outputLimit } = outbound;
+    const { ask } = outbound;
     const exchange = this.#exchange({ route, upstream }, outbound);
     const call = new UpstreamCall({
       deadlines,
@@ -131,10 +131,9 @@ export class Forwarder {
     const startedAt = monotonicMs();
     const attempt: RouteAttempt = { upstream_id: upstream.id, route_id: route.id, duration_ms: 0 };
     attempts.push(attempt);
-    const { protocol } = ask;
-    const seen = outbound.observed?.attempt({ route, upstream }, { protocol, outputLimit }) ?? null;
-    const use = { routeId: route.id, upstreamId: upstream.id, accountId: outbound.accountId };
-    const close = this.#track(use, { attempt, protocol, seen });
+    const seen = observedOf({ route, upstream }, outbound);
+    const use = useOf({ route, upstream }, outbound);
+    const close = this.#track(use, { attempt, protocol: ask.protocol, seen });
     const reader = ask.isStream ? exchange.openStream(sink) : null;
     const answer = this.#send({ route, upstream, exchange, call, outbound, isAnew, seen }).then(
       (head): Answer => {
@@ -277,6 +276,17 @@ export class Forwarder {
       if (isRoutesTrouble(failure)) this.#health.failed(use, seenOf(failure, { protocol, now }));
     };
   }
+}
+
+function observedOf(
+  candidate: Candidate,
+  { ask: { protocol }, outputLimit, observed }: Outbound,
+): ObservedAttempt | null {
+  return observed?.attempt(candidate, { protocol, outputLimit }) ?? null;
+}
+
+function useOf({ route, upstream }: Candidate, { accountId }: Outbound): RouteUse {
+  return { routeId: route.id, upstreamId: upstream.id, accountId };
 }
 
 function failureOf(error: unknown): UpstreamFailure {

@@ -20,7 +20,7 @@ export const FAILURES: Readonly<Record<string, (response: ServerResponse) => unk
   '429 with Retry-After 3600': (response) => json(response, refusal, 429, { 'retry-after': '3600' }),
 };
 
-export const SILENT_MS = 300;
+const SILENT = { first_token_timeout_ms: 1_000, total_timeout_ms: 1_000 };
 
 /** A node, upstreams that fail on demand, and accounts that ask. */
 export class TenantsApart {
@@ -48,7 +48,11 @@ export class TenantsApart {
   /** `fails`: whether the upstream fails on a request with this body. */
   async model(
     fail: (response: ServerResponse) => unknown,
-    { fails, upstreams = 1 }: { fails: (body: string) => boolean; upstreams?: number },
+    {
+      fails,
+      upstreams = 1,
+      isSilent = false,
+    }: { fails: (body: string) => boolean; upstreams?: number; isSilent?: boolean },
   ): Promise<{ model: SnapshotModel; upstreams: LocalUpstream[] }> {
     const started = await Promise.all(
       Array.from({ length: upstreams }, () =>
@@ -57,10 +61,8 @@ export class TenantsApart {
         ),
       ),
     );
-    const overrides = { first_token_timeout_ms: SILENT_MS, total_timeout_ms: SILENT_MS };
-    const model = await this.#node.addModel(
-      started.map(({ baseUrl }) => ({ baseUrl, overrides })),
-    );
+    const overrides = isSilent ? SILENT : {};
+    const model = await this.#node.addModel(started.map(({ baseUrl }) => ({ baseUrl, overrides })));
     return { model, upstreams: started };
   }
 

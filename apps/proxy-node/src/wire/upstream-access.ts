@@ -19,6 +19,7 @@ import { UpstreamPools } from '../upstream/upstream-pools.ts';
 import { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { Foundation } from './foundation.ts';
 
+type Needed = Pick<Foundation, 'config' | 'log' | 'follower'>;
 export type UpstreamAccess = ReturnType<typeof openUpstreams>;
 
 export interface UpstreamEvents {
@@ -31,41 +32,20 @@ export interface UpstreamEvents {
 }
 
 /** How a node calls upstreams, and what it knows of them. */
-export function openUpstreams(
-  { config, log, follower }: Pick<Foundation, 'config' | 'log' | 'follower'>,
-  { onRested, announce, onProbed }: UpstreamEvents,
-) {
+export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
+  const { config, log } = foundation;
   const secrets = createSecretBox(encryptionKeysOf(config));
   const ids = createIdSealer(encryptionKeysOf(config));
   const pools = new UpstreamPools({
     policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
     openSecret: (sealed, place) => secrets.open(sealed, place),
   });
-  const restNews = new RestNews({
-    announce,
-    by: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
-  });
-  const rested = (begun: RestBegun): void => {
-    noteRest(log, begun);
-    restNews.rested(begun);
-    // After this turn, in which the rest is still being begun.
-    setImmediate(onRested);
-  };
   const ticker = new Ticker();
   const { ANSWER_BYTES_MAX: answerBytesMax, ERROR_BYTES_MAX: errorBytesMax } = config;
   const limits = { answerBytesMax, errorBytesMax };
   const calls = new SideCalls({ pools, ticker, answerBytesMax });
   const refused = new RefusedFields();
-  const candidateOf = ({ routeId }: RouteRef) => follower.current?.candidateById(routeId);
-  const probes = new RouteProbes({ calls, refused, candidateOf, onProbed, log });
-  const health = new UpstreamHealth({
-    onRested: rested,
-    onRecovered: (route) => restNews.recovered(route),
-    onProbeDue: (route, protocol) =>
-      void probes
-        .probe(route, protocol)
-        .then((failure) => health.probed(route, failure, monotonicMs())),
-  });
+  const { health, restNews } = openHealth(foundation, { calls, refused, events });
   return {
     ids,
     pools,
@@ -76,6 +56,35 @@ export function openUpstreams(
     calls,
     forwarder: new Forwarder({ pools, health, ticker, ids, refused, limits }),
   };
+}
+
+/** What routes do, which the fleet and the log learn; where several accounts' requests fail, a probe decides. */
+function openHealth(
+  { config, log, follower }: Needed,
+  {
+    calls,
+    refused,
+    events: { onRested, announce, onProbed },
+  }: { calls: SideCalls; refused: RefusedFields; events: UpstreamEvents },
+) {
+  const by = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
+  const restNews = new RestNews({ announce, by });
+  const candidateOf = ({ routeId }: RouteRef) => follower.current?.candidateById(routeId);
+  const probes = new RouteProbes({ calls, refused, candidateOf, onProbed, log });
+  const health: UpstreamHealth = new UpstreamHealth({
+    onRested: (begun) => {
+      noteRest(log, begun);
+      restNews.rested(begun);
+      // After this turn, in which the rest is still being begun.
+      setImmediate(onRested);
+    },
+    onRecovered: (recovered) => restNews.recovered(recovered),
+    onProbeDue: (route, protocol) =>
+      void probes
+        .probe(route, protocol)
+        .then((failure) => health.probed(route, failure, monotonicMs())),
+  });
+  return { health, restNews };
 }
 
 function noteRest(
