@@ -119,7 +119,10 @@ test('of an overrun that a report alone shows a bounded number of tokens is beli
 test('a report above its limit by a count or two is no overrun', () => {
   for (const counted of [200, 201, 226])
     expect(overrunOf({ counted: outputOf(counted) }, 200)).toBeNull();
-  expect(overrunOf({ reported: outputOf(2_000), counted: outputOf(5) }, 200)).toEqual({ factor: 10, tokens: 1_800 });
+  expect(overrunOf({ reported: outputOf(2_000), counted: outputOf(5) }, 200)).toEqual({
+    factor: 10,
+    tokens: 1_800,
+  });
   expect(overrunOf({ counted: outputOf(100) }, 0)).toEqual({ factor: 100, tokens: 100 });
 });
 

@@ -54,8 +54,7 @@ export function fleetListener({
       case 'account_recovered':
         return rest(message);
       case 'dump':
-        if (message.node === null || message.node === name)
-          dump(message).catch(noteUnwritten(log));
+        if (message.node === null || message.node === name) dump(message).catch(noteUnwritten(log));
         return;
     }
   };

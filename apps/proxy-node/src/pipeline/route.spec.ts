@@ -44,7 +44,15 @@ function choose(
   health = new UpstreamHealth(),
   { tried = [] as number[], preferred = null as number | null, random = Math.random } = {},
 ): number | string {
-  const choice = route({ groups, tried: new Set(tried), preferred, health, accountId, now: NOW, random });
+  const choice = route({
+    groups,
+    tried: new Set(tried),
+    preferred,
+    health,
+    accountId,
+    now: NOW,
+    random,
+  });
   return choice.kind === 'candidate' ? choice.candidate.route.id : choice.kind;
 }
 

@@ -17,7 +17,8 @@ export const FAILURES: Readonly<Record<string, (response: ServerResponse) => unk
   '404': (response) => json(response, refusal, 404),
   '401': (response) => json(response, refusal, 401),
   'an unreadable answer': (response) => response.writeHead(200).end('<html>no</html>'),
-  '429 with Retry-After 3600': (response) => json(response, refusal, 429, { 'retry-after': '3600' }),
+  '429 with Retry-After 3600': (response) =>
+    json(response, refusal, 429, { 'retry-after': '3600' }),
 };
 
 const SILENT = { first_token_timeout_ms: 1_000, total_timeout_ms: 1_000 };
@@ -67,7 +68,7 @@ export class TenantsApart {
   }
 
   /** New accounts, by their keys. */
-  accounts(models: readonly SnapshotModel[], count: number): Promise<string[]> {
+  accounts(models: SnapshotModel[], count: number): Promise<string[]> {
     return Promise.all(
       Array.from({ length: count }, async () => {
         this.#lastAccount += 1;

@@ -145,7 +145,10 @@ export class AccountRests {
 }
 
 /** Nothing of it decides anything any more. */
-function isIdle({ rest, failedAt, disprovedUntil, disprovedMs }: AccountRest, now: number): boolean {
+function isIdle(
+  { rest, failedAt, disprovedUntil, disprovedMs }: AccountRest,
+  now: number,
+): boolean {
   return (
     rest.waitMs(now) === 0 && now - failedAt >= LATELY_MS && now - disprovedUntil >= disprovedMs
   );

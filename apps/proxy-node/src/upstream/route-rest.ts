@@ -122,8 +122,7 @@ export class RouteRest {
   ): void {
     if (isProviders) this.#coolDown(Math.min(restMs, HEARD_COOLDOWN_MS_MAX), isRateLimit, now);
     // In doubt the next request is a probe.
-    else if (now - answeredAt < OWN_ANSWER_MS)
-      this.#restUntil = Math.max(this.#restUntil, now);
+    else if (now - answeredAt < OWN_ANSWER_MS) this.#restUntil = Math.max(this.#restUntil, now);
     else this.#restUntil = Math.max(this.#restUntil, now + Math.min(restMs, REST_MS_MAX));
   }
 

@@ -159,7 +159,8 @@ export class RouteState {
   #judge(now: number): void {
     if (!this.#failedProbe || !this.#isDoubted(now)) {
       if (this.#witnesses.areSuspecting(now)) this.#wantProbe(now);
-    } else if (this.#witnesses.areAgreed(now)) this.#restForAll({ ...this.#failedProbe, now }, true);
+    } else if (this.#witnesses.areAgreed(now))
+      this.#restForAll({ ...this.#failedProbe, now }, true);
   }
 
   #restForAll(failure: FailureSeen, isConvicted: boolean): void {

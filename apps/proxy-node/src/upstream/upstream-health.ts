@@ -111,7 +111,11 @@ export class UpstreamHealth {
   }
 
   /** Another node has seen the route fail, for one account or for all (null). Routes that this node does not know are passed over. */
-  heardRest(routeId: number, accountId: number | null, { rest, now }: { rest: Rest; now: number }): void {
+  heardRest(
+    routeId: number,
+    accountId: number | null,
+    { rest, now }: { rest: Rest; now: number },
+  ): void {
     this.#routes.get(routeId)?.state.heardRest(accountId, rest, now);
   }
 

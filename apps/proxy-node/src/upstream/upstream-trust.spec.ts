@@ -9,7 +9,7 @@ const served = (...ids: number[]) => [ids.map((id) => ({ upstream: { id } }))];
 const SILENT = { warn: () => undefined, debug: () => undefined };
 const FINE = { doubt: null, overrun: null, excessTokens: 0 };
 
-test("holds of an account cover the largest overrun of its own answers of the last hour, and no longer", () => {
+test('holds of an account cover the largest overrun of its own answers of the last hour, and no longer', () => {
   const trust = new UpstreamTrust(SILENT);
   const doubt = 'output_beyond_limit';
   trust.note(
@@ -72,7 +72,11 @@ test('an upstream that is doubted in every answer is one warning a minute with t
   });
   const doubt = 'prompt_below_text';
   const note = (rid: string, upstreamId: number, now: number) =>
-    trust.note({ rid, upstreamId, modelId: 7, accountId: ONE }, { doubt, overrun: null, excessTokens: 0 }, now);
+    trust.note(
+      { rid, upstreamId, modelId: 7, accountId: ONE },
+      { doubt, overrun: null, excessTokens: 0 },
+      now,
+    );
   note('r1', 1, 0);
   note('r2', 1, 59_999);
   note('r3', 2, 59_999);
