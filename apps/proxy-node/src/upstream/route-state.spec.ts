@@ -116,6 +116,15 @@ describe('a connection that cannot be made', () => {
   });
 });
 
+/** Requests of six accounts: in any order, and in runs of one account after the other. */
+const account = fc.integer({ min: 1, max: 6 });
+const orders = fc.oneof(
+  fc.array(account, { minLength: 100 }),
+  fc
+    .array(fc.tuple(account, fc.integer({ min: 1, max: 9 })), { minLength: 20 })
+    .map((runs) => runs.flatMap(([each, times]) => Array.from({ length: times }, () => each))),
+);
+
 describe('several accounts whose requests fail', () => {
   test('have the route probed in their protocol; a sound probe rests it for none', () => {
     const { route, protocols } = watched();
@@ -164,7 +173,7 @@ describe('several accounts whose requests fail', () => {
 
   test('leave a provider that is down within ten requests, in whatever order they come', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 200 }), (accounts) => {
+      fc.property(orders, (accounts) => {
         const { route, protocols } = watched();
         for (const account of new Set(accounts)) serve(route, account, NOW - 1_000);
         let asked = 0;
@@ -196,6 +205,18 @@ describe('the cost of probes', () => {
   test('is a request a second and route at most, and falls to one in ten minutes for accounts that provoke failures', () => {
     expect(probesOf(HOUR / 1_000, ({ route }, now) => route.probed(null, now))).toBeLessThan(20);
     expect(probesOf(60, () => undefined)).toBeLessThanOrEqual(4);
+  });
+
+  test('is a request a second also where a thousand accounts provoke failures in turn', () => {
+    const { route, protocols } = watched();
+    let answered = 0;
+    for (let each = 1; each <= ACCOUNTS_MAX; each += 1) {
+      const now = NOW + each * 3;
+      fail(route, each, failure({ now }));
+      for (; answered < protocols.length; answered += 1) route.probed(null, now);
+    }
+    expect(protocols.length).toBeGreaterThan(0);
+    expect(protocols.length).toBeLessThanOrEqual(4);
   });
 
   test('of accounts that provoked failures keeps no outage from the others', () => {

@@ -85,7 +85,8 @@ export class RouteState {
   }
 
   answered(accountId: number, now: number): void {
-    this.#shared.answered(now);
+    // After a failed probe one head of an answer says too little: its caller's next request may fail again.
+    if (!this.#isConvicted) this.#shared.answered(now);
     this.#accounts.answered(accountId, now);
   }
 
