@@ -3,12 +3,12 @@ import type { AttemptCost } from '@tollgate/contracts';
 import { outputTokensOf, promptTokensOf } from '@tollgate/contracts';
 import {
   createExchange,
-  InvalidRequest,
   PROBE_BODIES,
   parseAsk,
   probeLimit,
   type ClientProtocol,
   type Exchange,
+  type StoredIds,
 } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
@@ -39,6 +39,8 @@ export interface Probed {
   readonly cost: AttemptCost;
 }
 
+/** The answer leaves the gateway nowhere. */
+const UNSEEN_IDS: StoredIds = { seal: (native) => native, open: () => null, isSealed: () => false };
 const NOTHING: AttemptCost = { input_tokens: 0, output_tokens: 0 };
 
 /**
@@ -83,9 +85,9 @@ export class RouteProbes {
     try {
       cost = await this.#ask(candidate, protocol);
     } catch (error) {
-      // This protocol has no words for it: nothing is known.
-      if (error instanceof InvalidRequest) return null;
-      failure = failureOf(error);
+      // This protocol has no words for it, or the node's key opens no secret: requests find that out by themselves.
+      if (!(error instanceof UpstreamFailure)) return null;
+      failure = error;
       if (mayBeBilled(failure)) cost = { input_tokens: PROMPT_TOKENS, output_tokens: 0 };
     }
     const isDown = failure !== null && isDownBy(failure);
@@ -146,6 +148,7 @@ function exchangeOf(
   return createExchange({
     ask: parseAsk(protocol, Buffer.from(JSON.stringify(body))),
     speech: upstream,
+    ids: UNSEEN_IDS,
     upstreamModel: route.upstream_model,
     outputLimit: probeLimit(protocol, upstream),
     outputLimitField: route.output_limit_field,
@@ -158,10 +161,4 @@ function exchangeOf(
 function isDownBy(failure: UpstreamFailure): boolean {
   const status = failure.error.upstreamStatus;
   return (status !== null && status < 400) || isRoutesTrouble(failure);
-}
-
-function failureOf(error: unknown): UpstreamFailure {
-  return error instanceof UpstreamFailure
-    ? error
-    : gatewayFailure('auth', 'The upstream cannot be asked.', { evidence: 'unsent', cause: error });
 }
