@@ -65,13 +65,15 @@ export const nodeReportSchema = z.strictObject({
   lineage: z.number().int().nonnegative().optional(),
   /** `NODE_ABILITIES` and `READ_FORMATS`, and those of later releases. */
   abilities: z.array(z.string().max(64)).max(64).optional(),
-  /** Upstreams that failed their last requests here: how many in a row, and for how long the node leaves them alone. */
+  /** Upstreams that failed their last requests here, of all accounts that use them: how many in a row, and for how long the node leaves them alone. */
   upstreams: z
     .array(
       z.strictObject({
         id: z.number().int().positive(),
         failures_in_row: z.number().int().nonnegative(),
         open_for_ms: z.number().int().nonnegative(),
+        /** Accounts whose own requests fail, so that the upstream is left alone for them only; absent without any. */
+        accounts_resting: z.number().int().positive().optional(),
       }),
     )
     .max(REPORTED_UPSTREAMS_MAX)
@@ -130,6 +132,15 @@ export const controlPlaneReportSchema = z.object({
 });
 export type ControlPlaneReport = z.infer<typeof controlPlaneReportSchema>;
 
+/** `is_providers`: its provider has named the time, with `is_rate_limit` as it limits requests. `by`: node address of the worker. */
+interface AnnouncedRest {
+  by: string;
+  route_id: number;
+  rest_ms: number;
+  is_providers: boolean;
+  is_rate_limit: boolean;
+}
+
 /** Broadcast on the fleet channel; a missed one heals by the periodic pull. */
 export type FleetMessage =
   | { kind: 'snapshot'; version: number }
@@ -141,16 +152,12 @@ export type FleetMessage =
   | { kind: 'shard_filled'; shard: string; epoch: string }
   /** The live record of a subscription was changed or credited: requests that wait for tokens ask again. */
   | { kind: 'subscription_changed'; account_id: number; model_id: number }
-  /** A worker has seen a route fail and leaves it alone for so long; `is_providers`: its provider has named the time, with `is_rate_limit` as it limits requests. `by`: node address of the worker. */
-  | {
-      kind: 'rest';
-      by: string;
-      route_id: number;
-      rest_ms: number;
-      is_providers: boolean;
-      is_rate_limit: boolean;
-    }
+  /** A worker has seen a route fail for all accounts and leaves it alone for so long. */
+  | ({ kind: 'rest' } & AnnouncedRest)
   | { kind: 'recovered'; by: string; route_id: number }
+  /** The requests of one account fail on a route, which is left alone for that account. A release that does not know the kind passes it over. */
+  | ({ kind: 'account_rest'; account_id: number } & AnnouncedRest)
+  | { kind: 'account_recovered'; account_id: number; by: string; route_id: number }
   | {
       kind: 'dump';
       node: string | null;

@@ -7,6 +7,14 @@ const node = z.string().max(128);
 const REST_MS_MAX = 86_400_000;
 const rowId = z.number().int().positive();
 
+const rest = {
+  by: node,
+  route_id: rowId,
+  rest_ms: z.number().int().positive().max(REST_MS_MAX),
+  is_providers: z.boolean(),
+  is_rate_limit: z.boolean().default(false),
+};
+
 const fleetMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('snapshot'), version: z.number().int().positive() }),
   z.object({ kind: z.literal('reload'), node: node.nullable() }),
@@ -18,15 +26,15 @@ const fleetMessageSchema = z.discriminatedUnion('kind', [
     shard: z.string().max(16),
     epoch: z.string().max(64),
   }),
+  z.object({ kind: z.literal('rest'), ...rest }),
+  z.object({ kind: z.literal('recovered'), by: node, route_id: rowId }),
+  z.object({ kind: z.literal('account_rest'), account_id: rowId, ...rest }),
   z.object({
-    kind: z.literal('rest'),
+    kind: z.literal('account_recovered'),
+    account_id: rowId,
     by: node,
     route_id: rowId,
-    rest_ms: z.number().int().positive().max(REST_MS_MAX),
-    is_providers: z.boolean(),
-    is_rate_limit: z.boolean().default(false),
   }),
-  z.object({ kind: z.literal('recovered'), by: node, route_id: rowId }),
   z.object({
     kind: z.literal('dump'),
     node: node.nullable(),

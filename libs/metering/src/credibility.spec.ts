@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { NO_OUTPUT, type OutputUsage } from '@tollgate/contracts';
 import {
   NO_USAGE,
   promptTokensOf,
@@ -15,6 +16,7 @@ import {
   judgeUsage,
   heldFactor,
   overrunOf,
+  REPORTED_OVERRUN_TOKENS_MAX,
   type UsageBounds,
 } from './credibility.ts';
 
@@ -102,10 +104,26 @@ describe('judgeUsage', () => {
   });
 });
 
+const outputOf = (output: number): OutputUsage => ({ ...NO_OUTPUT, output });
+
+test('of an overrun that a report alone shows a bounded number of tokens is believed; what was counted is believed in full', () => {
+  const million = outputOf(15_000_000);
+  expect(overrunOf({ reported: million, counted: outputOf(300) }, 300)).toMatchObject({
+    tokens: REPORTED_OVERRUN_TOKENS_MAX,
+  });
+  expect(overrunOf({ reported: million, counted: million }, 300)).toMatchObject({
+    tokens: 15_000_000 - 300,
+  });
+});
+
 test('a report above its limit by a count or two is no overrun', () => {
-  for (const output of [200, 201, 226]) expect(overrunOf(output, 200)).toBeNull();
-  expect(overrunOf(2_000, 200)).toEqual({ factor: 10, tokens: 1_800 });
-  expect(overrunOf(100, 0)).toEqual({ factor: 100, tokens: 100 });
+  for (const counted of [200, 201, 226])
+    expect(overrunOf({ counted: outputOf(counted) }, 200)).toBeNull();
+  expect(overrunOf({ reported: outputOf(2_000), counted: outputOf(5) }, 200)).toEqual({
+    factor: 10,
+    tokens: 1_800,
+  });
+  expect(overrunOf({ counted: outputOf(100) }, 0)).toEqual({ factor: 100, tokens: 100 });
 });
 
 test('a hold covers the overrun that was seen, and an answer to a tiny limit does not multiply a large one', () => {

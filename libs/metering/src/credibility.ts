@@ -5,6 +5,7 @@ import {
   promptUpTo,
   USAGE_KEYS,
   withSoundParts,
+  type OutputUsage,
   type ReportedUsage,
 } from '@tollgate/contracts';
 
@@ -23,6 +24,11 @@ const PROMPT_BYTES_MIN = 4_096;
 /** A report above its limit by no more than this is a matter of counting; charged at the limit, and no reason for an alert. */
 const OVERRUN_FACTOR = 1.05;
 const OVERRUN_TOKENS = 16;
+/**
+ * Of an overrun that only a report shows, holds believe so many tokens: no model of the tables generates more in an answer. What was delivered beyond a limit
+ * is counted, and held for in full.
+ */
+export const REPORTED_OVERRUN_TOKENS_MAX = 131_072;
 
 /** What a request gave its upstream to read, and allowed it to generate. Plain tokens. */
 export interface UsageBounds {
@@ -97,10 +103,24 @@ export function isOutputBelowText(output: number, counted: number): boolean {
   return counted > TOKENIZERS_FACTOR * output + TOKENIZERS_TOKENS;
 }
 
-/** By how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. */
-export function overrunOf(output: number, limit: number): Overrun | null {
-  if (output <= OVERRUN_FACTOR * limit + OVERRUN_TOKENS) return null;
-  return { factor: output / Math.max(1, limit), tokens: output - limit };
+/**
+ * By how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. `counted`: what is charged, so
+ * that its output above the limit was delivered.
+ */
+export function overrunOf(
+  { reported, counted }: { reported?: OutputUsage | null | undefined; counted: OutputUsage },
+  limit: number,
+): Overrun | null {
+  const believed = limit + REPORTED_OVERRUN_TOKENS_MAX;
+  const seen = reported ? Math.min(outputTokensOf(reported), believed) : 0;
+  const output = Math.max(outputTokensOf(counted), seen);
+  return isBeyond(output, limit)
+    ? { factor: output / Math.max(1, limit), tokens: output - limit }
+    : null;
+}
+
+function isBeyond(output: number, limit: number): boolean {
+  return output > OVERRUN_FACTOR * limit + OVERRUN_TOKENS;
 }
 
 /**
@@ -112,7 +132,7 @@ export function heldFactor({ factor, tokens }: Overrun, limit: number): number {
 }
 
 function doubtOfSize(usage: ReportedUsage, bounds: UsageBounds): Doubt | null {
-  if (overrunOf(outputTokensOf(usage), bounds.outputTokens)) return 'output_beyond_limit';
+  if (isBeyond(outputTokensOf(usage), bounds.outputTokens)) return 'output_beyond_limit';
   const explainedBytes = PROMPT_BYTES_PER_TOKEN * promptTokensOf(usage) + PROMPT_BYTES_MIN;
   return isSideReported(usage, 'prompt') && bounds.promptTextBytes > explainedBytes
     ? 'prompt_below_text'

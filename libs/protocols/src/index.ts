@@ -40,6 +40,7 @@ export {
 } from './create-exchange.ts';
 export { withoutMark } from './json/json-guard.ts';
 export { PROVIDERS } from './providers/registry.ts';
+export { PROBE_BODIES, probeLimit } from './route-probe.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
 export { conversationBody } from './stored/conversation-body.ts';

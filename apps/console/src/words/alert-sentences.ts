@@ -12,7 +12,7 @@ const zh: AlertSentences = {
   upstream_failing:
     '上游 {subject} 连续失败 {failures} 次或更多；节点最长 15 秒内不再使用失败的路由，之后各用一个请求试探',
   upstream_overruns:
-    '上游 {subject} 生成的内容超出输出上限；超出部分不收费，一小时内其预留量乘以 {hold_factor}',
+    '上游 {subject} 生成的内容超出输出上限；超出部分不收费，一小时内相关账户的预留量最多乘以 {hold_factor}',
   usage_doubted:
     '上游 {subject} 报告的用量存疑（近几小时 {doubts} 次，最后一次：{last_doubt}）；不可能正确时按上限或网关自己的计数收费',
   prompt_excess:

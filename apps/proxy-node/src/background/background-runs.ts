@@ -260,7 +260,7 @@ export class BackgroundRuns {
         { rid: hold.rid, upstream_id: upstreamId, outcome },
         'a response in the background ended before its upstream reported its usage',
       );
-    trust.note({ rid: hold.rid, upstreamId, modelId: hold.modelId }, counted, monotonicMs());
+    trust.note({ ...hold, upstreamId }, counted, monotonicMs());
     onFinal(hold.rid, final, counted.excessTokens);
   }
 

@@ -1,6 +1,7 @@
 import type { FleetMessage } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
+import type { RestMessage } from '../upstream/rest-news.ts';
 import type { NodeReporter } from './node-reporter.ts';
 
 export interface FleetListenerParts {
@@ -14,7 +15,7 @@ export interface FleetListenerParts {
   /** A shard that had lost its data is full again. */
   shardFilled: (shard: string, epoch: string) => void;
   /** Another worker has seen a route fail, or answer again. */
-  rest: (message: Extract<FleetMessage, { kind: 'rest' | 'recovered' }>) => void;
+  rest: (message: RestMessage) => void;
   log: Logger;
 }
 
@@ -49,13 +50,16 @@ export function fleetListener({
         return shardFilled(message.shard, message.epoch);
       case 'rest':
       case 'recovered':
+      case 'account_rest':
+      case 'account_recovered':
         return rest(message);
       case 'dump':
-        if (message.node === null || message.node === name)
-          dump(message).catch((error: unknown) =>
-            log.warn({ err: error }, 'the dump could not be written'),
-          );
+        if (message.node === null || message.node === name) dump(message).catch(noteUnwritten(log));
         return;
     }
   };
+}
+
+function noteUnwritten(log: Logger): (error: unknown) => void {
+  return (error) => log.warn({ err: error }, 'the dump could not be written');
 }

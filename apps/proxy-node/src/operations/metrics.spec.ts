@@ -50,6 +50,7 @@ const metricsOf = (upstreams = 1): Metrics =>
           in_flight: 1,
           latency_ms: 5,
           open_for_ms: 0,
+          accounts_resting: 0,
         })),
     },
   });

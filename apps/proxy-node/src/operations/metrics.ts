@@ -2,6 +2,7 @@ import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contr
 import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
 import type { Gate } from '../pipeline/gate.ts';
 import type { Served } from '../observe/observed-request.ts';
+import type { Probed } from '../upstream/route-probes.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 const DENIED =
@@ -15,6 +16,7 @@ interface UpstreamFigures {
   in_flight: number;
   latency_ms: number;
   open_for_ms: number;
+  accounts_resting: number;
 }
 
 /** What the figures of this moment are read from. */
@@ -63,6 +65,10 @@ export class Metrics {
 
   served(served: Served): void {
     this.#requests.served(served);
+  }
+
+  probed(probed: Probed): void {
+    this.#requests.probed(probed);
   }
 
   refused(refused: { status: number; code: string }): void {
@@ -128,6 +134,11 @@ export class Metrics {
       'tollgate_upstream_resting_seconds',
       'How long the upstream is still left alone after failures; 0 when it is asked.',
       () => upstreams().map((each) => [each.upstream_id, each.open_for_ms / 1000]),
+    );
+    this.#upstreamGauge(
+      'tollgate_upstream_resting_accounts',
+      'Accounts whose own requests fail, so that the upstream is left alone for them only.',
+      () => upstreams().map((each) => [each.upstream_id, each.accounts_resting]),
     );
     this.#upstreamGauge(
       'tollgate_upstream_requests_in_flight',

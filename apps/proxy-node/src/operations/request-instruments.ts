@@ -75,8 +75,13 @@ export function requestCounters(registry: OpenRegistry) {
     ]),
     unpaid: counter(
       'tollgate_unpaid_attempt_tokens_total',
-      'Estimated tokens of attempts that providers may bill and no customer pays.',
+      'Estimated tokens of attempts and probes that providers may bill and no customer pays.',
       ['upstream_id', 'gen_ai_token_type'],
+    ),
+    probes: counter(
+      'tollgate_route_probes_total',
+      "Requests of the gateway's own that show whether a route is down or its callers provoke failures.",
+      ['upstream_id', 'result'],
     ),
     excess: counter(
       'tollgate_prompt_excess_tokens_total',

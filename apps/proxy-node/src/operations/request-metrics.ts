@@ -1,12 +1,14 @@
 import {
   BoundedLabel,
   readTraceparent,
+  type AttemptCost,
   type TraceContext,
   type UsageFinal,
 } from '@tollgate/contracts';
 import type { OpenMetricsContentType, Registry } from 'prom-client';
 import { CHARGED, operationOf, tokensOf } from '../observe/gen-ai.ts';
 import type { Served } from '../observe/observed-request.ts';
+import type { Probed } from '../upstream/route-probes.ts';
 import { requestCounters, requestHistograms } from './request-instruments.ts';
 
 /** The conventions know two types; cached input is input. */
@@ -73,6 +75,13 @@ export class RequestMetrics {
     this.#counters.excess.inc({ upstream_id, gen_ai_request_model }, excessTokens);
   }
 
+  /** A request of the gateway's own: what it cost is paid by the installation. */
+  probed({ upstreamId, result, cost }: Probed): void {
+    const upstream_id = this.#upstreams.of(String(upstreamId));
+    this.#counters.probes.inc({ upstream_id, result });
+    this.#unpaid(upstream_id, cost);
+  }
+
   refused({ status, code }: { status: number; code: string }): void {
     this.#counters.refusals.inc({ status: String(status), code });
   }
@@ -106,10 +115,13 @@ export class RequestMetrics {
     for (const { upstream_id: id, error, cost } of attempts) {
       const upstream_id = this.#upstreams.of(String(id));
       this.#counters.attempts.inc({ upstream_id, result: error ?? 'ok' });
-      if (!cost) continue;
-      this.#counters.unpaid.inc({ upstream_id, gen_ai_token_type: 'input' }, cost.input_tokens);
-      this.#counters.unpaid.inc({ upstream_id, gen_ai_token_type: 'output' }, cost.output_tokens);
+      if (cost) this.#unpaid(upstream_id, cost);
     }
+  }
+
+  #unpaid(upstream_id: string, cost: AttemptCost): void {
+    this.#counters.unpaid.inc({ upstream_id, gen_ai_token_type: 'input' }, cost.input_tokens);
+    this.#counters.unpaid.inc({ upstream_id, gen_ai_token_type: 'output' }, cost.output_tokens);
   }
 }
 

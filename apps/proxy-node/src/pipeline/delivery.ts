@@ -169,7 +169,8 @@ export function withSoonestWait(
 ): UpstreamFailure {
   const { kind, retryAfterMs } = failure.error;
   if (retryAfterMs === null || (kind !== 'rate_limited' && kind !== 'overloaded')) return failure;
-  const { asked, attempts } = delivery;
+  const { asked, admitted, attempts } = delivery;
+  const { accountId } = admitted;
   const isOfUse = (candidate: Candidate): boolean =>
     windowOf(candidate, asked.model) > tries.windowMin &&
     (!tries.tried.has(candidate.route.id) ||
@@ -179,7 +180,7 @@ export function withSoonestWait(
     .flat()
     .filter(isOfUse)
     .map(({ route: { id: routeId }, upstream: { id: upstreamId } }) =>
-      health.waitMs({ routeId, upstreamId }, now),
+      health.waitMs({ routeId, upstreamId, accountId }, now),
     );
   const soonestMs = Math.min(retryAfterMs, ...waits);
   return soonestMs === retryAfterMs

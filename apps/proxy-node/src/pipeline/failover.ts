@@ -266,7 +266,7 @@ export class Failover {
     return true;
   }
 
-  #choose({ asked }: Delivery, { session, tried, windowMin }: Tries): Choice {
+  #choose({ asked, admitted }: Delivery, { session, tried, windowMin }: Tries): Choice {
     const now = monotonicMs();
     const isLarger = (candidate: Candidate): boolean =>
       windowOf(candidate, asked.model) > windowMin;
@@ -276,6 +276,7 @@ export class Failover {
       tried,
       preferred: this.#affinity.routeOf(session, now),
       health: this.#health,
+      accountId: admitted.accountId,
       now,
       random: Math.random,
     });

@@ -4,9 +4,9 @@ import {
   errorOfStored,
   PROVIDERS,
   readUpstreamError,
-  withoutRefused,
   type RefusableField,
   type Ask,
+  type ClientProtocol,
   type DroppedField,
   type Exchange,
   type StreamReader,
@@ -18,7 +18,7 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import type { ObservedAttempt, ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { collectBody } from '../upstream/collect-body.ts';
-import { RefusedFields } from '../upstream/refused-fields.ts';
+import type { RefusedFields } from '../upstream/refused-fields.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
 import { storedIdsOf } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
@@ -30,7 +30,7 @@ import {
   isRoutesTrouble,
   UpstreamFailure,
 } from '../upstream/upstream-failure.ts';
-import type { RouteRef, UpstreamHealth } from '../upstream/upstream-health.ts';
+import type { RouteUse, UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
 
 export type RouteAttempt = UsageFinal['attempts'][number];
@@ -90,25 +90,28 @@ export class Forwarder {
   readonly #ticker: Ticker;
   readonly #limits: ForwardLimits;
   readonly #ids: IdSealer;
-  readonly #refused = new RefusedFields();
+  readonly #refused: RefusedFields;
 
   constructor({
     pools,
     health,
     ticker,
     ids,
+    refused,
     limits,
   }: {
     pools: UpstreamPools;
     health: UpstreamHealth;
     ticker: Ticker;
     ids: IdSealer;
+    refused: RefusedFields;
     limits: ForwardLimits;
   }) {
     this.#pools = pools;
     this.#health = health;
     this.#ticker = ticker;
     this.#ids = ids;
+    this.#refused = refused;
     this.#limits = limits;
   }
 
@@ -118,7 +121,7 @@ export class Forwarder {
     outbound: Outbound,
     { sink, attempts, deadlines, isAnew }: Dispatch,
   ): Flight {
-    const { ask, outputLimit } = outbound;
+    const { ask } = outbound;
     const exchange = this.#exchange({ route, upstream }, outbound);
     const call = new UpstreamCall({
       deadlines,
@@ -128,15 +131,15 @@ export class Forwarder {
     const startedAt = monotonicMs();
     const attempt: RouteAttempt = { upstream_id: upstream.id, route_id: route.id, duration_ms: 0 };
     attempts.push(attempt);
-    const { protocol } = ask;
-    const seen = outbound.observed?.attempt({ route, upstream }, { protocol, outputLimit }) ?? null;
-    const close = this.#track({ route, upstream }, attempt, seen);
+    const seen = observedOf({ route, upstream }, outbound);
+    const use = useOf({ route, upstream }, outbound);
+    const close = this.#track(use, { attempt, protocol: ask.protocol, seen });
     const reader = ask.isStream ? exchange.openStream(sink) : null;
     const answer = this.#send({ route, upstream, exchange, call, outbound, isAnew, seen }).then(
       (head): Answer => {
         attempt.status = head.status;
         const now = monotonicMs();
-        this.#health.answered(refOf({ route, upstream }), { latencyMs: now - startedAt, now });
+        this.#health.answered(use, { latencyMs: now - startedAt, now });
         return { call, exchange, reader, attempt, upstreamId: upstream.id, close };
       },
       (error: unknown) => {
@@ -190,11 +193,8 @@ export class Forwarder {
     seen: ObservedAttempt | null;
   }): Promise<AnswerHead> {
     const target = this.#openUpstream(upstream);
-    // Legacy completions know one name of the limit, whatever chat models do.
-    const isChat = outbound.ask.protocol !== 'completions';
-    const bytes = isChat
-      ? withoutRefused(exchange.requestBody, this.#refused.of(route))
-      : exchange.requestBody;
+    const { protocol } = outbound.ask;
+    const bytes = this.#refused.strip(exchange.requestBody, { route, protocol });
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const request = {
       method: 'POST',
@@ -254,30 +254,39 @@ export class Forwarder {
 
   /** Counts the attempt in and, once, out again; what it says of the route's health goes to routing. */
   #track(
-    candidate: Candidate,
-    attempt: RouteAttempt,
-    seen: ObservedAttempt | null,
+    use: RouteUse,
+    {
+      attempt,
+      protocol,
+      seen,
+    }: { attempt: RouteAttempt; protocol: ClientProtocol; seen: ObservedAttempt | null },
   ): (failure: UpstreamFailure | null) => void {
-    const ref = refOf(candidate);
     const startedAt = monotonicMs();
     let isOpen = true;
-    this.#health.started(ref, startedAt);
+    this.#health.started(use, startedAt);
     return (failure) => {
       if (!isOpen) return;
       isOpen = false;
       const now = monotonicMs();
       attempt.duration_ms = now - startedAt;
-      this.#health.ended(ref);
+      this.#health.ended(use);
       if (failure) Object.assign(attempt, endingOf(failure));
       seen?.end(attempt);
-      if (!failure) return this.#health.succeeded(ref);
-      if (isRoutesTrouble(failure)) this.#health.failed(ref, seenOf(failure, now));
+      if (!failure) return this.#health.succeeded(use, now);
+      if (isRoutesTrouble(failure)) this.#health.failed(use, seenOf(failure, { protocol, now }));
     };
   }
 }
 
-function refOf({ route, upstream }: Candidate): RouteRef {
-  return { routeId: route.id, upstreamId: upstream.id };
+function observedOf(
+  candidate: Candidate,
+  { ask: { protocol }, outputLimit, observed }: Outbound,
+): ObservedAttempt | null {
+  return observed?.attempt(candidate, { protocol, outputLimit }) ?? null;
+}
+
+function useOf({ route, upstream }: Candidate, { accountId }: Outbound): RouteUse {
+  return { routeId: route.id, upstreamId: upstream.id, accountId };
 }
 
 function failureOf(error: unknown): UpstreamFailure {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { until } from '@tollgate/harness';
+import { REPORTED_OVERRUN_TOKENS_MAX } from '@tollgate/metering';
 import {
   chunk,
   event,
@@ -75,6 +76,29 @@ test('output reported above the limit is charged at the limit, and the next hold
     'the node reports the doubted upstream',
     async () => (await node.report())?.doubted?.[0]?.hold_factor === 10,
   );
+});
+
+test('a false report about one account raises no hold of another, and its own by a bounded number of tokens', async () => {
+  let reported = 15_000_000;
+  const waiting: ServerResponse[] = [];
+  const upstream = await upstreamOf((response) =>
+    reported > 0 ? json(response, completion('brief', reported)) : void waiting.push(response),
+  );
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  const { key } = await node.addAccount(4_711, [model], 200);
+  await (await node.post('/v1/chat/completions', ask(model))).text();
+  await node.settledBalance(model);
+  reported = 0;
+  const own = node.post('/v1/chat/completions', ask(model));
+  await until('its own request runs', () => waiting.length === 1);
+  const held = (await balanceOf(model))?.held ?? 0;
+  expect(held).toBeGreaterThan(REPORTED_OVERRUN_TOKENS_MAX);
+  expect(held).toBeLessThan(REPORTED_OVERRUN_TOKENS_MAX + 1_000);
+  const headers = { authorization: `Bearer ${key}` };
+  const other = node.post('/v1/chat/completions', ask(model), headers);
+  await until('the other request runs', () => waiting.length === 2);
+  for (const response of waiting) json(response, completion('brief', 1));
+  expect([(await own).status, (await other).status]).toEqual([200, 200]);
 });
 
 test('one account spends more than it has by no more than the answers that were running when the overrun showed', async () => {

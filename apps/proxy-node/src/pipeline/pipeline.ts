@@ -83,7 +83,7 @@ export class Pipeline {
       model: asked.model,
       upstreamModels: asked.upstreamModels,
       price: asked.price,
-      overrun: trust.overrunOf(asked.candidates, monotonicMs()),
+      overrun: trust.overrunOf(asked.candidates, credentials, monotonicMs()),
     });
     observed?.leave();
     const turn = { request, asked, admitted, attempts: [], undelivered: null, run: null };
@@ -121,7 +121,7 @@ export class Pipeline {
       const other = askedOf(asked, name, (ask) => routesFor(ask, { index, receivedAtMs, open }));
       if (!other) continue;
       const rid = newRid();
-      const overrun = trust.overrunOf(other.candidates, monotonicMs());
+      const overrun = trust.overrunOf(other.candidates, credentials, monotonicMs());
       const place = { rid, receivedAtMs, addressHex, client: reply };
       // The key's windows have counted this request already. A model that refuses it leaves the others to be tried.
       const admitted = await admitter
@@ -257,7 +257,8 @@ export class Pipeline {
       traceparent: observed?.traceparentFor(metered.outcome),
     });
     observed?.ended(rid, final, asked.model.name);
-    const answered = { rid, upstreamId: final.upstream_id, modelId: final.model_id };
+    const { upstream_id: upstreamId, model_id: modelId } = final;
+    const answered = { rid, upstreamId, modelId, accountId: admitted.accountId };
     trust.note(answered, metered.counted, monotonicMs());
     // Where all rest, the log said so when they began to.
     const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);

@@ -4,9 +4,10 @@ import { UpstreamHealth } from '../upstream/upstream-health.ts';
 import { route } from './route.ts';
 
 const NOW = 1_000_000;
-const REF = { upstreamId: 1, routeId: 1 };
-const FAILED = { why: 'server', retryAfterMs: null, now: NOW };
-const LIMITED = { why: 'rate_limited', retryAfterMs: 3_000, now: NOW };
+const REF = { upstreamId: 1, routeId: 1, accountId: 7 };
+const FAILED = { why: 'server', retryAfterMs: null, protocol: 'chat', now: NOW } as const;
+const LIMITED = { ...FAILED, why: 'rate_limited', retryAfterMs: 3_000 };
+const { accountId } = REF;
 
 function candidate(
   id: number,
@@ -43,7 +44,15 @@ function choose(
   health = new UpstreamHealth(),
   { tried = [] as number[], preferred = null as number | null, random = Math.random } = {},
 ): number | string {
-  const choice = route({ groups, tried: new Set(tried), preferred, health, now: NOW, random });
+  const choice = route({
+    groups,
+    tried: new Set(tried),
+    preferred,
+    health,
+    accountId,
+    now: NOW,
+    random,
+  });
   return choice.kind === 'candidate' ? choice.candidate.route.id : choice.kind;
 }
 
@@ -95,6 +104,7 @@ describe('route', () => {
         tried: new Set(),
         preferred: null,
         health,
+        accountId,
         now: NOW + 1_000,
         random: Math.random,
       }),
@@ -110,6 +120,7 @@ describe('route', () => {
         tried: new Set(),
         preferred: null,
         health,
+        accountId,
         now: NOW + 3_000,
         random: Math.random,
       }).kind,
@@ -136,13 +147,14 @@ describe('route', () => {
       tried: new Set<number>(),
       preferred: null,
       health,
+      accountId,
       now: NOW + 6_000,
       random: Math.random,
     };
     expect(route(later).kind).toBe('candidate');
     health.started(REF, NOW);
     expect(route(later).kind).toBe('resting');
-    health.succeeded(REF);
+    health.succeeded(REF, NOW);
     health.ended(REF);
     expect(route(later).kind).toBe('candidate');
   });

@@ -29,6 +29,8 @@ export interface Routing {
   /** The route that served the session last; null when there is none. */
   preferred: number | null;
   health: UpstreamHealth;
+  /** Whose request it is: a route may rest for one account alone. */
+  accountId: number;
   now: number;
   random: () => number;
 }
@@ -37,14 +39,15 @@ export interface Routing {
  * The next upstream to try: in the first group with a candidate that is free, the one the session knows, else of two drawn by weight the
  * less loaded one (power of two choices). A route is tried once a request.
  */
-export function route({ groups, tried, preferred, health, now, random }: Routing): Choice {
+export function route(routing: Routing): Choice {
+  const { groups, tried, preferred, health, random } = routing;
   let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
   const skipped: Skipped[] = [];
   for (const group of groups) {
     const free: Candidate[] = [];
     for (const candidate of group) {
       if (tried.has(candidate.route.id)) continue;
-      const wait = waitFor(candidate, health, now);
+      const wait = waitFor(candidate, routing);
       if (!wait) {
         free.push(candidate);
         continue;
@@ -69,12 +72,11 @@ interface Wait {
 
 function waitFor(
   { route: { id }, upstream }: Candidate,
-  health: UpstreamHealth,
-  now: number,
+  { health, accountId, now }: Routing,
 ): Wait | null {
-  const ref = { upstreamId: upstream.id, routeId: id };
-  const ms = health.waitMs(ref, now);
-  if (ms > 0) return { ms, isRateLimit: health.isRateLimited(ref, now), reason: 'resting' };
+  const use = { upstreamId: upstream.id, routeId: id, accountId };
+  const ms = health.waitMs(use, now);
+  if (ms > 0) return { ms, isRateLimit: health.isRateLimited(use, now), reason: 'resting' };
   return upstream.max_concurrency !== null &&
     health.inFlight(upstream.id) >= upstream.max_concurrency
     ? { ms: FULL_WAIT_MS, isRateLimit: false, reason: 'full' }

@@ -211,10 +211,7 @@ export class Tally {
       basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
       doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
       excessTokens: judged?.excessTokens ?? 0,
-      overrun: overrunOf(
-        Math.max(judged?.usage ? outputTokensOf(judged.usage) : 0, outputTokensOf(usage)),
-        this.#bounds.outputTokens,
-      ),
+      overrun: overrunOf({ reported: judged?.usage, counted: usage }, this.#bounds.outputTokens),
     };
   }
 

@@ -56,6 +56,11 @@ export class RoutingIndex {
     return this.#upstreams.get(id);
   }
 
+  /** Looked for among all: rarely asked. */
+  candidateById(routeId: number): Candidate | undefined {
+    return [...this.#tiers.values()].flat(2).find(({ route }) => route.id === routeId);
+  }
+
   /** Lowest priority number first; inside a tier routes of the caller's protocol before those that need translation. Empty when none can serve it. */
   candidates(modelId: number, protocol: ClientProtocol): CandidateGroups {
     const key = `${modelId}/${protocol}`;

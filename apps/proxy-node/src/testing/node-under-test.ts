@@ -235,11 +235,17 @@ export class NodeUnderTest {
     return { key, hash };
   }
 
-  /** Another account, with a key, that is subscribed to nothing. */
-  async addAccount(accountId: number): Promise<{ key: string }> {
+  /** Another account, with a key, that is subscribed to these models. */
+  async addAccount(accountId: number, models: SnapshotModel[] = [], tokens = 1_000_000) {
     const { key, hash } = issueApiKey(accountId);
     await this.live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
     await this.live.putKey(this.keyRecord({ accountId, keyHash: hash, id: this.#models.nextId() }));
+    for (const { id: modelId } of models) {
+      const id = this.#models.nextId();
+      await this.live.putSubscription(plainSubscription({ accountId, modelId, id }));
+      const of = { accountId, modelId, subscriptionId: id };
+      await this.#store.credit({ ...of, seq: 1, deltaTokens: tokens });
+    }
     return { key };
   }
 

@@ -1,4 +1,10 @@
-import { knownRefusals, refusedField, type RefusableField } from '@tollgate/protocols';
+import {
+  knownRefusals,
+  refusedField,
+  withoutRefused,
+  type ClientProtocol,
+  type RefusableField,
+} from '@tollgate/protocols';
 import type { SnapshotRoute } from '@tollgate/snapshot';
 import type { UpstreamFailure } from './upstream-failure.ts';
 
@@ -34,6 +40,14 @@ export class RefusedFields {
       this.#known.set(key, (known = new Set([...oldLimit, ...knownRefusals(model)])));
     }
     return known;
+  }
+
+  /** A request's body without them. Legacy completions know one name of the limit, whatever chat models do. */
+  strip(
+    body: Uint8Array,
+    { route, protocol }: { route: SnapshotRoute; protocol: ClientProtocol },
+  ): Uint8Array {
+    return protocol === 'completions' ? body : withoutRefused(body, this.of(route));
   }
 
   /** The field that a repetition would do without; null when the failure names none. */

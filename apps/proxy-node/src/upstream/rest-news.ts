@@ -1,7 +1,10 @@
 import type { FleetMessage } from '@tollgate/contracts';
 import type { RestBegun, RouteRef, UpstreamHealth } from './upstream-health.ts';
 
-type RestMessage = Extract<FleetMessage, { kind: 'rest' | 'recovered' }>;
+export type RestMessage = Extract<
+  FleetMessage,
+  { kind: 'rest' | 'recovered' | 'account_rest' | 'account_recovered' }
+>;
 
 /** A shorter rest is over before its message is of use. */
 const WORTH_TELLING_MS = 2_000;
@@ -17,26 +20,38 @@ export class RestNews {
     this.#by = by;
   }
 
-  rested({ routeId, restMs, isProviders, isRateLimit = false }: RestBegun): void {
+  rested({ routeId, accountId, restMs, isProviders, isRateLimit = false }: RestBegun): void {
     if (restMs < WORTH_TELLING_MS) return;
-    this.#announce({
-      kind: 'rest',
+    const rest = {
       by: this.#by,
       route_id: routeId,
       rest_ms: Math.ceil(restMs),
       is_providers: isProviders,
       is_rate_limit: isRateLimit,
-    });
+    };
+    this.#announce(
+      accountId === null
+        ? { kind: 'rest', ...rest }
+        : { kind: 'account_rest', account_id: accountId, ...rest },
+    );
   }
 
-  recovered({ routeId }: RouteRef): void {
-    this.#announce({ kind: 'recovered', by: this.#by, route_id: routeId });
+  recovered({ routeId, accountId }: RouteRef & { accountId: number | null }): void {
+    const recovered = { by: this.#by, route_id: routeId };
+    this.#announce(
+      accountId === null
+        ? { kind: 'recovered', ...recovered }
+        : { kind: 'account_recovered', account_id: accountId, ...recovered },
+    );
   }
 
   hear(message: RestMessage, health: UpstreamHealth, now: number): void {
     if (message.by === this.#by) return;
-    if (message.kind === 'recovered') return health.heardRecovery(message.route_id, now);
+    const accountId = 'account_id' in message ? message.account_id : null;
+    if (message.kind === 'recovered' || message.kind === 'account_recovered')
+      return health.heardRecovery(message.route_id, accountId, now);
     const { rest_ms: restMs, is_providers: isProviders, is_rate_limit: isRateLimit } = message;
-    health.heardRest(message.route_id, { restMs, isProviders, isRateLimit }, now);
+    const rest = { restMs, isProviders, isRateLimit };
+    health.heardRest(message.route_id, accountId, { rest, now });
   }
 }

@@ -1,5 +1,5 @@
 /** Failures in a row that make a route rest: fewer would let one bad answer take a route away. */
-const FAILURES_IN_ROW = 5;
+export const FAILURES_IN_ROW = 5;
 const REST_MS = 5_000;
 /** The longest a verdict of the fleet's own keeps a route away: a provider that recovers is asked again soon, and one probe is cheap. */
 const REST_MS_MAX = 15_000;
@@ -21,18 +21,25 @@ export interface Rest {
   readonly isRateLimit?: boolean;
 }
 
+export interface RestDump {
+  failures_in_row: number;
+  open_for_ms: number;
+  cooling_for_ms: number;
+  why: string | null;
+}
+
 /** A failed attempt, as far as it says something of its route. `why`: the kind of the failure. */
-export interface FailureSeen {
+export interface Failed {
   readonly why: string;
   /** Every other request would fail in the same way, as with a key that is refused: one failure is enough for a rest. */
-  readonly isForAll?: boolean;
+  readonly isCertain?: boolean;
   readonly retryAfterMs: number | null;
   readonly now: number;
 }
 
 /**
- * Whether one route is left alone for now. Two reasons: its failures, for at most 15 s, ended by one probing request; and its provider's
- * Retry-After, for as long as that says. Rate limits are kept per route too: providers count them per model.
+ * Whether one route is left alone for now, by one account or by all. Two reasons: its failures, for at most 15 s, ended by one request that tries it; and
+ * its provider's Retry-After, for as long as that says. Rate limits are kept per route too: providers count them per model.
  */
 export class RouteRest {
   #failuresInRow = 0;
@@ -47,6 +54,15 @@ export class RouteRest {
 
   get failuresInRow(): number {
     return this.#failuresInRow;
+  }
+
+  get answeredAt(): number {
+    return this.#answeredAt;
+  }
+
+  /** Its rest is over, and nothing has shown yet that the route is well. */
+  isOnTrial(now: number): boolean {
+    return this.#restUntil > 0 && this.#restUntil <= now;
   }
 
   /** ms until the route may be tried; 0 = now. */
@@ -87,22 +103,26 @@ export class RouteRest {
   }
 
   /** The rest that begins with this failure; null when none does, or one has begun before. */
-  failed({ why, isForAll = false, retryAfterMs, now }: FailureSeen): Rest | null {
+  failed({ why, isCertain = false, retryAfterMs, now }: Failed): Rest | null {
     this.#why = why;
     const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), why === 'rate_limited', now);
     // A provider that says when to return is not broken.
     if (why === 'rate_limited') return cooldown;
-    // A probe that fails has asked for all, too.
-    const isCertain = isForAll || this.#restUntil > 0;
-    this.#failuresInRow = Math.max(this.#failuresInRow + 1, isCertain ? FAILURES_IN_ROW : 0);
+    // So is the failure of the request that tried the route after its rest.
+    const isEnough = isCertain || this.#restUntil > 0;
+    this.#failuresInRow = Math.max(this.#failuresInRow + 1, isEnough ? FAILURES_IN_ROW : 0);
     return this.#failuresInRow < FAILURES_IN_ROW ? cooldown : (this.#rest(now) ?? cooldown);
   }
 
-  heard({ restMs, isProviders, isRateLimit = false }: Rest, now: number): void {
+  /** `answeredAt`: when the route last answered this node. */
+  heard(
+    { restMs, isProviders, isRateLimit = false }: Rest,
+    now: number,
+    answeredAt = this.#answeredAt,
+  ): void {
     if (isProviders) this.#coolDown(Math.min(restMs, HEARD_COOLDOWN_MS_MAX), isRateLimit, now);
     // In doubt the next request is a probe.
-    else if (now - this.#answeredAt < OWN_ANSWER_MS)
-      this.#restUntil = Math.max(this.#restUntil, now);
+    else if (now - answeredAt < OWN_ANSWER_MS) this.#restUntil = Math.max(this.#restUntil, now);
     else this.#restUntil = Math.max(this.#restUntil, now + Math.min(restMs, REST_MS_MAX));
   }
 
@@ -112,12 +132,7 @@ export class RouteRest {
     else this.#restUntil = Math.min(this.#restUntil, now);
   }
 
-  dump(now: number): {
-    failures_in_row: number;
-    open_for_ms: number;
-    cooling_for_ms: number;
-    why: string | null;
-  } {
+  dump(now: number): RestDump {
     return {
       failures_in_row: this.#failuresInRow,
       open_for_ms: Math.max(0, this.#restUntil - now),

@@ -9,13 +9,6 @@ import type { UpstreamPools } from './upstream-pools.ts';
 
 /** What is stored is there at once or not at all. */
 const ANSWER_MS = 30_000;
-const WHOLE: CallDeadlines = {
-  firstByteMs: ANSWER_MS,
-  firstTokenMs: null,
-  isKeptByKeepAlives: false,
-  idleMs: ANSWER_MS,
-  totalMs: ANSWER_MS,
-};
 
 export interface SideCall {
   readonly upstream: SnapshotUpstream;
@@ -24,10 +17,14 @@ export interface SideCall {
   readonly path: string;
   readonly body?: Uint8Array | null;
   readonly rid: string;
+  /** Of the protocol. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly clientHeaders?: IncomingHttpHeaders;
+  /** On a connection of its own, instead of a kept one. */
+  readonly isAnew?: boolean;
 }
 
-/** Calls about what an upstream has stored: they generate nothing, and are no part of routing's health. */
+/** Calls beside those that serve requests: about what an upstream has stored, and probes. They are no part of routing's health. */
 export class SideCalls {
   readonly #pools: UpstreamPools;
   readonly #ticker: Ticker;
@@ -48,8 +45,15 @@ export class SideCalls {
   }
 
   /** A 2xx answer. Null where nothing is stored; throws UpstreamFailure. */
-  async whole(asked: SideCall): Promise<Buffer | null> {
-    const call = await this.#open(asked, { deadlines: WHOLE, isStream: false });
+  async whole(asked: SideCall, answerMs = ANSWER_MS): Promise<Buffer | null> {
+    const deadlines = {
+      firstByteMs: answerMs,
+      firstTokenMs: null,
+      isKeptByKeepAlives: false,
+      idleMs: answerMs,
+      totalMs: answerMs,
+    };
+    const call = await this.#open(asked, { deadlines, isStream: false });
     return call && wholeBody(call);
   }
 
@@ -59,9 +63,10 @@ export class SideCalls {
   }
 
   async #open(
-    { upstream, method, path, body = null, rid, clientHeaders = {} }: SideCall,
+    asked: SideCall,
     { deadlines, isStream }: { deadlines: CallDeadlines; isStream: boolean },
   ): Promise<UpstreamCall | null> {
+    const { upstream, method, path, body = null, rid, clientHeaders = {} } = asked;
     const target = this.#pools.open(upstream);
     const call = new UpstreamCall({
       deadlines,
@@ -69,20 +74,19 @@ export class SideCalls {
       bytesMax: this.#answerBytesMax,
     });
     const headers = requestHeaders(target, upstream.protocol, {
-      protocolHeaders: {},
+      protocolHeaders: asked.headers ?? {},
       isStream,
       clientHeaders,
       rid,
     });
-    target.pool.dispatch(
-      {
-        method,
-        path: `${target.pathPrefix}${path}`,
-        headers,
-        body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-      },
-      call,
-    );
+    const request = {
+      method,
+      path: `${target.pathPrefix}${path}`,
+      headers,
+      body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    };
+    if (asked.isAnew) target.dispatchAnew(request, call);
+    else target.pool.dispatch(request, call);
     const head = await call.answered;
     if (head.status >= 200 && head.status < 300) return call;
     const answer = await wholeBody(call);

@@ -1,5 +1,5 @@
-import { upstreamError, type UpstreamError } from '@tollgate/protocols';
-import type { FailureSeen } from './route-rest.ts';
+import { upstreamError, type ClientProtocol, type UpstreamError } from '@tollgate/protocols';
+import type { FailureSeen } from './route-state.ts';
 
 /**
  * What is known of a failed attempt.
@@ -91,10 +91,13 @@ export function isRoutesTrouble({ error, evidence }: UpstreamFailure): boolean {
 }
 
 /** For the health of its route. A 403 may be about the request alone, as where a provider moderates prompts: one caller's prompt takes the route from no other caller. */
-export function seenOf({ error }: UpstreamFailure, now: number): FailureSeen {
+export function seenOf(
+  { error, evidence }: UpstreamFailure,
+  { protocol, now }: { protocol: ClientProtocol; now: number },
+): FailureSeen {
   const { kind, upstreamStatus, retryAfterMs } = error;
-  const isForAll = kind === 'auth' && upstreamStatus !== 403;
-  return { why: kind, isForAll, retryAfterMs, now };
+  const isCertain = kind === 'auth' && upstreamStatus !== 403;
+  return { why: kind, isCertain, isUnreached: evidence === 'unsent', retryAfterMs, protocol, now };
 }
 
 /** Whether the failure lies with the upstream, or with its single answer, rather than with the request. */

@@ -1,16 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import type { FleetMessage } from '@tollgate/contracts';
 import { RestNews } from './rest-news.ts';
-import { UpstreamHealth, type RestBegun, type RouteRef } from './upstream-health.ts';
+import { UpstreamHealth, type RestBegun, type RouteRef, type RouteUse } from './upstream-health.ts';
 
 const NOW = 1_000_000;
-const ROUTE: RouteRef = { upstreamId: 1, routeId: 1 };
+const REF: RouteRef = { upstreamId: 1, routeId: 1 };
+/** As the only account uses it. */
+const ROUTE: RouteUse = { ...REF, accountId: 7 };
 /** Another model of the same provider. */
-const NEIGHBOUR: RouteRef = { upstreamId: 1, routeId: 2 };
+const NEIGHBOUR: RouteUse = { ...ROUTE, routeId: 2 };
 
 interface Failures {
   why?: string;
-  isForAll?: boolean;
+  isCertain?: boolean;
   retryAfterMs?: number | null;
   now?: number;
 }
@@ -18,10 +20,10 @@ interface Failures {
 function fail(
   health: UpstreamHealth,
   times: number,
-  { why = 'server', isForAll = false, retryAfterMs = null, now = NOW }: Failures = {},
+  { why = 'server', isCertain = false, retryAfterMs = null, now = NOW }: Failures = {},
 ): void {
   for (let failure = 0; failure < times; failure++)
-    health.failed(ROUTE, { why, isForAll, retryAfterMs, now });
+    health.failed(ROUTE, { why, isCertain, retryAfterMs, protocol: 'chat', now });
 }
 
 /** One request that fails as a probe does: started, then failed and ended. */
@@ -99,7 +101,7 @@ describe('a route that fails', () => {
   test('rests at the first refusal of its key, and is shown as failing', () => {
     const health = new UpstreamHealth();
     health.started(ROUTE, NOW);
-    fail(health, 1, { why: 'auth', isForAll: true });
+    fail(health, 1, { why: 'auth', isCertain: true });
     expect(health.waitMs(ROUTE, NOW)).toBe(5_000);
     expect(health.dump(NOW)).toMatchObject([
       { upstream_id: 1, failures_in_row: 5, open_for_ms: 5_000 },
@@ -107,10 +109,10 @@ describe('a route that fails', () => {
   });
 
   test('is well again after one success', () => {
-    const recovered: RouteRef[] = [];
+    const recovered: (RouteRef & { accountId: number | null })[] = [];
     const health = new UpstreamHealth({ onRecovered: (route) => recovered.push(route) });
     fail(health, 5);
-    health.succeeded(ROUTE);
+    health.succeeded(ROUTE, NOW);
     fail(health, 4);
     expect([health.waitMs(ROUTE, NOW), recovered]).toEqual([0, [ROUTE]]);
   });
@@ -165,7 +167,7 @@ describe('a rate limit of the provider', () => {
     other.retain({ upstreams: [{ id: 1 }], routes: [{ id: 1, upstream_id: 1 }] });
     fail(health, 1, { why: 'rate_limited', retryAfterMs: 60_000 });
     const [message] = announced;
-    if (message?.kind !== 'rest') throw new Error('a rest was announced');
+    if (message?.kind !== 'account_rest') throw new Error('a rest was announced');
     new RestNews({ announce: () => undefined, by: 'node-2/0' }).hear(message, other, NOW);
     expect([isLimited(other), other.waitMs(ROUTE, NOW)]).toEqual([true, 60_000]);
   });
@@ -181,16 +183,16 @@ describe('what another node has seen', () => {
 
   test('makes a route rest here too, until the other node sees it recover', () => {
     const health = known();
-    health.heardRest(1, rest, NOW);
+    health.heardRest(1, null, { rest, now: NOW });
     expect(health.waitMs(ROUTE, NOW)).toBe(10_000);
-    health.heardRecovery(1, NOW);
+    health.heardRecovery(1, null, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBe(0);
   });
 
   test('is doubted where this node was answered a moment ago: one probe goes at once', () => {
     const health = known();
     health.answered(ROUTE, { latencyMs: 10, now: NOW - 1_000 });
-    health.heardRest(1, rest, NOW);
+    health.heardRest(1, null, { rest, now: NOW });
     expect(health.waitMs(ROUTE, NOW)).toBe(0);
     health.started(ROUTE, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBeGreaterThan(0);
@@ -201,7 +203,7 @@ describe('what another node has seen', () => {
   test('of a recovery lets this node probe at once, and does not outweigh its own failures', () => {
     const health = known();
     fail(health, 5);
-    health.heardRecovery(1, NOW);
+    health.heardRecovery(1, null, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBe(0);
     failProbe(health, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBe(10_000);
@@ -209,10 +211,10 @@ describe('what another node has seen', () => {
 
   test("of a provider's Retry-After is obeyed in full, and of an unknown route is nothing", () => {
     const health = known();
-    health.heardRest(1, { restMs: 60_000, isProviders: true }, NOW);
-    health.heardRest(77, rest, NOW);
+    health.heardRest(1, null, { rest: { restMs: 60_000, isProviders: true }, now: NOW });
+    health.heardRest(77, null, { rest, now: NOW });
     expect(health.waitMs(ROUTE, NOW)).toBe(60_000);
-    expect(health.waitMs({ upstreamId: 1, routeId: 77 }, NOW)).toBe(0);
+    expect(health.waitMs({ ...ROUTE, routeId: 77 }, NOW)).toBe(0);
   });
 });
 

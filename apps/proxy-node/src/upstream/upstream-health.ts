@@ -1,12 +1,21 @@
+import type { ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotRoute, SnapshotUpstream } from '@tollgate/snapshot';
-import { RouteRest, type FailureSeen, type Rest } from './route-rest.ts';
+import type { Rest } from './route-rest.ts';
+import { RouteState, type FailureSeen, type RestOf, type RouteEvents } from './route-state.ts';
 
 const LATENCY_SHARE_OF_NEWEST = 0.2;
+/** Accounts for which a route rests, as `stats/dict` names them. */
+const SHOWN_ACCOUNTS_MAX = 16;
 
 /** A route, and the upstream it leads to. */
 export interface RouteRef {
   readonly routeId: number;
   readonly upstreamId: number;
+}
+
+/** A route as one account uses it. */
+export interface RouteUse extends RouteRef {
+  readonly accountId: number;
 }
 
 interface Load {
@@ -16,24 +25,24 @@ interface Load {
 
 interface RouteRecord {
   readonly upstreamId: number;
-  readonly rest: RouteRest;
+  readonly state: RouteState;
 }
 
 /** A rest that began here, for the log and for the other nodes. */
-export interface RestBegun extends RouteRef, Rest {
-  readonly failuresInRow: number;
-  readonly why: string;
-}
+export type RestBegun = RouteRef & RestOf;
 
 type Listeners = {
   /** Called once for each rest, not for every failure that was in progress. */
   onRested: (begun: RestBegun) => void;
-  onRecovered: (route: RouteRef) => void;
+  /** `accountId` null: for all accounts. */
+  onRecovered: (recovered: RouteRef & { accountId: number | null }) => void;
+  /** A request of the gateway's own is to be sent on this route; `probed` takes its result. */
+  onProbeDue: (route: RouteRef, protocol: ClientProtocol) => void;
 };
 
 /**
- * What this node has seen of upstreams and routes: requests in flight and latency per upstream, rests per route. One model that fails takes no
- * other model of its provider with it. Pure state; the clock is passed in.
+ * What this node has seen of upstreams and routes: requests in flight and latency per upstream, rests per route and account. One model that fails takes
+ * no other model of its provider with it, and one account whose requests fail takes the route from no other. Pure state; the clock is passed in.
  */
 export class UpstreamHealth {
   readonly #loads = new Map<number, Load>();
@@ -45,18 +54,19 @@ export class UpstreamHealth {
   constructor({
     onRested = () => undefined,
     onRecovered = () => undefined,
+    onProbeDue = () => undefined,
   }: Partial<Listeners> = {}) {
-    this.#listeners = { onRested, onRecovered };
+    this.#listeners = { onRested, onRecovered, onProbeDue };
   }
 
-  /** ms until the route may be tried; 0 = now. */
-  waitMs({ routeId }: RouteRef, now: number): number {
-    return this.#routes.get(routeId)?.rest.waitMs(now) ?? 0;
+  /** ms until the account may try the route; 0 = now. */
+  waitMs({ routeId, accountId }: RouteUse, now: number): number {
+    return this.#routes.get(routeId)?.state.waitMs(accountId, now) ?? 0;
   }
 
   /** Whether the provider's rate limit is what the route must be waited for. */
-  isRateLimited({ routeId }: RouteRef, now: number): boolean {
-    return this.#routes.get(routeId)?.rest.isRateLimited(now) ?? false;
+  isRateLimited({ routeId, accountId }: RouteUse, now: number): boolean {
+    return this.#routes.get(routeId)?.state.isRateLimited(accountId, now) ?? false;
   }
 
   inFlight(upstreamId: number): number {
@@ -69,53 +79,59 @@ export class UpstreamHealth {
     return load ? (load.inFlight + 1) * (load.latencyMs + 1) : 1;
   }
 
-  started(route: RouteRef, now: number): void {
-    this.#load(route.upstreamId).inFlight += 1;
-    this.#route(route).rest.started(now);
+  started(use: RouteUse, now: number): void {
+    this.#load(use.upstreamId).inFlight += 1;
+    this.#route(use).started(use.accountId, now);
   }
 
   /** Call once for each `started`. */
-  ended(route: RouteRef): void {
-    this.#load(route.upstreamId).inFlight -= 1;
-    this.#route(route).rest.ended();
+  ended(use: RouteUse): void {
+    this.#load(use.upstreamId).inFlight -= 1;
+    this.#route(use).ended(use.accountId);
   }
 
   /** The answer's head came after this long: what a caller waits for, however long the answer itself is. */
-  answered(route: RouteRef, { latencyMs, now }: { latencyMs: number; now: number }): void {
-    const load = this.#load(route.upstreamId);
+  answered(use: RouteUse, { latencyMs, now }: { latencyMs: number; now: number }): void {
+    const load = this.#load(use.upstreamId);
     load.latencyMs += (latencyMs - load.latencyMs) * LATENCY_SHARE_OF_NEWEST;
-    this.#route(route).rest.answered(now);
+    this.#route(use).answered(use.accountId, now);
   }
 
-  succeeded(route: RouteRef): void {
-    if (this.#route(route).rest.succeeded()) this.#listeners.onRecovered(route);
+  succeeded(use: RouteUse, now: number): void {
+    this.#route(use).succeeded(use.accountId, now);
   }
 
-  failed(route: RouteRef, failure: FailureSeen): void {
-    const { rest } = this.#route(route);
-    const begun = rest.failed(failure);
-    if (!begun) return;
-    const { failuresInRow } = rest;
-    this.#listeners.onRested({ ...route, ...begun, failuresInRow, why: failure.why });
+  failed(use: RouteUse, failure: FailureSeen): void {
+    this.#route(use).failed(use.accountId, failure);
   }
 
-  /** Another node has seen the route fail. Routes that this node does not know are passed over. */
-  heardRest(routeId: number, rest: Rest, now: number): void {
-    this.#routes.get(routeId)?.rest.heard(rest, now);
+  /** What came of a probe; null where the route answered, or nothing can be said. */
+  probed(route: RouteRef, failure: FailureSeen | null, now: number): void {
+    this.#routes.get(route.routeId)?.state.probed(failure, now);
   }
 
-  heardRecovery(routeId: number, now: number): void {
-    this.#routes.get(routeId)?.rest.heardRecovery(now);
+  /** Another node has seen the route fail, for one account or for all (null). Routes that this node does not know are passed over. */
+  heardRest(
+    routeId: number,
+    accountId: number | null,
+    { rest, now }: { rest: Rest; now: number },
+  ): void {
+    this.#routes.get(routeId)?.state.heardRest(accountId, rest, now);
   }
 
-  /** For the node's report: upstreams whose last requests failed on some route, worst first. */
-  failing(now: number): { id: number; failures_in_row: number; open_for_ms: number }[] {
+  heardRecovery(routeId: number, accountId: number | null, now: number): void {
+    this.#routes.get(routeId)?.state.heardRecovery(accountId, now);
+  }
+
+  /** For the node's report: upstreams whose last requests failed on some route, or that rest for some accounts; worst first. */
+  failing(now: number) {
     return this.dump(now)
-      .filter(({ failures_in_row }) => failures_in_row > 0)
-      .map(({ upstream_id: id, failures_in_row, open_for_ms }) => ({
+      .filter((each) => each.failures_in_row > 0 || each.accounts_resting > 0)
+      .map(({ upstream_id: id, failures_in_row, open_for_ms, accounts_resting }) => ({
         id,
         failures_in_row,
         open_for_ms,
+        ...(accounts_resting > 0 && { accounts_resting }),
       }))
       .toSorted((a, b) => b.failures_in_row - a.failures_in_row);
   }
@@ -125,14 +141,19 @@ export class UpstreamHealth {
     return [...this.#loads].map(([upstream_id, { inFlight, latencyMs }]) => {
       const routes = [...this.#routes]
         .filter(([, route]) => route.upstreamId === upstream_id)
-        .map(([route_id, { rest }]) => ({ route_id, ...rest.dump(now) }));
+        .map(([route_id, { state }]) => ({ route_id, ...state.dump(now) }));
+      const resting = new Set(routes.flatMap(({ resting_accounts: ids }) => ids));
       return {
         upstream_id,
         in_flight: inFlight,
         latency_ms: Math.round(latencyMs),
         failures_in_row: Math.max(0, ...routes.map((route) => route.failures_in_row)),
         open_for_ms: Math.max(0, ...routes.map((route) => route.open_for_ms)),
-        routes,
+        accounts_resting: resting.size,
+        routes: routes.map((each) => ({
+          ...each,
+          resting_accounts: each.resting_accounts.slice(0, SHOWN_ACCOUNTS_MAX),
+        })),
       };
     });
   }
@@ -165,9 +186,21 @@ export class UpstreamHealth {
     return load;
   }
 
-  #route({ routeId, upstreamId }: RouteRef): RouteRecord {
+  #route({ routeId, upstreamId }: RouteRef): RouteState {
     let record = this.#routes.get(routeId);
-    if (!record) this.#routes.set(routeId, (record = { upstreamId, rest: new RouteRest() }));
-    return record;
+    if (!record) {
+      record = { upstreamId, state: new RouteState(this.#eventsOf({ routeId, upstreamId })) };
+      this.#routes.set(routeId, record);
+    }
+    return record.state;
+  }
+
+  #eventsOf(route: RouteRef): RouteEvents {
+    const { onRested, onRecovered, onProbeDue } = this.#listeners;
+    return {
+      onRested: (rest) => onRested({ ...route, ...rest }),
+      onRecovered: (accountId) => onRecovered({ ...route, accountId }),
+      onProbeDue: (protocol) => onProbeDue(route, protocol),
+    };
   }
 }

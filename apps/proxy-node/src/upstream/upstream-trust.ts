@@ -1,9 +1,8 @@
 import type { Doubt, Overrun } from '@tollgate/metering';
 import type { Logger } from 'pino';
+import { AccountOverruns, larger } from './account-overruns.ts';
 import { PromptExcess } from './prompt-excess.ts';
 
-/** An overrun counts for so long after it was last seen. */
-const OVERRUN_MS = 3_600_000;
 /** Doubts are counted in the hour that runs and the one before. */
 const WINDOW_MS = 3_600_000;
 /** Doubts of an upstream are a warning once in so long: one that misreports does so in every answer, and each line costs as much as a large body. */
@@ -15,8 +14,7 @@ interface TrustRecord {
   doubtsBefore: number;
   lastDoubt: Doubt | null;
   warnedAt: number;
-  overrun: Overrun | null;
-  overranAt: number;
+  readonly overruns: AccountOverruns;
   readonly excess: PromptExcess;
 }
 
@@ -45,6 +43,8 @@ export interface Answered {
   rid: string;
   upstreamId: number | null;
   modelId: number;
+  /** What its answers show of overruns concerns its own holds only. */
+  accountId: number;
 }
 
 /** How far this process believes each upstream: reports that were doubted lately, and by how much it overruns the limits it is given. The clock is passed in. */
@@ -57,7 +57,7 @@ export class UpstreamTrust {
   }
 
   note(
-    { rid, upstreamId, modelId }: Answered,
+    { rid, upstreamId, modelId, accountId }: Answered,
     { doubt, overrun, excessTokens }: Shown,
     now: number,
   ): void {
@@ -70,20 +70,25 @@ export class UpstreamTrust {
       this.#logDoubt({ rid, upstream_id: upstreamId, doubt, ...excess }, record, now);
     }
     if (excessTokens > 0) record.excess.note(modelId, excessTokens, now);
-    if (overrun === null) return;
-    record.overrun = larger(current(record, now), overrun);
-    record.overranAt = now;
+    if (overrun !== null) record.overruns.note(accountId, overrun, now);
   }
 
-  /** What was seen lately of the upstreams that may serve a request; null where they all keep to their limits. */
-  overrunOf(groups: readonly (readonly Served[])[], now: number): Overrun | null {
+  /**
+   * What answers to these accounts showed lately of the upstreams that may serve a request; null where they all kept to their limits. One account's answers
+   * say nothing of another's: a caller may be able to provoke a false report.
+   */
+  overrunOf(
+    groups: readonly (readonly Served[])[],
+    accounts: readonly { readonly accountId: number }[],
+    now: number,
+  ): Overrun | null {
     let most: Overrun | null = null;
     if (this.#records.size === 0) return most;
-    for (const { upstream } of groups.flat()) {
-      const record = this.#records.get(upstream.id);
-      const seen = record ? current(record, now) : null;
-      if (seen) most = larger(most, seen);
-    }
+    for (const { upstream } of groups.flat())
+      for (const { accountId } of accounts) {
+        const seen = this.#records.get(upstream.id)?.overruns.of(accountId, now);
+        if (seen) most = larger(most, seen);
+      }
     return most;
   }
 
@@ -97,7 +102,7 @@ export class UpstreamTrust {
       ...(excess.length > 0 && { excess }),
       doubts: record.doubts + record.doubtsBefore,
       last_doubt: record.lastDoubt,
-      hold_factor: Math.ceil(current(record, now)?.factor ?? 1),
+      hold_factor: Math.ceil(record.overruns.most(now)?.factor ?? 1),
     };
   }
 
@@ -134,8 +139,7 @@ export class UpstreamTrust {
         doubtsBefore: 0,
         lastDoubt: null,
         warnedAt: Number.NEGATIVE_INFINITY,
-        overrun: null,
-        overranAt: 0,
+        overruns: new AccountOverruns(),
         excess: new PromptExcess(2 * WINDOW_MS),
       };
       this.#records.set(upstreamId, record);
@@ -143,17 +147,6 @@ export class UpstreamTrust {
     roll(record, now);
     return record;
   }
-}
-
-function current({ overrun, overranAt }: TrustRecord, now: number): Overrun | null {
-  return now - overranAt < OVERRUN_MS ? overrun : null;
-}
-
-function larger(one: Overrun | null, other: Overrun): Overrun {
-  return {
-    factor: Math.max(one?.factor ?? 1, other.factor),
-    tokens: Math.max(one?.tokens ?? 0, other.tokens),
-  };
 }
 
 function roll(record: TrustRecord, now: number): void {

@@ -33,11 +33,14 @@ export type Serving = ReturnType<typeof createServing>;
 /** What answers requests: the application with its pipeline, and the state that reports and messages of the fleet read and change. */
 export function createServing(
   foundation: Foundation,
-  { primary, ...events }: UpstreamEvents & { primary: PrimaryPort | null },
+  { primary, ...events }: Omit<UpstreamEvents, 'onProbed'> & { primary: PrimaryPort | null },
 ) {
   const { recorder, follower, log } = foundation;
   const gate = new Gate(() => follower.current);
-  const upstreams = openUpstreams(foundation, events);
+  const upstreams = openUpstreams(foundation, {
+    ...events,
+    onProbed: (probed) => metrics.probed(probed),
+  });
   const admission = openAdmission(foundation);
   // Each needs the other: metrics read the number of runs, and a run that ends is counted.
   const metrics: Metrics = openMetrics(foundation, {

@@ -7,15 +7,19 @@ import {
 } from '@tollgate/contracts';
 import { nodeAddress } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
 import { Forwarder } from '../pipeline/forward.ts';
+import { RefusedFields } from '../upstream/refused-fields.ts';
 import { RestNews } from '../upstream/rest-news.ts';
+import { RouteProbes, type Probed } from '../upstream/route-probes.ts';
 import { SideCalls } from '../upstream/side-calls.ts';
 import { Ticker } from '../upstream/ticker.ts';
-import { UpstreamHealth, type RestBegun } from '../upstream/upstream-health.ts';
+import { UpstreamHealth, type RestBegun, type RouteRef } from '../upstream/upstream-health.ts';
 import { UpstreamPools } from '../upstream/upstream-pools.ts';
 import { UpstreamTrust } from '../upstream/upstream-trust.ts';
+import type { Foundation } from './foundation.ts';
 
+type Needed = Pick<Foundation, 'config' | 'log' | 'follower'>;
 export type UpstreamAccess = ReturnType<typeof openUpstreams>;
 
 export interface UpstreamEvents {
@@ -23,36 +27,25 @@ export interface UpstreamEvents {
   onRested: () => void;
   /** Other workers of the fleet learn of it. */
   announce: (message: FleetMessage) => void;
+  /** The installation has paid for a request of its own. */
+  onProbed: (probed: Probed) => void;
 }
 
 /** How a node calls upstreams, and what it knows of them. */
-export function openUpstreams(
-  { config, log }: { config: Config; log: Logger },
-  { onRested, announce }: UpstreamEvents,
-) {
+export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
+  const { config, log } = foundation;
   const secrets = createSecretBox(encryptionKeysOf(config));
   const ids = createIdSealer(encryptionKeysOf(config));
   const pools = new UpstreamPools({
     policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
     openSecret: (sealed, place) => secrets.open(sealed, place),
   });
-  const restNews = new RestNews({
-    announce,
-    by: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
-  });
-  const rested = (begun: RestBegun): void => {
-    noteRest(log, begun);
-    restNews.rested(begun);
-    // After this turn, in which the rest is still being begun.
-    setImmediate(onRested);
-  };
-  const health = new UpstreamHealth({
-    onRested: rested,
-    onRecovered: (route) => restNews.recovered(route),
-  });
   const ticker = new Ticker();
   const { ANSWER_BYTES_MAX: answerBytesMax, ERROR_BYTES_MAX: errorBytesMax } = config;
   const limits = { answerBytesMax, errorBytesMax };
+  const calls = new SideCalls({ pools, ticker, answerBytesMax });
+  const refused = new RefusedFields();
+  const { health, restNews } = openHealth(foundation, { calls, refused, events });
   return {
     ids,
     pools,
@@ -60,14 +53,43 @@ export function openUpstreams(
     health,
     ticker,
     trust: new UpstreamTrust(log),
-    calls: new SideCalls({ pools, ticker, answerBytesMax }),
-    forwarder: new Forwarder({ pools, health, ticker, ids, limits }),
+    calls,
+    forwarder: new Forwarder({ pools, health, ticker, ids, refused, limits }),
   };
+}
+
+/** What routes do, which the fleet and the log learn; where several accounts' requests fail, a probe decides. */
+function openHealth(
+  { config, log, follower }: Needed,
+  {
+    calls,
+    refused,
+    events: { onRested, announce, onProbed },
+  }: { calls: SideCalls; refused: RefusedFields; events: UpstreamEvents },
+) {
+  const by = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
+  const restNews = new RestNews({ announce, by });
+  const candidateOf = ({ routeId }: RouteRef) => follower.current?.candidateById(routeId);
+  const probes = new RouteProbes({ calls, refused, candidateOf, onProbed, log });
+  const health: UpstreamHealth = new UpstreamHealth({
+    onRested: (begun) => {
+      noteRest(log, begun);
+      restNews.rested(begun);
+      // After this turn, in which the rest is still being begun.
+      setImmediate(onRested);
+    },
+    onRecovered: (recovered) => restNews.recovered(recovered),
+    onProbeDue: (route, protocol) =>
+      void probes
+        .probe(route, protocol)
+        .then((failure) => health.probed(route, failure, monotonicMs())),
+  });
+  return { health, restNews };
 }
 
 function noteRest(
   log: Logger,
-  { upstreamId, routeId, failuresInRow, restMs, why }: RestBegun,
+  { upstreamId, routeId, accountId, failuresInRow, restMs, why }: RestBegun,
 ): void {
   // A rate limit is daily work; a provider that keeps failing is not.
   const level = why === 'rate_limited' ? 'info' : 'warn';
@@ -78,6 +100,8 @@ function noteRest(
       failures_in_row: failuresInRow,
       rest_ms: restMs,
       why,
+      // Null for all accounts.
+      account_id: accountId,
     },
     'a route rests',
   );

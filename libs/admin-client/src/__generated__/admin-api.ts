@@ -2853,7 +2853,7 @@ export interface components {
                 duration_p95_ms: number | null;
                 first_token_p95_ms: number | null;
             }[];
-            /** @description Upstreams that failed their last requests, by worker */
+            /** @description Upstreams that failed their last requests, or rest for some accounts, by worker */
             failing: {
                 upstream_id: number;
                 node: string;
@@ -2861,6 +2861,8 @@ export interface components {
                 failures_in_row: number;
                 /** @description 0 = it is asked again */
                 rests_for_ms: number;
+                /** @description Accounts whose own requests fail there: it is left alone for them only */
+                accounts_resting: number;
             }[];
         };
         RoutingSimulation: {

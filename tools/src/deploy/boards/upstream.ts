@@ -42,6 +42,12 @@ export const upstream: Board = {
       queries: [['max(tollgate_upstream_resting_seconds{upstream_id="$upstream"})', 'rest']],
     },
     {
+      title: 'Accounts it rests for',
+      description: 'Accounts whose own requests fail, so that it is left alone for them only.',
+      kind: 'stat',
+      queries: [['max(tollgate_upstream_resting_accounts{upstream_id="$upstream"})', 'accounts']],
+    },
+    {
       title: 'In flight',
       description: 'Requests it is answering.',
       kind: 'stat',
@@ -62,6 +68,18 @@ export const upstream: Board = {
       ],
     },
     {
+      title: 'Probes by result',
+      description: "Requests of the gateway's own: ok where callers provoked the failures.",
+      kind: 'timeseries',
+      unit: 'reqps',
+      queries: [
+        [
+          'sum by (result) (rate(tollgate_route_probes_total{upstream_id="$upstream"}[$__rate_interval]))',
+          '{{result}}',
+        ],
+      ],
+    },
+    {
       title: 'Time to the head of an answer',
       description: 'Moving average, by node.',
       kind: 'timeseries',
@@ -75,7 +93,7 @@ export const upstream: Board = {
     },
     {
       title: 'Tokens that no customer pays',
-      description: 'Estimated tokens of failed and hedged attempts.',
+      description: 'Estimated tokens of failed and hedged attempts, and of probes.',
       kind: 'timeseries',
       queries: [
         [

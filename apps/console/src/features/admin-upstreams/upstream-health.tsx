@@ -47,6 +47,7 @@ function NodeView({ of: node, failing }: { of: ProxyNode; failing: readonly Fail
   const { words, locale } = useSpeech();
   const { upstreams, routing } = words.admin;
   const restsMs = Math.max(0, ...failing.map(({ rests_for_ms: ms }) => ms));
+  const accounts = Math.max(0, ...failing.map(({ accounts_resting: count }) => count));
   const failures = Math.max(0, ...failing.map(({ failures_in_row: count }) => count));
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -65,6 +66,11 @@ function NodeView({ of: node, failing }: { of: ProxyNode; failing: readonly Fail
       )}
       {restsMs > 0 && (
         <span className="text-text-2">{upstreams.rests(formatDuration(restsMs, locale))}</span>
+      )}
+      {accounts > 0 && (
+        <span className="text-text-2">
+          {upstreams.restsForAccounts(formatCount(accounts, locale))}
+        </span>
       )}
     </li>
   );

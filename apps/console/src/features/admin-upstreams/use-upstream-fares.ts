@@ -26,7 +26,8 @@ export function useUpstreamFares(): UpstreamFares {
     of: (id) => {
       const isIts = (one: { upstream_id: number }): boolean => one.upstream_id === id;
       const traffic = health?.traffic.filter(isIts) ?? [];
-      const failures = health?.failing.filter(isIts) ?? [];
+      // What fails for some accounts only is their requests' doing.
+      const failures = health?.failing.filter((one) => isIts(one) && one.failures_in_row > 0) ?? [];
       const nodes = (isResting: boolean): string[] => [
         ...new Set(
           failures.filter((one) => one.rests_for_ms > 0 === isResting).map(({ node }) => node),

@@ -192,6 +192,8 @@ export const admin = {
     sound: 'Answers',
     failures: (count: string) => `${countOf(count, 'failure')} in a row`,
     rests: (time: string) => `Left alone for ${time} more`,
+    restsForAccounts: (count: string) =>
+      `Left alone for ${countOf(count, 'account')} whose own requests fail`,
     lastFailures: 'Last failures',
     noFailures: 'No failure in this time',
     rotateKey: 'Replace the key',

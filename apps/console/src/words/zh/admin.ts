@@ -182,6 +182,7 @@ export const admin: typeof en.admin = {
     sound: '正常应答',
     failures: (count) => `连续失败 ${count} 次`,
     rests: (time) => `还将休息 ${time}`,
+    restsForAccounts: (count) => `对 ${count} 个自身请求失败的账户休息`,
     lastFailures: '最近的失败',
     noFailures: '此时间段内没有失败',
     rotateKey: '更换密钥',

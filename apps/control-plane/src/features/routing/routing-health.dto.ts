@@ -17,6 +17,9 @@ const failingUpstream = z.object({
   worker: z.int(),
   failures_in_row: countField,
   rests_for_ms: countField.describe('0 = it is asked again'),
+  accounts_resting: countField.describe(
+    'Accounts whose own requests fail there: it is left alone for them only',
+  ),
 });
 
 export const routingHealthSchema = z
@@ -27,7 +30,7 @@ export const routingHealthSchema = z
       .describe('Of the last 24 hours, by model and the upstream that answered last'),
     failing: z
       .array(failingUpstream)
-      .describe('Upstreams that failed their last requests, by worker'),
+      .describe('Upstreams that failed their last requests, or rest for some accounts, by worker'),
   })
   .meta({ id: 'RoutingHealth' });
 export type RoutingHealth = z.output<typeof routingHealthSchema>;

@@ -36,6 +36,7 @@ export class RoutingHealthService {
             worker: report.worker,
             failures_in_row: upstream.failures_in_row,
             rests_for_ms: upstream.open_for_ms,
+            accounts_resting: upstream.accounts_resting ?? 0,
           })),
         ),
     );

@@ -65,7 +65,7 @@ export class TrustWatch extends Watch {
         sayExcess(name, excess, { models, isEverywhere }),
       );
       await this.keep(tx, 'upstream_overruns', overrunning, (name, { holdFactor }) => ({
-        message: `Upstream ${name} generates more than its output limit allows; the excess is not charged, and holds for it are multiplied by ${holdFactor} for an hour`,
+        message: `Upstream ${name} generates more than its output limit allows; the excess is not charged, and holds of the accounts that met it are multiplied by up to ${holdFactor} for an hour`,
         detail: { hold_factor: holdFactor },
       }));
     });

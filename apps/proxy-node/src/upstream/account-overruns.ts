@@ -1,0 +1,48 @@
+import type { Overrun } from '@tollgate/metering';
+
+/** An overrun counts for so long after it was last seen. */
+const OVERRUN_MS = 3_600_000;
+/** Accounts that one upstream overran; of more the one that was overrun longest ago is forgotten. */
+export const OVERRUN_ACCOUNTS_MAX = 1_000;
+
+interface Seen {
+  readonly overrun: Overrun;
+  readonly at: number;
+}
+
+/** By how much one upstream overran the limits it was given, account by account. The clock is passed in. */
+export class AccountOverruns {
+  /** The last to be seen is the last. */
+  readonly #accounts = new Map<number, Seen>();
+
+  note(accountId: number, overrun: Overrun, now: number): void {
+    const before = this.of(accountId, now);
+    this.#accounts.delete(accountId);
+    const [oldest] = this.#accounts.keys();
+    if (oldest !== undefined && this.#accounts.size >= OVERRUN_ACCOUNTS_MAX)
+      this.#accounts.delete(oldest);
+    this.#accounts.set(accountId, { overrun: larger(before, overrun), at: now });
+  }
+
+  of(accountId: number, now: number): Overrun | null {
+    const seen = this.#accounts.get(accountId);
+    return seen && now - seen.at < OVERRUN_MS ? seen.overrun : null;
+  }
+
+  /** Of all accounts. */
+  most(now: number): Overrun | null {
+    let most: Overrun | null = null;
+    for (const accountId of this.#accounts.keys()) {
+      const seen = this.of(accountId, now);
+      if (seen) most = larger(most, seen);
+    }
+    return most;
+  }
+}
+
+export function larger(one: Overrun | null, other: Overrun): Overrun {
+  return {
+    factor: Math.max(one?.factor ?? 1, other.factor),
+    tokens: Math.max(one?.tokens ?? 0, other.tokens),
+  };
+}

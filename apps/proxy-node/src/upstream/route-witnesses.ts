@@ -1,0 +1,80 @@
+import { LATELY_MS } from './account-rests.ts';
+
+/** So many accounts that fail make a rest for all, where a probe fails too; fewer where fewer have used the route lately. */
+const AGREEING = 3;
+/** With this many a probe is worth its cost. The failures of one account rest that account, which needs no probe. */
+const SUSPECTING = 2;
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/** The accounts that used one route last, and those that failed there since it last answered any. Of fixed size: noting a request allocates nothing. */
+export class RouteWitnesses {
+  /** Latest first. */
+  readonly #users: number[] = [0, 0, 0];
+  readonly #usedAt: number[] = [NEVER, NEVER, NEVER];
+  readonly #failing: number[] = [];
+  readonly #failedAt: number[] = [];
+
+  used(accountId: number, now: number): void {
+    if (this.#users[0] !== accountId) {
+      if (this.#users[1] !== accountId) this.#move(1, 2);
+      this.#move(0, 1);
+      this.#users[0] = accountId;
+    }
+    this.#usedAt[0] = now;
+  }
+
+  failed(accountId: number, now: number): void {
+    const place = this.#failing.indexOf(accountId);
+    if (place >= 0) this.#failedAt[place] = now;
+    else if (this.#failing.length < AGREEING) {
+      this.#failing.push(accountId);
+      this.#failedAt.push(now);
+    } else {
+      const oldest = this.#failedAt.indexOf(Math.min(...this.#failedAt));
+      this.#failing[oldest] = accountId;
+      this.#failedAt[oldest] = now;
+    }
+  }
+
+  /** The route has answered one of them. */
+  clear(): void {
+    if (this.#failing.length === 0) return;
+    this.#failing.length = 0;
+    this.#failedAt.length = 0;
+  }
+
+  /** What this account's requests show of the route is not heard for now. */
+  forget(accountId: number): void {
+    for (const place of [0, 1, 2])
+      if (this.#users[place] === accountId) this.#usedAt[place] = NEVER;
+  }
+
+  /** Accounts that failed lately, since the route last answered any. */
+  failing(now: number): number[] {
+    return this.#failing.filter((_, place) => isLately(this.#failedAt[place], now));
+  }
+
+  /** The last to use the route, of the last minute. */
+  users(now: number): number[] {
+    return this.#users.filter((_, place) => isLately(this.#usedAt[place], now));
+  }
+
+  areSuspecting(now: number): boolean {
+    return this.failing(now).length >= SUSPECTING;
+  }
+
+  /** Three accounts fail, or all that used the route lately. */
+  areAgreed(now: number): boolean {
+    const failing = this.failing(now).length;
+    return failing >= SUSPECTING && failing >= Math.min(AGREEING, this.users(now).length);
+  }
+
+  #move(from: number, to: number): void {
+    this.#users[to] = this.#users[from] ?? 0;
+    this.#usedAt[to] = this.#usedAt[from] ?? NEVER;
+  }
+}
+
+function isLately(at: number | undefined, now: number): boolean {
+  return at !== undefined && now - at < LATELY_MS;
+}
