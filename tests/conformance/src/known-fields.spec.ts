@@ -46,6 +46,7 @@ if (recorded.length === 0)
     const lost = recorded.flatMap(({ protocol, body }) =>
       unknownFields({ protocol, body }).map((field) => `${protocol} ${fieldName(field.path)}`),
     );
+    process.stderr.write(`${recorded.length} recorded requests, ${lost.length} dropped fields\n`);
     for (const name of new Set(lost))
       process.stderr.write(`dropped: ${name} (${JUDGED[name] ?? 'not judged'})\n`);
     expect(lost.filter((name) => JUDGED[name] === undefined)).toEqual([]);

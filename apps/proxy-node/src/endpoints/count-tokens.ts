@@ -63,7 +63,7 @@ export async function countTokensEndpoint(
   const open = openerFor(sealer, [{ accountId }]);
   const routes = routesToStored(ask, index.candidates(model.id, protocol), open);
   const candidates = routesToFiles(ask, routes.candidates).flat();
-  const dropped = unknownHere(ask, candidates);
+  const dropped = unknownHere(ask, [candidates]);
   request.reply.addHeaders(droppedHeaders(dropped));
   const counted = await relay.count(candidates, {
     accountId,

@@ -11,7 +11,7 @@ import {
 } from '@tollgate/protocols';
 import type { PriceVersion } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
-import type { Candidate, CandidateGroups } from '../snapshot/routing-index.ts';
+import type { CandidateGroups } from '../snapshot/routing-index.ts';
 import type { ChargedPrice } from '../journal/open-hold.ts';
 
 /** In millionths. */
@@ -38,7 +38,7 @@ export function termsOf({
   candidates: CandidateGroups;
 }): Terms {
   const { multipliers = {} } = price;
-  const unknown = unknownHere(ask, candidates.flat());
+  const unknown = unknownHere(ask, candidates);
   const { tiers, refused, needed } = premiumAsked(without(ask, unknown));
   if (tiers.length + refused.length + needed.length === 0)
     return { price: plainOf(price), dropped: unknown };
@@ -106,9 +106,12 @@ function plainOf(price: PriceVersion): ChargedPrice {
 /** Fields that no table knows, where an upstream that may answer takes known ones only. It drops them for all routes: which one answers is not known yet. */
 export function unknownHere(
   ask: Pick<Ask, 'protocol' | 'body'>,
-  candidates: readonly Pick<Candidate, 'upstream'>[],
+  candidates: CandidateGroups,
 ): DroppedField[] {
-  return candidates.some(({ upstream }) => upstream.fields === 'known') ? unknownFields(ask) : [];
+  const isKnownOnly = candidates.some((group) =>
+    group.some(({ upstream }) => upstream.fields === 'known'),
+  );
+  return isKnownOnly ? unknownFields(ask) : [];
 }
 
 /** What is dropped asks for nothing. */
