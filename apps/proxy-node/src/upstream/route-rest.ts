@@ -1,5 +1,5 @@
 /** Failures in a row that make a route rest: fewer would let one bad answer take a route away. */
-export const FAILURES_IN_ROW = 5;
+const FAILURES_IN_ROW = 5;
 const REST_MS = 5_000;
 /** The longest a verdict of the fleet's own keeps a route away: a provider that recovers is asked again soon, and one probe is cheap. */
 const REST_MS_MAX = 15_000;

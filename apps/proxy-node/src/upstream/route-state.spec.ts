@@ -268,6 +268,18 @@ describe('a rest for all', () => {
     expect([waits(route, later), recovered]).toEqual([[0, 0, 0], [null]]);
   });
 
+  test('of which another node speaks is tried by a request where no request failed here, and by a probe after one has', () => {
+    const { route, protocols } = watched();
+    route.heardRest(null, { restMs: 5_000, isProviders: false }, NOW);
+    expect(waits(route)).toEqual([5_000, 5_000, 5_000]);
+    route.started(ONE, later);
+    expect([route.waitMs(OTHER, later) > 0, protocols]).toEqual([true, []]);
+    route.ended(ONE);
+    route.failed(ONE, failure({ protocol: 'embeddings', now: later }));
+    expect(route.waitMs(ONE, later)).toBeGreaterThan(0);
+    expect(protocols).toEqual(['embeddings']);
+  });
+
   test('takes the failures of all accounts with it when it ends', () => {
     const { route } = watched();
     for (let count = 0; count < 5; count += 1) fail(route, ONE);

@@ -47,8 +47,8 @@ export class RouteState {
   #failedProbe: FailureSeen | null = null;
   #probedAt = Number.NEGATIVE_INFINITY;
   #probingUntil = Number.NEGATIVE_INFINITY;
-  /** Of the last request that failed. */
-  #protocol: ClientProtocol = 'chat';
+  /** Of the last request that failed here. Null: what would ask the same is not known, and requests try the route. */
+  #protocol: ClientProtocol | null = null;
 
   constructor(events: RouteEvents) {
     this.#events = events;
@@ -86,7 +86,7 @@ export class RouteState {
 
   answered(accountId: number, now: number): void {
     // After a failed probe one head of an answer says too little: its caller's next request may fail again.
-    if (!this.#isConvicted) this.#shared.answered(now);
+    if (!this.#needsProbe) this.#shared.answered(now);
     this.#accounts.answered(accountId, now);
   }
 
@@ -148,8 +148,12 @@ export class RouteState {
     return { ...(shared.failures_in_row > 0 || !all ? shared : all), resting_accounts };
   }
 
+  get #needsProbe(): boolean {
+    return this.#isConvicted && this.#protocol !== null;
+  }
+
   #isAwaitingProbe(now: number): boolean {
-    return this.#isConvicted && this.#shared.isOnTrial(now);
+    return this.#needsProbe && this.#shared.isOnTrial(now);
   }
 
   /** A probe failed a moment ago. */
@@ -189,6 +193,7 @@ export class RouteState {
 
   #wantProbe(now: number): void {
     if (this.#probingUntil > now || now - this.#probedAt < PROBE_EVERY_MS) return;
+    if (this.#protocol === null) return;
     this.#probedAt = now;
     this.#probingUntil = now + PROBE_MS_MAX;
     this.#events.onProbeDue(this.#protocol);
