@@ -69,6 +69,9 @@ export interface BalanceMark extends SubscriptionBalance {
 }
 
 export type PutReply = { kind: 'applied' } | { kind: 'stale' } | { kind: 'fenced' };
+export type PutSubscriptionReply =
+  /** `creditSeq`: the last credit that the balance has. */
+  { kind: 'applied' | 'stale'; creditSeq: number } | { kind: 'fenced' };
 
 export interface LiveRecordsParts {
   redis: RedisConnection;
@@ -161,7 +164,7 @@ export class LiveRecords {
     );
   }
 
-  putSubscription(record: LiveSubscription): Promise<PutReply> {
+  putSubscription(record: LiveSubscription): Promise<PutSubscriptionReply> {
     const { accountId, modelId, autoRecharge, opening = { balance: 0, creditSeq: 0 } } = record;
     const shard = shardOf(accountId, this.#shards);
     const args = [
@@ -185,6 +188,7 @@ export class LiveRecords {
       'put_subscription',
       [keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId)],
       args,
+      (reader) => ({ creditSeq: reader.integer() }),
     );
   }
 
@@ -262,29 +266,28 @@ export class LiveRecords {
     return toBalance(ref, await readableOf(ref, this.#redis.hmget(record, ...BALANCE_FIELDS)));
   }
 
-  #put(
+  #put<More extends object = object>(
     shard: string,
     name: 'put_key' | 'put_account' | 'put_subscription',
     recordKeys: string[],
     args: (string | number)[],
-  ): Promise<PutReply> {
+    more: (reader: ReplyReader) => More = () => ({}) as More,
+  ): Promise<(More & { kind: 'applied' | 'stale' }) | { kind: 'fenced' }> {
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
       const reply = await this.#library.call(
         name,
         [keys.epoch(shard), ...recordKeys],
         [epoch, ...args],
       );
-      return PUT_REPLIES[new ReplyReader(reply).oneOf('OK', 'STALE', 'FENCED')];
+      const reader = new ReplyReader(reply);
+      const word = reader.oneOf('OK', 'STALE', 'FENCED');
+      if (word === 'FENCED') return { kind: 'fenced' };
+      return { kind: word === 'OK' ? 'applied' : 'stale', ...more(reader) };
     });
   }
 }
 
 const KEY_FIELDS = 'id acct st exp rpm rph rpd models ips drain rev'.split(' ');
-const PUT_REPLIES = {
-  OK: { kind: 'applied' },
-  STALE: { kind: 'stale' },
-  FENCED: { kind: 'fenced' },
-} as const;
 
 /** The request that this event charges first; a correction stands on a charge that left before it. */
 function firstChargeOf(fields: readonly string[]): string[] {

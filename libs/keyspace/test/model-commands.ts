@@ -63,7 +63,13 @@ export type Command =
     }
   | { type: 'settle'; rid: Pick; factor: number; reEmit: boolean }
   | { type: 'reap'; rid: Pick }
-  | { type: 'withdraw'; sub: number; how: 'new' | 'again' | 'other id'; drain: boolean }
+  | {
+      type: 'withdraw';
+      sub: number;
+      how: 'new' | 'again' | 'other id';
+      drain: boolean;
+      missing: number;
+    }
   | {
       type: 'repeatWithdrawal';
       sub: number;
@@ -253,6 +259,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
       sub,
       how: fc.constantFrom('new', 'new', 'again', 'other id'),
       drain,
+      missing: fc.constantFrom(0, 0, 0, 0, 1),
     }),
   },
   {

@@ -4,6 +4,7 @@ import type {
   LiveAccount,
   LiveSubscription,
   PutReply,
+  PutSubscriptionReply,
   Recounted,
 } from '../src/index.ts';
 import { WindowModel } from './window-model.ts';
@@ -81,12 +82,12 @@ export abstract class ModelShard {
     return { kind: 'applied' };
   }
 
-  putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutReply {
+  putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutSubscriptionReply {
     if (this.isFenced()) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     const known = sub.record;
     if (known && (record.generation < known.generation || record.revision < known.revision))
-      return { kind: 'stale' };
+      return { kind: 'stale', creditSeq: sub.creditSeq ?? record.opening?.creditSeq ?? 0 };
     const order = ['active', 'closing', 'closed'];
     const wouldGoBack =
       known?.generation === record.generation &&
@@ -98,7 +99,7 @@ export abstract class ModelShard {
       sub.credited += record.opening?.balance ?? 0;
       sub.creditSeq = record.opening?.creditSeq ?? 0;
     }
-    return { kind: 'applied' };
+    return { kind: 'applied', creditSeq: sub.creditSeq };
   }
 
   credit({

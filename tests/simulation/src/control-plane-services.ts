@@ -21,7 +21,6 @@ import { LostTail } from '../../../apps/control-plane/src/features/live-state/lo
 import { AlteredCounts } from '../../../apps/control-plane/src/features/reconciliation/altered-counts.ts';
 import { BalanceRepairs } from '../../../apps/control-plane/src/features/reconciliation/balance-repairs.ts';
 import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
-import { LostCredits } from '../../../apps/control-plane/src/features/reconciliation/lost-credits.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
 import { UsageArrival } from '../../../apps/control-plane/src/features/reconciliation/usage-arrival.ts';
 import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge-triggers.ts';
@@ -166,7 +165,6 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       writer,
       tokens,
       alerts,
-      new LostCredits(dataSource, transactions, records, live, alerts),
     ),
     new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
     RIGHT_TYPES as unknown as ConstructorParameters<typeof Reconciler>[6],

@@ -67,21 +67,24 @@ export async function aheadOf(
   return marks.filter(({ id }) => ids.has(id));
 }
 
-const LAST_APPLIED =
-  'SELECT c.subscription_id AS id, max(c.seq) AS seq FROM token_credits c JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = c.subscription_id AND c.seq > m.cseq WHERE c.applied_at IS NOT NULL GROUP BY c.subscription_id';
-const lastAppliedRow = z.object({ id: z.number(), seq: z.coerce.number() });
+/** A promised write sends it, and one that was given just now may not have been read with the mark. */
+const BEHIND = `
+  SELECT s.id, s.credit_seq AS seq FROM subscriptions s JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = s.id AND m.cseq < s.credit_seq
+  WHERE EXISTS (SELECT FROM token_credits c WHERE c.subscription_id = s.id AND c.seq = m.cseq + 1 AND c.created_at < now() - interval '10 seconds')
+    AND NOT EXISTS (SELECT FROM live_state_outbox o WHERE o.target_id = s.id AND o.kind IN ('subscription', 'credit', 'withdrawal'))`;
+const behindRow = z.object({ id: z.number(), seq: z.coerce.number() });
 
-/** Of these marks, by id, the last credit that is noted as applied, where the mark lacks it. */
-export async function lastAppliedOf(
+/** Of these marks, by id, the last credit that PostgreSQL has given, where the mark has lacked one for 10 s. */
+export async function behindOf(
   dataSource: DataSource,
   marks: readonly BalanceMark[],
 ): Promise<Map<number, number>> {
   if (marks.length === 0) return new Map();
-  const rows: unknown[] = await dataSource.query(LAST_APPLIED, [
+  const rows: unknown[] = await dataSource.query(BEHIND, [
     marks.map(({ id }) => id),
     marks.map(({ creditSeq }) => creditSeq),
   ]);
-  return new Map(rows.map((row) => lastAppliedRow.parse(row)).map(({ id, seq }) => [id, seq]));
+  return new Map(rows.map((row) => behindRow.parse(row)).map(({ id, seq }) => [id, seq]));
 }
 
 const CHARGED = `

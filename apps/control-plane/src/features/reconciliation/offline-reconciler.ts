@@ -24,7 +24,6 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 import { AlteredCounts } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
-import { LostCredits } from './lost-credits.ts';
 import { LostReaps } from './lost-reaps.ts';
 import { Reconciler } from './reconciler.service.ts';
 import { UsageArrival } from './usage-arrival.ts';
@@ -65,7 +64,6 @@ export function offlineReconciler(
       writer,
       tokens,
       alerts,
-      new LostCredits(dataSource, transactions, records, live, alerts),
     ),
     new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
     new WrongTypes(dataSource, new KeyTypes(parts), writer, alerts),
