@@ -43,7 +43,7 @@ import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { CREDENTIAL } from './credential.ts';
 import type { Link } from './link.ts';
 import { dataSourceOver } from './postgres/data-source.ts';
-import { openRecharge } from './recharge.ts';
+import { openPurchases, openRecharge } from './recharge.ts';
 import { redisClient } from './redis-client.ts';
 import { epochsOver } from './redis-epochs.ts';
 import type { UsageJobs } from './usage-jobs.ts';
@@ -141,9 +141,13 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host };
   const recharge = openRecharge(parts.recharge, needs);
   void new AutoRechargeTriggers(recharge, events);
-  const closed = new ClosedBalances(dataSource, records, {
-    payOut,
-  } as unknown as ConstructorParameters<typeof ClosedBalances>[2]);
+  const closed = new ClosedBalances(
+    dataSource,
+    records,
+    { payOut } as unknown as ConstructorParameters<typeof ClosedBalances>[2],
+    openPurchases(needs),
+    transactions,
+  );
   const backlog = {
     undone: () => jobs.undone(),
     areDone: async (_queue: string, ids: ReadonlySet<string>) => {

@@ -205,15 +205,16 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       db.rows.subscriptions.all(tx).filter(({ id }) => (ids as number[]).includes(id)),
   ],
   [
-    "SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance > greatest(overdraft, 0)",
+    "SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance <> overdraft",
     (db, tx, [afterId]) =>
       db.rows.subscriptions
         .all(tx)
         .filter(
-          (row) =>
-            row.status === 'closed' &&
-            row.balance > Math.max(row.overdraft, 0) &&
-            row.id > number(afterId),
+          // A simulation is shorter than a day.
+          ({ id, status, balance, overdraft }) =>
+            status === 'closed' &&
+            (balance > Math.max(overdraft, 0) || overdraft > 0) &&
+            id > number(afterId),
         )
         .toSorted((a, b) => a.id - b.id),
   ],

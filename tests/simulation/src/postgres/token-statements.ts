@@ -45,6 +45,13 @@ const consumedTokens: Statement = (db, tx, [ids]) =>
     return lots.length > 0 ? [{ subscription_id: id, consumed: String(consumed) }] : [];
   });
 
+const refundedSincePurchase: Statement = (db, tx, [id]) => {
+  const own = db.rows.entries.all(tx).filter((row) => row.subscription_id === number(id));
+  const since = own.slice(own.findLastIndex(({ kind }) => kind === 'credit') + 1);
+  const refunds = since.filter(({ kind }) => kind === 'withdrawal');
+  return [{ tokens: String(refunds.reduce((sum, { delta }) => sum - delta, 0)) }];
+};
+
 const openLots: Statement = (db, tx, [id]) =>
   lotsOf(db, tx, number(id))
     .filter((lot) => lot.remaining > 0)
@@ -200,6 +207,7 @@ export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['UPDATE token_lots l SET remaining = l.remaining - least(', consumeLots],
   ['UPDATE token_lots l SET remaining = l.remaining + least(', refillLots],
   ['SELECT subscription_id, sum(tokens - remaining - withdrawn)', consumedTokens],
+  ['SELECT coalesce(-sum(delta), 0)::text AS tokens FROM token_entries', refundedSincePurchase],
   ['SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots', openLots],
   ['UPDATE token_lots SET remaining = remaining - $2', withdrawFromLot],
   ['INSERT INTO token_lots', insertLot],
