@@ -187,7 +187,7 @@ function repair({ transactions, tokens: ledger, live }: Side, id: number, delta:
   return transactions.run(async (tx) => {
     const row = await ledger.lockOne(tx, id);
     await ledger.correctLive(tx, row, { delta, kind: 'reconciliation' });
-    await live.creditAdded(tx, id);
+    await live.subscriptionChanged(tx, id);
   });
 }
 

@@ -73,7 +73,7 @@ const recent: Statement = (db, tx, [seconds, from]) => {
     ),
     ...[...new Set(late.map((credit) => credit.subscription_id))]
       .toSorted((a, b) => a - b)
-      .map((id) => promise(db, tx, 'credit', id)),
+      .map((id) => promise(db, tx, 'subscription', id)),
     ...ids((row) => row.revised_at > since).map((id) => promise(db, tx, 'subscription', id)),
     ...idsOf(db.rows.users.all(tx), since).map((id) => promise(db, tx, 'account', id)),
     ...idsOf(db.rows.keys.all(tx), since).map((id) => promise(db, tx, 'key', id)),

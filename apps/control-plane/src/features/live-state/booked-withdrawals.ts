@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { LostWithdrawals, type RepeatReply } from '@tollgate/keyspace';
+import { LostWithdrawals } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import type { SubscriptionLiveRow } from './live-rows.ts';
-import { ShardFenced } from './shard-fenced.ts';
+import { refuseFenced } from './shard-fenced.ts';
 
 /** Far longer than Redis, or a replica that is promoted, is ever behind. */
 const BOOKED_WITHIN = '1 day';
@@ -55,20 +55,19 @@ export class BookedWithdrawals {
       .filter(({ seq }) => seq === 0)
       .toSorted((a, b) => (a.rid < b.rid ? -1 : 1));
     for (const { rid, delta } of withdrawals)
-      refuseFenced(
-        await this.lost.repeatWithdrawal({ ...of, withdrawalId: rid, tokens: delta }),
-        id,
-      );
+      refuseFenced(await this.lost.repeatWithdrawal({ ...of, withdrawalId: rid, tokens: delta }));
     for (const { seq, rid, delta: tokens, outbox_ms: releasedAtMs } of booked) {
       if (seq !== 2 || releasedAtMs === null) continue;
-      const release = { ...of, rid, withdrawalId, tokens, releasedAtMs };
-      refuseFenced(await this.lost.repeatRelease(release), id);
+      const reply = await this.lost.repeatRelease({
+        ...of,
+        rid,
+        withdrawalId,
+        tokens,
+        releasedAtMs,
+      });
+      refuseFenced(reply);
     }
   }
-}
-
-function refuseFenced({ kind }: RepeatReply, subscriptionId: number): void {
-  if (kind === 'fenced') throw new ShardFenced(`shard of subscription ${subscriptionId} is fenced`);
 }
 
 /** UTC day in a UUIDv7, as YYYY-MM-DD. */

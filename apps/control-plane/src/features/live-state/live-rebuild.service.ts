@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LiveRecords, normaliseAllowlist, shardNames } from '@tollgate/keyspace';
 import { CONFIG, type Config } from '../../config.ts';
-import { refuseFenced } from './live-record-writer.ts';
-import { LiveRows } from './live-rows.ts';
+import { asOpened, LiveRows } from './live-rows.ts';
+import { refuseFenced } from './shard-fenced.ts';
 
 /** Rows read and written at a time. */
 const PAGE = 500;
@@ -48,12 +48,7 @@ export class LiveRebuildService {
       (which) => this.rows.subscriptions(which),
       (row) => ({
         id: row.id,
-        write: this.records.putSubscription({
-          ...row,
-          accountId: row.userId,
-          withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
-          opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
-        }),
+        write: this.records.putSubscription(asOpened(row)),
       }),
     );
     return { accounts, keys, subscriptions };

@@ -4,8 +4,8 @@ import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
 import { CreditsApplied, RedisAhead, TokensWithdrawn } from './live-facts.ts';
 import type { LiveRecord } from './live-target.ts';
-import { ShardFenced } from './shard-fenced.ts';
-import { LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
+import { refuseFenced } from './shard-fenced.ts';
+import { asOpened, LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
 
 /** Brings one live record up to what PostgreSQL says now. Every method may be repeated and may run anywhere at the same time: revisions and sequences decide. */
 @Injectable()
@@ -51,14 +51,7 @@ export class LiveRecordWriter {
   async openAnew(subscriptionId: number): Promise<void> {
     for (const row of await this.rows.subscriptions([subscriptionId])) {
       await this.records.discardBalance({ accountId: row.userId, modelId: row.modelId });
-      refuseFenced(
-        await this.records.putSubscription({
-          ...row,
-          accountId: row.userId,
-          withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
-          opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
-        }),
-      );
+      refuseFenced(await this.records.putSubscription(asOpened(row)));
     }
   }
 
@@ -70,7 +63,7 @@ export class LiveRecordWriter {
       accountId: row.userId,
       withdrawalId: null,
     });
-    if (put.kind === 'fenced') throw fencedShardOf(row);
+    refuseFenced(put);
     // Of a later write, or altered.
     if (put.kind === 'stale' || put.creditSeq > row.creditSeq) await this.noteAhead(row);
     const credited = await this.applyCredits(row, put.creditSeq);
@@ -93,7 +86,7 @@ export class LiveRecordWriter {
         seq,
         deltaTokens: delta,
       });
-      if (reply.kind === 'fenced') throw fencedShardOf(row);
+      refuseFenced(reply);
       if (reply.kind === 'gap')
         throw new Error(`credits of subscription ${row.id} have a gap after ${reply.seq}`);
     }
@@ -115,19 +108,11 @@ export class LiveRecordWriter {
       drain: row.drain,
       creditSeq,
     });
-    if (reply.kind === 'fenced') throw fencedShardOf(row);
+    refuseFenced(reply);
     if (reply.kind === 'not_found' || reply.kind === 'behind')
       throw new Error(`subscription ${subscriptionId} is not whole in Redis: ${reply.kind}`);
     const withdrawn = { userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens };
     // The event is in the shard's outbox too; without a handler here it is booked when it is relayed.
     await this.events.publish(new TokensWithdrawn(withdrawn));
   }
-}
-
-function fencedShardOf({ userId }: SubscriptionLiveRow): ShardFenced {
-  return new ShardFenced(`shard of account ${userId} is fenced`);
-}
-
-export function refuseFenced(reply: { kind: string }): void {
-  if (reply.kind === 'fenced') throw new ShardFenced('the shard is fenced');
 }

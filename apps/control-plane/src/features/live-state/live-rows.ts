@@ -143,6 +143,17 @@ export class LiveRows {
   }
 }
 
+/** For a record that Redis does not have: with the booked balance, less overdraft. */
+export function asOpened(row: SubscriptionLiveRow) {
+  return {
+    ...row,
+    accountId: row.userId,
+    // A record that carried the id of a withdrawal that is not made yet would look withdrawn.
+    withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
+    opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
+  };
+}
+
 /** Raises the revisions of the keys of these accounts. Live records of deleted keys are kept for two days and compared with their rows until then. */
 export async function raiseKeys(tx: EntityManager, userIds: readonly number[]): Promise<number[]> {
   const [rows]: [{ id: number }[], number] = await tx.query(

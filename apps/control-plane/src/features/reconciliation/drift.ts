@@ -71,7 +71,7 @@ export async function aheadOf(
 const BEHIND = `
   SELECT s.id, s.credit_seq AS seq FROM subscriptions s JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = s.id AND m.cseq < s.credit_seq
   WHERE EXISTS (SELECT FROM token_credits c WHERE c.subscription_id = s.id AND c.seq = m.cseq + 1 AND c.created_at < now() - interval '10 seconds')
-    AND NOT EXISTS (SELECT FROM live_state_outbox o WHERE o.target_id = s.id AND o.kind IN ('subscription', 'credit', 'withdrawal'))`;
+    AND NOT EXISTS (SELECT FROM live_state_outbox o WHERE o.target_id = s.id AND o.kind NOT IN ('account', 'key'))`;
 const behindRow = z.object({ id: z.number(), seq: z.coerce.number() });
 
 /** Of these marks, by id, the last credit that PostgreSQL has given, where the mark has lacked one for 10 s. */

@@ -67,7 +67,7 @@ export class PurchasesService {
         { account: { kind: 'revenue' }, amount: cost },
       ],
     });
-    await this.liveState.creditAdded(tx, subscription.id);
+    await this.liveState.subscriptionChanged(tx, subscription.id);
     return cost;
   }
 
