@@ -68,9 +68,8 @@ export interface BalanceMark extends SubscriptionBalance {
   outboxId: string;
 }
 
-export type PutReply = { kind: 'applied' } | { kind: 'stale' } | { kind: 'fenced' };
-export type PutSubscriptionReply =
-  /** `creditSeq`: the last credit that the balance has. */
+export type PutReply =
+  /** `creditSeq`: of a subscription, the last credit that its balance has. */
   { kind: 'applied' | 'stale'; creditSeq: number } | { kind: 'fenced' };
 
 export interface LiveRecordsParts {
@@ -164,7 +163,7 @@ export class LiveRecords {
     );
   }
 
-  putSubscription(record: LiveSubscription): Promise<PutSubscriptionReply> {
+  putSubscription(record: LiveSubscription): Promise<PutReply> {
     const { accountId, modelId, autoRecharge, opening = { balance: 0, creditSeq: 0 } } = record;
     const shard = shardOf(accountId, this.#shards);
     const args = [
@@ -188,7 +187,6 @@ export class LiveRecords {
       'put_subscription',
       [keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId)],
       args,
-      (reader) => ({ creditSeq: reader.integer() }),
     );
   }
 
@@ -266,13 +264,12 @@ export class LiveRecords {
     return toBalance(ref, await readableOf(ref, this.#redis.hmget(record, ...BALANCE_FIELDS)));
   }
 
-  #put<More extends object = object>(
+  #put(
     shard: string,
     name: 'put_key' | 'put_account' | 'put_subscription',
     recordKeys: string[],
     args: (string | number)[],
-    more: (reader: ReplyReader) => More = () => ({}) as More,
-  ): Promise<(More & { kind: 'applied' | 'stale' }) | { kind: 'fenced' }> {
+  ): Promise<PutReply> {
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
       const reply = await this.#library.call(
         name,
@@ -280,13 +277,13 @@ export class LiveRecords {
         [epoch, ...args],
       );
       const reader = new ReplyReader(reply);
-      const word = reader.oneOf('OK', 'STALE', 'FENCED');
-      if (word === 'FENCED') return { kind: 'fenced' };
-      return { kind: word === 'OK' ? 'applied' : 'stale', ...more(reader) };
+      const kind = PUT_REPLIES[reader.oneOf('OK', 'STALE', 'FENCED')];
+      return { kind, creditSeq: reader.isAtEnd ? 0 : reader.integer() };
     });
   }
 }
 
+const PUT_REPLIES = { OK: 'applied', STALE: 'stale', FENCED: 'fenced' } as const;
 const KEY_FIELDS = 'id acct st exp rpm rph rpd models ips drain rev'.split(' ');
 
 /** The request that this event charges first; a correction stands on a charge that left before it. */

@@ -4,7 +4,6 @@ import type {
   LiveAccount,
   LiveSubscription,
   PutReply,
-  PutSubscriptionReply,
   Recounted,
 } from '../src/index.ts';
 import { WindowModel } from './window-model.ts';
@@ -69,20 +68,21 @@ export abstract class ModelShard {
 
   putKey(key: ModelKey): PutReply {
     if (this.isFenced()) return { kind: 'fenced' };
-    if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision) return { kind: 'stale' };
+    if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision)
+      return { kind: 'stale', creditSeq: 0 };
     this.keys.set(key.keyHash, key);
-    return { kind: 'applied' };
+    return { kind: 'applied', creditSeq: 0 };
   }
 
   putAccount(account: LiveAccount): PutReply {
     if (this.isFenced()) return { kind: 'fenced' };
     if ((this.accounts.get(account.accountId)?.revision ?? 0) > account.revision)
-      return { kind: 'stale' };
+      return { kind: 'stale', creditSeq: 0 };
     this.accounts.set(account.accountId, account);
-    return { kind: 'applied' };
+    return { kind: 'applied', creditSeq: 0 };
   }
 
-  putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutSubscriptionReply {
+  putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutReply {
     if (this.isFenced()) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     const known = sub.record;

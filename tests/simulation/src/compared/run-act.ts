@@ -2,10 +2,10 @@ import { NO_USAGE, tokenFieldsOf, type RelayedEvent } from '@tollgate/contracts'
 import { shardNames, shardOf } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import {
-  behindOf,
   chargedOf,
   driftsAt,
   firstLettersOf,
+  misnumberedOf,
 } from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
 import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
@@ -247,7 +247,7 @@ async function look(
     generation: 1,
   }));
   await driftsAt(dataSource, found);
-  await behindOf(dataSource, found);
+  await misnumberedOf(dataSource, found);
 }
 
 function dayOf(ms: number): string {

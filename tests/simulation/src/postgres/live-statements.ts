@@ -154,24 +154,17 @@ function isAfter(
   return usage.outbox_ms > mark.ms || (usage.outbox_ms === mark.ms && usage.outbox_n > mark.n);
 }
 
-/** Marks with a credit that has no number here; `[ids, seqs]`. */
-const ahead: Statement = (db, tx, [ids, seqs]) =>
-  (ids as number[]).flatMap((id, index) => {
-    const row = db.rows.subscriptions.get(tx, id);
-    return row && number((seqs as number[])[index]) > row.credit_seq ? [{ id }] : [];
-  });
-
-/** Marks that lack a credit for 10 s, which no promised write sends; `[ids, seqs]`. */
-const behind: Statement = (db, tx, [ids, seqs]) =>
+/** Marks with a credit that has no number here, or that lack one for 10 s which no promised write sends; `[ids, seqs]`. */
+const misnumbered: Statement = (db, tx, [ids, seqs]) =>
   (ids as number[]).flatMap((id, index) => {
     const seq = number((seqs as number[])[index]);
     const next = db.rows.credits.get(tx, `${id}:${seq + 1}`);
     const isPromised = db.rows.outbox
       .all(tx)
       .some(({ kind, target_id }) => target_id === id && kind !== 'account' && kind !== 'key');
+    const isLost = next && next.created_at < tx.nowMs - 10_000 && !isPromised;
     const row = db.rows.subscriptions.get(tx, id);
-    const isLost = row && next && next.created_at < tx.nowMs - 10_000 && !isPromised;
-    return isLost ? [{ id, seq: row.credit_seq }] : [];
+    return row && (isLost || seq > row.credit_seq) ? [{ id, seq: row.credit_seq }] : [];
   });
 
 /** Marks of records that their row never wrote; `[ids, generations, revisions, statuses]`. */
@@ -241,7 +234,6 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ],
   ['WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz)', recent],
   ['SELECT greatest( (SELECT max(revised_at)', newest],
-  ['ON m.id = s.id AND m.cseq < s.credit_seq', behind],
   [
     'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest',
     (db, tx, [kinds, ids]) =>
@@ -270,7 +262,7 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
         .slice(0, 1),
   ],
   ['SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1', overdue],
-  ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', ahead],
+  ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', misnumbered],
   ['AS m(id, generation, revision, status)', strange],
   ['AS v(user_id, model_id) USING (user_id, model_id)', ownSubscriptions],
   [

@@ -64,7 +64,7 @@ export class LiveRebuildService {
         id,
         write: this.records
           .discardBalance({ accountId: userId, modelId })
-          .then(() => ({ kind: 'applied' as const })),
+          .then(() => ({ kind: 'applied' })),
       }),
     );
   }
@@ -77,7 +77,7 @@ export class LiveRebuildService {
       afterId: number;
       limit: number;
     }) => Promise<Row[]>,
-    put: (row: Row) => { id: number; write: ReturnType<LiveRecords['putAccount']> },
+    put: (row: Row) => { id: number; write: Promise<{ kind: string }> },
   ): Promise<number> {
     let count = 0;
     for (let afterId = 0; ;) {

@@ -11,7 +11,7 @@ import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
-import { aheadOf, behindOf, idsOf, strangeOf } from './drift.ts';
+import { idsOf, misnumberedOf, strangeOf } from './drift.ts';
 import { unreadable } from './unreadable.ts';
 
 export type Subscription = SubscriptionRef & { id: number };
@@ -65,12 +65,10 @@ export class AlteredCounts {
     const strange = await strangeOf(this.dataSource, readable);
     const lost = [...unread, ...subscriptions.filter(({ id }) => strange.has(id))];
     const sound = readable.filter(({ id }) => !strange.has(id));
-    const ahead = await aheadOf(this.dataSource, sound);
-    const behind = await behindOf(this.dataSource, sound);
-    const altered = new Set([...[...ahead, ...lost].map(({ id }) => id), ...behind.keys()]);
+    const given = await misnumberedOf(this.dataSource, sound);
+    const altered = new Set([...given.keys(), ...lost.map(({ id }) => id)]);
     if (altered.size === 0) return { marks: readable, altered };
-    for (const mark of ahead) await this.setBack(mark);
-    for (const mark of sound) await this.sendAgain(mark, behind.get(mark.id));
+    for (const mark of sound) await this.renumber(mark, given.get(mark.id) ?? mark.creditSeq);
     for (const subscription of lost) await this.openAnew(subscription);
     const again = await this.marks(subscriptions.filter(({ id }) => altered.has(id)));
     return {
@@ -79,9 +77,11 @@ export class AlteredCounts {
     };
   }
 
-  /** Redis had credits and has lost them, as after a failover that lost more than is repeated: no balance drifts by them. */
-  private async sendAgain({ id, creditSeq: counted }: BalanceMark, last?: number): Promise<void> {
-    if (last === undefined) return;
+  /** Without credits that Redis had, and has lost with more than is repeated, no balance drifts. */
+  private async renumber(mark: BalanceMark, last: number): Promise<void> {
+    const { id, creditSeq: counted } = mark;
+    if (counted > last) await this.setBack(mark);
+    if (counted >= last) return;
     const message = `Subscription ${id}: Redis has lost credits: it had ${last} and has ${counted}; the others are sent again`;
     await this.report(this.dataSource.manager, id, message, {
       kind: 'lost_credits',
