@@ -207,14 +207,8 @@ export class MeteringStore {
   }
 
   /** Refused while a credit is missing: one that arrives later would stay in the closed subscription. */
-  withdraw({
-    accountId,
-    modelId,
-    subscriptionId,
-    withdrawalId,
-    drain,
-    creditSeq,
-  }: WithdrawRequest): Promise<WithdrawReply> {
+  withdraw(request: WithdrawRequest): Promise<WithdrawReply> {
+    const { accountId, modelId, subscriptionId, withdrawalId, drain, creditSeq } = request;
     const shard = this.shardOf(accountId);
     const functionKeys = [
       keys.epoch(shard),

@@ -78,7 +78,7 @@ export const closingChecks: Checks = {
     assert.equal((await funds(tenant))?.balance, -30);
   },
 
-  'nothing is withdrawn while a credit of the ledger is missing, which the write of the record tells':
+  'nothing is withdrawn while a credit of the ledger is missing, which the write of the record shows':
     async (world) => {
       const tenant = await world.tenant();
       await openAccount(tenant);

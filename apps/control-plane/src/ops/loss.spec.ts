@@ -41,7 +41,7 @@ test('writes that a backup had promised are carried out, and are no loss, when n
   const { account, model } = await promised('/models/renew', { tokens: 500 });
   expect(await ledger.live(account, model)).toMatchObject({ balance: 1_000 });
   const redis = plane.app.get(REDIS);
-  // Nothing changes, and nothing is waited for that nobody does.
+  // Nothing changes, and no write is waited for that no process carries out.
   expect(await readLoss(plane.dataSource, redis, { isDryRun: true })).toMatchObject([
     { user_id: account.id, book_tokens: 1_500, redis_tokens: 1_000 },
   ]);

@@ -40,7 +40,7 @@ export class LiveRecordWriter {
       case 'withdrawal':
         for (const row of await this.rows.subscriptions([id])) {
           await this.writeSubscription(row);
-          // Before the next one, which would take once more what Redis has lost of them.
+          // Before the next one, which would take again what Redis has lost of them.
           await this.withdrawals.repeat(row, this.metering.shardOf(row.userId));
           await this.withdraw(row);
         }
