@@ -94,7 +94,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   },
   'live-state/live-rows.ts': {
     tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
-    reason: 'the rows that live records copy, the credits that Redis has, the revisions of keys',
+    reason: 'the rows that live records copy, the revisions of keys',
     isWriter: true,
   },
   'live-state/lost-tail.ts': {
@@ -103,6 +103,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   },
   'reconciliation/drift.ts': {
     tables: [
+      'live_state_outbox',
       'shard_epochs',
       'subscriptions',
       'token_credits',

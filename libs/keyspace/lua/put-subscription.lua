@@ -4,7 +4,7 @@
 -- ARGV 1 epoch  2 model id  3 subscription id  4 status  5 generation  6 drain (1 or 0)  7 rev  8 withdrawal id or ''
 --      9 opening balance  10 opening credit seq (both 0 but when a lost shard is rebuilt)
 --      11 threshold and 12 amount of auto-recharge (amount 0 = not armed)
--- Returns OK | STALE | FENCED
+-- Returns OK, seq | STALE, seq | FENCED; seq is the last credit applied
 local STATUS_RANK = { active = 1, closing = 2, closed = 3 }
 
 local function put_subscription(KEYS, ARGV)
@@ -17,8 +17,8 @@ local function put_subscription(KEYS, ARGV)
   end
   local sub = redis.call('HMGET', KEYS[2], 'st', 'gen', 'rev', 'drain', 'bal', 'cseq', 'wd')
   -- What is no number or status was written by another than these functions, and is written over.
-  local known_generation = natural(sub[2]) or 0
-  if generation < known_generation or (natural(sub[3]) or 0) > rev then return { 'STALE' } end
+  local known_generation, applied = natural(sub[2]) or 0, text(natural(sub[6]) or credit_seq)
+  if generation < known_generation or (natural(sub[3]) or 0) > rev then return { 'STALE', applied } end
   if generation == known_generation and STATUS_RANK[status] < (STATUS_RANK[sub[1]] or 0) then status, drain = sub[1], sub[4] end
 
   redis.call('HSET', KEYS[2], 'id', ARGV[3], 'st', status, 'gen', text(generation), 'drain', drain, 'rev', text(rev))
@@ -36,5 +36,5 @@ local function put_subscription(KEYS, ARGV)
   redis.call('HSETNX', KEYS[2], 'held', '0')
   redis.call('HSETNX', KEYS[2], 'conc', '0')
   redis.call(status == 'active' and 'SADD' or 'SREM', KEYS[3], ARGV[2])
-  return { 'OK' }
+  return { 'OK', applied }
 end

@@ -193,10 +193,13 @@ export interface WithdrawRequest {
   withdrawalId: string;
   /** Running streams may finish. */
   drain: boolean;
+  /** Of the last credit that the ledger has given: without it the balance is not all there is to withdraw. */
+  creditSeq: number;
 }
 export type WithdrawReply =
   | { kind: 'withdrawn'; tokens: number; held: number }
   | { kind: 'duplicate'; tokens: number }
+  | { kind: 'behind' }
   | { kind: 'not_found' }
   | { kind: 'fenced' };
 

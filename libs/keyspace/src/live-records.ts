@@ -68,7 +68,9 @@ export interface BalanceMark extends SubscriptionBalance {
   outboxId: string;
 }
 
-export type PutReply = { kind: 'applied' } | { kind: 'stale' } | { kind: 'fenced' };
+export type PutReply =
+  /** `creditSeq`: of a subscription, the last credit that its balance has. */
+  { kind: 'applied' | 'stale'; creditSeq: number } | { kind: 'fenced' };
 
 export interface LiveRecordsParts {
   redis: RedisConnection;
@@ -274,17 +276,15 @@ export class LiveRecords {
         [keys.epoch(shard), ...recordKeys],
         [epoch, ...args],
       );
-      return PUT_REPLIES[new ReplyReader(reply).oneOf('OK', 'STALE', 'FENCED')];
+      const reader = new ReplyReader(reply);
+      const kind = PUT_REPLIES[reader.oneOf('OK', 'STALE', 'FENCED')];
+      return { kind, creditSeq: reader.isAtEnd ? 0 : reader.integer() };
     });
   }
 }
 
+const PUT_REPLIES = { OK: 'applied', STALE: 'stale', FENCED: 'fenced' } as const;
 const KEY_FIELDS = 'id acct st exp rpm rph rpd models ips drain rev'.split(' ');
-const PUT_REPLIES = {
-  OK: { kind: 'applied' },
-  STALE: { kind: 'stale' },
-  FENCED: { kind: 'fenced' },
-} as const;
 
 /** The request that this event charges first; a correction stands on a charge that left before it. */
 function firstChargeOf(fields: readonly string[]): string[] {

@@ -210,7 +210,9 @@ export function toCreditReply(reply: unknown): CreditReply {
 
 export function toWithdrawReply(reply: unknown): WithdrawReply {
   const reader = new ReplyReader(reply);
-  switch (reader.oneOf('OK', 'DUPLICATE', 'NOT_FOUND', 'FENCED')) {
+  switch (reader.oneOf('OK', 'DUPLICATE', 'BEHIND', 'NOT_FOUND', 'FENCED')) {
+    case 'BEHIND':
+      return { kind: 'behind' };
     case 'OK':
       return { kind: 'withdrawn', tokens: reader.integer(), held: reader.integer() };
     case 'DUPLICATE':

@@ -206,14 +206,9 @@ export class MeteringStore {
     );
   }
 
-  /** Apply every pending credit before: one that arrives later stays in the closed subscription. */
-  withdraw({
-    accountId,
-    modelId,
-    subscriptionId,
-    withdrawalId,
-    drain,
-  }: WithdrawRequest): Promise<WithdrawReply> {
+  /** Refused while a credit is missing: one that arrives later would stay in the closed subscription. */
+  withdraw(request: WithdrawRequest): Promise<WithdrawReply> {
+    const { accountId, modelId, subscriptionId, withdrawalId, drain, creditSeq } = request;
     const shard = this.shardOf(accountId);
     const functionKeys = [
       keys.epoch(shard),
@@ -225,6 +220,7 @@ export class MeteringStore {
       ...[accountId, modelId, identifier(subscriptionId, 'subscription id')],
       requestId(withdrawalId),
       drain ? 1 : 0,
+      natural(creditSeq, 'creditSeq'),
     ];
     return this.#epochs.refreshingOnce(shard, async (epoch) =>
       toWithdrawReply(await this.#library.call('withdraw', functionKeys, [epoch, ...args])),

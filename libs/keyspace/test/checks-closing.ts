@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { withdrawalSchema } from '@tollgate/contracts';
 import { keys } from '../src/keys.ts';
 import { element } from './element.ts';
+import { plainSubscription } from './plain-records.ts';
 import { refOf, settle, checkpoint, withdraw, reapedAt } from './tenant-acts.ts';
 import {
   admitted,
+  contents,
   funds,
   credit,
   drain,
@@ -76,6 +78,27 @@ export const closingChecks: Checks = {
     assert.equal((await funds(tenant))?.balance, -30);
   },
 
+  'nothing is withdrawn while a credit of the ledger is missing, which the write of the record shows':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const id = tenant.rid();
+      const record = plainSubscription({ ...tenant, modelId: MODEL_ID, id: SUBSCRIPTION_ID });
+      const put = (revision: number) => tenant.live.putSubscription({ ...record, revision });
+      assert.deepEqual(await put(2), { kind: 'applied', creditSeq: 1 });
+      assert.deepEqual(await put(1), { kind: 'stale', creditSeq: 1 });
+      const before = await contents(tenant);
+      assert.deepEqual(await withdraw(tenant, id, 2), { kind: 'behind' });
+      assert.deepEqual(await contents(tenant), before);
+      await credit(tenant, 2, 500);
+      assert.deepEqual(await withdraw(tenant, id, 2), {
+        kind: 'withdrawn',
+        tokens: 1_500,
+        held: 0,
+      });
+      assert.deepEqual(await withdraw(tenant, id, 3), { kind: 'duplicate', tokens: 1_500 });
+    },
+
   'nothing is withdrawn from a subscription that is not there, or is another': async (world) => {
     const tenant = await world.tenant();
     assert.equal((await withdraw(tenant, tenant.rid())).kind, 'not_found');
@@ -86,6 +109,7 @@ export const closingChecks: Checks = {
       subscriptionId: SUBSCRIPTION_ID + 1,
       withdrawalId: tenant.rid(),
       drain: false,
+      creditSeq: 0,
     };
     assert.equal((await tenant.store.withdraw(ask)).kind, 'not_found');
   },

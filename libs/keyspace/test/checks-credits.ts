@@ -98,6 +98,7 @@ export const creditChecks: Checks = {
       subscriptionId: SUBSCRIPTION_ID,
       withdrawalId: tenant.rid(),
       drain: true,
+      creditSeq: 1,
     });
     await putSubscription(tenant, { revision: 1 });
     assert.equal((await funds(tenant))?.status, 'closing');

@@ -55,6 +55,7 @@ export const fencingChecks: Checks = {
         subscriptionId: SUBSCRIPTION_ID,
         withdrawalId: tenant.rid(),
         drain: false,
+        creditSeq: 0,
       };
       assert.equal((await tenant.store.admit(request(tenant))).kind, 'fenced');
       assert.equal((await tenant.store.withdraw(withdrawal)).kind, 'fenced');
@@ -204,6 +205,7 @@ export const fencingChecks: Checks = {
         subscriptionId: SUBSCRIPTION_ID,
         withdrawalId: tenant.rid(),
         drain: false,
+        creditSeq: 0,
       }),
       await tenant.live.putAccount({
         accountId: tenant.accountId,

@@ -75,7 +75,7 @@ const REACHED = [
   ...['settled', 'duplicate', 'fenced'].map((kind) => `settle:${kind}`),
   ...['reaped', 'alive', 'not_open'].map((kind) => `reap:${kind}`),
   ...['applied', 'duplicate', 'gap'].map((kind) => `credit:${kind}`),
-  ...['withdrawn', 'duplicate', 'not_found'].map((kind) => `withdraw:${kind}`),
+  ...['withdrawn', 'duplicate', 'behind', 'not_found'].map((kind) => `withdraw:${kind}`),
   ...['repeated', 'duplicate', 'not_found'].map((kind) => `repeatWithdrawal:${kind}`),
   ...['repeated', 'duplicate', 'open', 'too_old', 'not_found'].map(
     (kind) => `repeatRelease:${kind}`,

@@ -63,7 +63,7 @@ export type Command =
     }
   | { type: 'settle'; rid: Pick; factor: number; reEmit: boolean }
   | { type: 'reap'; rid: Pick }
-  | { type: 'withdraw'; sub: number; how: 'new' | 'again' | 'other id'; drain: boolean }
+  | { type: 'withdraw'; sub: number; how: 'new' | 'again' | 'other id' | 'behind'; drain: boolean }
   | {
       type: 'repeatWithdrawal';
       sub: number;
@@ -251,7 +251,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
     arbitrary: fc.record({
       type: fc.constant('withdraw'),
       sub,
-      how: fc.constantFrom('new', 'new', 'again', 'other id'),
+      how: fc.constantFrom('new', 'new', 'again', 'other id', 'behind'),
       drain,
     }),
   },

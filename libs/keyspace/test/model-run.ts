@@ -173,6 +173,7 @@ class ModelRun extends ComparedCommands {
           subscriptionId: sub.subscriptionId + (command.how === 'other id' ? 100 : 0),
           withdrawalId,
           drain: command.drain,
+          creditSeq: (model.subscription(sub).creditSeq ?? 0) + (command.how === 'behind' ? 1 : 0),
         };
         return [await store.withdraw(request), model.withdraw(request)];
       }

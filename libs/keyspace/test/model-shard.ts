@@ -68,17 +68,18 @@ export abstract class ModelShard {
 
   putKey(key: ModelKey): PutReply {
     if (this.isFenced()) return { kind: 'fenced' };
-    if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision) return { kind: 'stale' };
+    if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision)
+      return { kind: 'stale', creditSeq: 0 };
     this.keys.set(key.keyHash, key);
-    return { kind: 'applied' };
+    return { kind: 'applied', creditSeq: 0 };
   }
 
   putAccount(account: LiveAccount): PutReply {
     if (this.isFenced()) return { kind: 'fenced' };
     if ((this.accounts.get(account.accountId)?.revision ?? 0) > account.revision)
-      return { kind: 'stale' };
+      return { kind: 'stale', creditSeq: 0 };
     this.accounts.set(account.accountId, account);
-    return { kind: 'applied' };
+    return { kind: 'applied', creditSeq: 0 };
   }
 
   putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutReply {
@@ -86,7 +87,7 @@ export abstract class ModelShard {
     const sub = this.subscription({ accountId, modelId });
     const known = sub.record;
     if (known && (record.generation < known.generation || record.revision < known.revision))
-      return { kind: 'stale' };
+      return { kind: 'stale', creditSeq: sub.creditSeq ?? record.opening?.creditSeq ?? 0 };
     const order = ['active', 'closing', 'closed'];
     const wouldGoBack =
       known?.generation === record.generation &&
@@ -98,7 +99,7 @@ export abstract class ModelShard {
       sub.credited += record.opening?.balance ?? 0;
       sub.creditSeq = record.opening?.creditSeq ?? 0;
     }
-    return { kind: 'applied' };
+    return { kind: 'applied', creditSeq: sub.creditSeq };
   }
 
   credit({

@@ -67,11 +67,13 @@ export class ReferenceModel extends ModelRequests {
     withdrawalId,
     subscriptionId,
     drain,
+    creditSeq,
   }: WithdrawRequest): WithdrawReply {
     if (this.isFenced() || this.isRestoring) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     if (sub.record?.id !== subscriptionId) return { kind: 'not_found' };
     if (sub.withdrawalId === withdrawalId) return { kind: 'duplicate', tokens: sub.taken };
+    if ((sub.creditSeq ?? 0) < creditSeq) return { kind: 'behind' };
     sub.taken = Math.max(0, sub.balance - sub.held);
     sub.withdrawalId = withdrawalId;
     sub.record = { ...sub.record, status: 'closing', drain };

@@ -78,6 +78,7 @@ export function restore(
 export function withdraw(
   tenant: Tenant,
   withdrawalId: string,
+  creditSeq = 0,
 ): ReturnType<Tenant['store']['withdraw']> {
   return tenant.store.withdraw({
     accountId: tenant.accountId,
@@ -85,6 +86,7 @@ export function withdraw(
     subscriptionId: SUBSCRIPTION_ID,
     withdrawalId,
     drain: false,
+    creditSeq,
   });
 }
 

@@ -31,7 +31,7 @@ const POPULATE = `
     keys AS (INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT id, 'k', encode(sha256(convert_to('rebuild-' || id, 'UTF8')), 'hex'), 'tg' FROM accounts),
     subs AS (INSERT INTO subscriptions (user_id, model_id, balance, credit_seq) SELECT id, $2::int, 1000, 1 FROM accounts RETURNING id),
     lots AS (INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost) SELECT id, 1, 1000, 1000, 0 FROM subs),
-    credits AS (INSERT INTO token_credits (subscription_id, seq, delta, kind, applied_at) SELECT id, 1, 1000, 'grant', now() FROM subs)
+    credits AS (INSERT INTO token_credits (subscription_id, seq, delta, kind) SELECT id, 1, 1000, 'grant' FROM subs)
   INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after) SELECT id, 'credit', 'credit:1', 1000, 1000 FROM subs`;
 
 /** T7: loses everything in Redis under load with so many subscriptions, and says how long the service was away. True when it was away no longer than promised and the books close. */

@@ -44,7 +44,8 @@ export class Checks {
   #wallets = 0n;
   /** What lots cost, by credit. */
   readonly #costs = new Map<string, bigint>();
-  readonly #recharged: string[] = [];
+  /** What wallets paid for: recharges, and debts of closed subscriptions. */
+  readonly #paid: string[] = [];
   /** Purchases of auto-recharge. */
   recharges = 0;
   #spent = 0n;
@@ -64,7 +65,7 @@ export class Checks {
 
   after(): void {
     this.#needs.check();
-    for (const credit of this.#recharged.splice(0)) this.#spent += this.#costs.get(credit) ?? 0n;
+    for (const credit of this.#paid.splice(0)) this.#spent += this.#costs.get(credit) ?? 0n;
     for (const id of this.#changed) this.#checkBooks(id);
     this.#changed.clear();
     for (const rid of this.#chargedNow) this.#checkCharged(rid);
@@ -102,9 +103,10 @@ export class Checks {
       else this.#charge(after);
     };
     rows.credits.onChange = (before, after) => {
+      if (!before && (after?.kind === 'auto_recharge' || after?.kind === 'renew'))
+        this.#paid.push(`${after.subscription_id}:${after.seq}`);
       if (after?.kind === 'auto_recharge' && !before) {
         this.recharges += 1;
-        this.#recharged.push(`${after.subscription_id}:${after.seq}`);
         this.#needs.bought(after);
       }
       if (after?.kind === 'reconciliation' && !before)
@@ -172,7 +174,7 @@ export class Checks {
       fault('purchases are not balances, charges and refunds');
     if (this.#ledger !== 0n) fault('the ledger does not sum to zero');
     if (this.#wallets !== FIRST_WALLETS + this.#refunded - this.#spent)
-      fault('wallets are not what they had, lots refunded and auto-recharge spent');
+      fault('wallets are not what they had, lots refunded and purchases spent');
   }
 
   #checkCharged(rid: string): void {

@@ -21,7 +21,6 @@ import { LostTail } from '../../../apps/control-plane/src/features/live-state/lo
 import { AlteredCounts } from '../../../apps/control-plane/src/features/reconciliation/altered-counts.ts';
 import { BalanceRepairs } from '../../../apps/control-plane/src/features/reconciliation/balance-repairs.ts';
 import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
-import { LostCredits } from '../../../apps/control-plane/src/features/reconciliation/lost-credits.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
 import { UsageArrival } from '../../../apps/control-plane/src/features/reconciliation/usage-arrival.ts';
 import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge-triggers.ts';
@@ -44,7 +43,7 @@ import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { CREDENTIAL } from './credential.ts';
 import type { Link } from './link.ts';
 import { dataSourceOver } from './postgres/data-source.ts';
-import { openRecharge } from './recharge.ts';
+import { openPurchases, openRecharge } from './recharge.ts';
 import { redisClient } from './redis-client.ts';
 import { epochsOver } from './redis-epochs.ts';
 import type { UsageJobs } from './usage-jobs.ts';
@@ -142,9 +141,13 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host };
   const recharge = openRecharge(parts.recharge, needs);
   void new AutoRechargeTriggers(recharge, events);
-  const closed = new ClosedBalances(dataSource, records, {
-    payOut,
-  } as unknown as ConstructorParameters<typeof ClosedBalances>[2]);
+  const closed = new ClosedBalances(
+    dataSource,
+    records,
+    { payOut } as unknown as ConstructorParameters<typeof ClosedBalances>[2],
+    openPurchases(needs),
+    transactions,
+  );
   const backlog = {
     undone: () => jobs.undone(),
     areDone: async (_queue: string, ids: ReadonlySet<string>) => {
@@ -166,7 +169,6 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       writer,
       tokens,
       alerts,
-      new LostCredits(dataSource, transactions, records, live, alerts),
     ),
     new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
     RIGHT_TYPES as unknown as ConstructorParameters<typeof Reconciler>[6],

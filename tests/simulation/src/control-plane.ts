@@ -46,7 +46,7 @@ export class ControlPlane {
     this.#every(1_000, () => pump.sweep());
     this.#every(1_000, () => epochs.ensureAll());
     this.#every(RECHARGE_SWEEP_MS, () => recharge.sweep());
-    if (parts.paysOutRests) this.#every(60_000, () => closed.look());
+    if (parts.paysOutRests) this.#every(2_000, () => closed.look());
     this.#every(RECONCILE_EVERY_MS / 2, async () => {
       await reconciler.runAlone();
       await new Promise<void>((resolve) => this.process.after(RECONCILE_EVERY_MS / 2, resolve));
@@ -74,7 +74,7 @@ export class ControlPlane {
       const row = await ledger.lockOne(tx, subscriptionId);
       if (row.status === 'closing') return;
       if (row.status === 'closed') await tx.query(REOPEN, [subscriptionId]);
-      await ledger.credit(tx, row, { tokens, cost: BigInt(tokens * 3), kind: 'renew' });
+      await ledger.credit(tx, row, { tokens, cost: BigInt(tokens * 3), kind: 'subscribe' });
       await live.subscriptionChanged(tx, subscriptionId);
     });
   }

@@ -21,7 +21,6 @@ function restlessness(world: World): string[] {
       .filter(({ rid, state }) => state === 'reaped' && !world.truth.isCharged(rid))
       .map(({ rid }) => `the reap of ${rid} is not booked`),
   ]);
-  const late = rows.credits.committed().filter((credit) => credit.applied_at === null);
   return [
     ...nodes,
     ...outboxes,
@@ -29,7 +28,6 @@ function restlessness(world: World): string[] {
     ...rows.outbox.committed().map(({ kind, target_id: id }) => `promised ${kind} ${id}`),
     ...driftsOf(world),
     ...unservedNeeds(world),
-    ...late.map((credit) => `credit ${credit.subscription_id}:${credit.seq}`),
     ...rows.subscriptions
       .committed()
       .filter(

@@ -29,13 +29,22 @@ interface Needs {
   host: Host;
 }
 
-/** Auto-recharge as it is shipped, less its timer. The price of a token is always the same. */
+/** Purchases as they are shipped. The price of a token is always the same. */
+export function openPurchases({
+  ledger,
+  tokens,
+  live,
+}: Pick<Needs, 'ledger' | 'tokens' | 'live'>): PurchasesService {
+  const config = { CURRENCY: 'USD', FREE_TOKENS_PER_ACCOUNT: 0 } as unknown as PurchaseParts[4];
+  return new PurchasesService(PRICING, ledger, tokens, live, config);
+}
+
+/** Auto-recharge as it is shipped, less its timer. */
 export function openRecharge(
   recharge: ControlPlaneParts['recharge'],
   { dataSource, transactions, records, tokens, ledger, alerts, live, host }: Needs,
 ): AutoRechargeService {
-  const config = { CURRENCY: 'USD', FREE_TOKENS_PER_ACCOUNT: 0 } as unknown as PurchaseParts[4];
-  const purchases = new PurchasesService(PRICING, ledger, tokens, live, config);
+  const purchases = openPurchases({ ledger, tokens, live });
   const balances = new LiveBalances(records, host);
   return recharge(dataSource, transactions, balances, purchases, tokens, alerts, live);
 }

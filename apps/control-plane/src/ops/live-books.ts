@@ -53,7 +53,10 @@ export async function readShards(dataSource: DataSource): Promise<string[]> {
 async function onTheWay(
   dataSource: DataSource,
   redis: RedisConnection,
-  shards: readonly string[],
+  {
+    shards,
+    countsPromises = true,
+  }: { shards: readonly string[]; countsPromises?: boolean | undefined },
 ): Promise<string[]> {
   const { events, holds } = await waitingUsage(redis, shards.length);
   const jobs = await unfinishedJobs(redis, 'usage');
@@ -68,22 +71,29 @@ async function onTheWay(
     'events in outboxes': events,
     'requests that hold tokens': holds,
     'jobs of usage': jobs,
-    'changes for Redis': Number(row?.count ?? 0),
+    'changes for Redis': countsPromises ? Number(row?.count ?? 0) : 0,
     'requests that run': sum(({ in_flight }) => in_flight),
     'finals in journals': sum(({ unacknowledged }) => unacknowledged),
   }).flatMap(([what, size]) => (size > 0 ? [`${size} ${what}`] : []));
+}
+
+interface Wait {
+  waitMs: number;
+  onWait: (what: string) => void;
+  /** False where nothing is to carry out what is promised to Redis. */
+  countsPromises?: boolean;
 }
 
 /** Waits until nothing is on its way; answers what still was when the time ran out. */
 async function untilQuiet(
   dataSource: DataSource,
   redis: RedisConnection,
-  { waitMs, onWait }: { waitMs: number; onWait: (what: string) => void },
+  { waitMs, onWait, countsPromises }: Wait,
 ): Promise<string[]> {
   const shards = await readShards(dataSource);
   let quietSince: number | undefined;
   for (const deadline = Date.now() + waitMs; ; await delay(POLL_MS)) {
-    const waiting = await onTheWay(dataSource, redis, shards);
+    const waiting = await onTheWay(dataSource, redis, { shards, countsPromises });
     if (waiting.length > 0) quietSince = undefined;
     // A report is as old as its period: what a node has not reported yet is in the next one.
     else if (Date.now() - (quietSince ??= Date.now()) >= REPORT_AGE_MS / 2) return [];
@@ -99,18 +109,19 @@ async function untilQuiet(
 export async function compareAtRest(
   dataSource: DataSource,
   redis: RedisConnection,
-  { waitMs, onWait }: { waitMs: number; onWait: (what: string) => void },
+  { waitMs, ...wait }: Wait,
 ): Promise<{ differences: Difference[] } | { waiting: string[] }> {
   const shards = await readShards(dataSource);
   for (const deadline = Date.now() + waitMs; ;) {
     const leftMs = Math.max(0, deadline - Date.now());
-    const waiting = await untilQuiet(dataSource, redis, { waitMs: leftMs, onWait });
+    const waiting = await untilQuiet(dataSource, redis, { ...wait, waitMs: leftMs });
     if (waiting.length > 0) return { waiting };
     const before = await lastEvents(redis, shards.length);
     const differences = await compareBooks(dataSource, redis);
     const after = await lastEvents(redis, shards.length);
     const isAtRest =
-      before.join() === after.join() && (await onTheWay(dataSource, redis, shards)).length === 0;
+      before.join() === after.join() &&
+      (await onTheWay(dataSource, redis, { ...wait, shards })).length === 0;
     if (differences.length === 0 || isAtRest) return { differences };
   }
 }

@@ -3,7 +3,8 @@ import type { RedisConnection } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { configSchema } from '../config.ts';
 import { offlineAlerts } from '../features/alerts/offline-alerts.ts';
-import { EXIT, noArguments, report, say, type Command } from './command.ts';
+import { carryOutPromises } from '../features/usage/ingest/offline-ingest.ts';
+import { EXIT, noArguments, report, say, type Call, type Command } from './command.ts';
 import { withDatabase, withRedis } from './connections.ts';
 import { compareAtRest, readShards, unknownToBooks, type Difference } from './live-books.ts';
 import { refillShards } from './refill.ts';
@@ -29,7 +30,7 @@ export const lossCommand: Command = {
         }
         const { backup_id: id, loss: known } = restoreRow.parse(row);
         // Once Redis is filled again it no longer shows the loss: it is kept first.
-        const loss = known ?? (await readLoss(dataSource, redis));
+        const loss = known ?? (await readLoss(dataSource, redis, call));
         for (const line of loss) say(JSON.stringify(line));
         if (call.isDryRun) return EXIT.done;
         if (known === null)
@@ -47,10 +48,20 @@ export const lossCommand: Command = {
   },
 };
 
-async function readLoss(dataSource: DataSource, redis: RedisConnection): Promise<Difference[]> {
+/** Writes that the backup had promised to Redis are carried out first, unless nothing may change: whether a control plane does it or not, they are no loss. */
+export async function readLoss(
+  dataSource: DataSource,
+  redis: RedisConnection,
+  { isDryRun }: Pick<Call, 'isDryRun'>,
+): Promise<Difference[]> {
+  if (!isDryRun) {
+    const { length: SHARDS } = await readShards(dataSource);
+    await carryOutPromises(dataSource, redis, { SHARDS, ...alertConfig() });
+  }
   const compared = await compareAtRest(dataSource, redis, {
     waitMs: QUIET_WITHIN_MS,
     onWait: (what) => report(`waiting: ${what}`),
+    countsPromises: !isDryRun,
   });
   if ('waiting' in compared)
     throw new Error(`The loss cannot be read yet: there are ${compared.waiting.join(', ')}.`);
@@ -58,10 +69,13 @@ async function readLoss(dataSource: DataSource, redis: RedisConnection): Promise
 }
 
 async function close(dataSource: DataSource): Promise<void> {
-  const { ALERT_WEBHOOK_URL } = configSchema.pick({ ALERT_WEBHOOK_URL: true }).parse(process.env);
   await dataSource.query('UPDATE restores SET closed_at = now() WHERE closed_at IS NULL');
-  await offlineAlerts(dataSource, { ALERT_WEBHOOK_URL }).resolve(dataSource.manager, {
+  await offlineAlerts(dataSource, alertConfig()).resolve(dataSource.manager, {
     rule: 'restore_open',
     subject: 'database',
   });
+}
+
+function alertConfig() {
+  return configSchema.pick({ ALERT_WEBHOOK_URL: true }).parse(process.env);
 }

@@ -171,6 +171,7 @@ export class NodeUnderTest {
       subscriptionId: id,
       withdrawalId: randomUUIDv7(),
       drain: false,
+      creditSeq: 0,
     });
     await this.#announceSubscription(id);
   }

@@ -47,7 +47,7 @@ const TABLES: Readonly<Record<string, Compared>> = {
   token_credits: {
     sql: 'SELECT * FROM token_credits',
     rows: (db) => db.rows.credits.committed(),
-    columns: ['subscription_id', 'seq', 'delta', 'kind', 'applied_at'],
+    columns: ['subscription_id', 'seq', 'delta', 'kind'],
   },
   token_entries: {
     sql: 'SELECT * FROM token_entries',

@@ -5,7 +5,7 @@ import {
   chargedOf,
   driftsAt,
   firstLettersOf,
-  lastAppliedOf,
+  misnumberedOf,
 } from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
 import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
@@ -22,7 +22,7 @@ export const PRICE = {
   weight_cache_read: 500_000,
   weight_cache_write: 500_000,
 };
-const LEFT_OVER = `SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance > greatest(overdraft, 0) AND id > $1 ORDER BY id LIMIT 500`;
+const UNSETTLED = `SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance <> overdraft AND (balance > greatest(overdraft, 0) OR overdraft > 0 AND updated_at > now() - interval '1 day') AND id > $1 ORDER BY id LIMIT 500`;
 const OPEN =
   "SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing' ORDER BY id LIMIT $2";
 
@@ -187,7 +187,7 @@ function repair({ transactions, tokens: ledger, live }: Side, id: number, delta:
   return transactions.run(async (tx) => {
     const row = await ledger.lockOne(tx, id);
     await ledger.correctLive(tx, row, { delta, kind: 'reconciliation' });
-    await live.creditAdded(tx, id);
+    await live.subscriptionChanged(tx, id);
   });
 }
 
@@ -223,7 +223,7 @@ async function look(
   await rows.accounts(page);
   await rows.keys(page);
   await rows.subscriptions(page);
-  await dataSource.query(LEFT_OVER, [0]);
+  await dataSource.query(UNSETTLED, [0]);
   await dataSource.query(OPEN, [10, 2]);
   await dataSource.query('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)', [
     [shardNames(SHARDS)[shard]],
@@ -247,7 +247,7 @@ async function look(
     generation: 1,
   }));
   await driftsAt(dataSource, found);
-  await lastAppliedOf(dataSource, found);
+  await misnumberedOf(dataSource, found);
 }
 
 function dayOf(ms: number): string {

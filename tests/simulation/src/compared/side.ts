@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events';
-import type {
-  FleetStore,
-  LiveRecords,
-  LostWithdrawals,
-  MeteringStore,
-  RedisConnection,
+import {
+  shardOf,
+  type FleetStore,
+  type LiveRecords,
+  type LostWithdrawals,
+  type MeteringStore,
+  type RedisConnection,
 } from '@tollgate/keyspace';
 import { ShardEpochs } from '../../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
 import { BookedWithdrawals } from '../../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
@@ -82,18 +83,17 @@ export function openSide({ source, seed, now }: SideParts) {
   const records = {
     putAccount: applied,
     putKey: applied,
-    putSubscription: applied,
+    putSubscription: () => {
+      const creditSeq = redis.isBehind ? 0 : 1;
+      redis.isBehind = false;
+      return Promise.resolve({ kind: 'applied', creditSeq });
+    },
     getBalances: (refs: readonly object[]) =>
       Promise.resolve(refs.map((ref) => ({ ...ref, ...redis.live }))),
   };
   const metering = {
-    credit: ({ seq }: { seq: number }) => {
-      const isGap = redis.isBehind && seq > 1;
-      redis.isBehind = false;
-      return Promise.resolve(
-        isGap ? { kind: 'gap', seq: Math.max(0, seq - 3) } : { kind: 'applied', balance: 0 },
-      );
-    },
+    credit: applied,
+    shardOf: (accountId: number) => shardOf(accountId, SHARDS),
     withdraw: () => Promise.resolve({ kind: 'duplicate', tokens: 0 }),
   };
   const lost = { repeatWithdrawal: applied, repeatRelease: applied };

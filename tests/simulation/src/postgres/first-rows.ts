@@ -108,7 +108,7 @@ export function fillSubscription(
     seq: 1,
     delta: FIRST_TOKENS,
     kind: 'subscribe',
-    applied_at: null,
+    created_at: 0,
   });
   rows.entries.put(tx, `${id}:credit:1`, {
     subscription_id: id,

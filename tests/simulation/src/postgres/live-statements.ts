@@ -53,16 +53,6 @@ function creditsOf(db: ModelPostgres, tx: ModelTransaction, id: unknown) {
     .toSorted((a, b) => a.seq - b.seq);
 }
 
-const applied: Statement = (db, tx, [id, seqs]) => {
-  for (const seq of seqs as number[]) {
-    const key = `${number(id)}:${seq}`;
-    const row = db.rows.credits.lock(tx, key);
-    if (row && row.applied_at === null)
-      db.rows.credits.put(tx, key, { ...row, applied_at: tx.nowMs });
-  }
-  return [];
-};
-
 function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId: number) {
   const id = db.rows.outbox.nextId();
   db.rows.outbox.put(tx, id, { id, kind, target_id: targetId, created_at: tx.nowMs });
@@ -73,13 +63,7 @@ function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId
 const recent: Statement = (db, tx, [seconds, from]) => {
   const fromMs = from instanceof Date ? Math.min(tx.nowMs, from.getTime()) : tx.nowMs;
   const since = fromMs - number(seconds) * 1_000;
-  const late = db.rows.credits.all(tx).filter(({ applied_at: at }) => at !== null && at > since);
-  for (const credit of late) db.rows.credits.lock(tx, `${credit.subscription_id}:${credit.seq}`);
-  for (const credit of late)
-    db.rows.credits.put(tx, `${credit.subscription_id}:${credit.seq}`, {
-      ...credit,
-      applied_at: null,
-    });
+  const late = db.rows.credits.all(tx).filter(({ created_at: at }) => at > since);
   const rows = db.rows.subscriptions.all(tx).toSorted((a, b) => a.id - b.id);
   const ids = (isChosen: (row: SubscriptionRow) => boolean): number[] =>
     rows.filter(isChosen).map(({ id }) => id);
@@ -89,7 +73,7 @@ const recent: Statement = (db, tx, [seconds, from]) => {
     ),
     ...[...new Set(late.map((credit) => credit.subscription_id))]
       .toSorted((a, b) => a - b)
-      .map((id) => promise(db, tx, 'credit', id)),
+      .map((id) => promise(db, tx, 'subscription', id)),
     ...ids((row) => row.revised_at > since).map((id) => promise(db, tx, 'subscription', id)),
     ...idsOf(db.rows.users.all(tx), since).map((id) => promise(db, tx, 'account', id)),
     ...idsOf(db.rows.keys.all(tx), since).map((id) => promise(db, tx, 'key', id)),
@@ -99,7 +83,6 @@ const recent: Statement = (db, tx, [seconds, from]) => {
 /** Of what Redis has too. */
 const newest: Statement = (db, tx) => {
   const times = [
-    ...db.rows.credits.all(tx).flatMap(({ applied_at: at }) => at ?? []),
     ...db.rows.subscriptions.all(tx).map((row) => row.revised_at),
     ...[...db.rows.users.all(tx), ...db.rows.keys.all(tx)].map((row) => row.updated_at),
   ];
@@ -171,11 +154,17 @@ function isAfter(
   return usage.outbox_ms > mark.ms || (usage.outbox_ms === mark.ms && usage.outbox_n > mark.n);
 }
 
-/** Marks with a credit that has no number here; `[ids, seqs]`. */
-const ahead: Statement = (db, tx, [ids, seqs]) =>
+/** Marks with a credit that has no number here, or that lack one for 10 s which no promised write sends; `[ids, seqs]`. */
+const misnumbered: Statement = (db, tx, [ids, seqs]) =>
   (ids as number[]).flatMap((id, index) => {
+    const seq = number((seqs as number[])[index]);
+    const next = db.rows.credits.get(tx, `${id}:${seq + 1}`);
+    const isPromised = db.rows.outbox
+      .all(tx)
+      .some(({ kind, target_id }) => target_id === id && kind !== 'account' && kind !== 'key');
+    const isLost = next && next.created_at < tx.nowMs - 10_000 && !isPromised;
     const row = db.rows.subscriptions.get(tx, id);
-    return row && number((seqs as number[])[index]) > row.credit_seq ? [{ id }] : [];
+    return row && (isLost || seq > row.credit_seq) ? [{ id, seq: row.credit_seq }] : [];
   });
 
 /** Marks of records that their row never wrote; `[ids, generations, revisions, statuses]`. */
@@ -209,15 +198,16 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       db.rows.subscriptions.all(tx).filter(({ id }) => (ids as number[]).includes(id)),
   ],
   [
-    "SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance > greatest(overdraft, 0)",
+    "SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance <> overdraft",
     (db, tx, [afterId]) =>
       db.rows.subscriptions
         .all(tx)
         .filter(
-          (row) =>
-            row.status === 'closed' &&
-            row.balance > Math.max(row.overdraft, 0) &&
-            row.id > number(afterId),
+          // A simulation is shorter than a day.
+          ({ id, status, balance, overdraft }) =>
+            status === 'closed' &&
+            (balance > Math.max(overdraft, 0) || overdraft > 0) &&
+            id > number(afterId),
         )
         .toSorted((a, b) => a.id - b.id),
   ],
@@ -239,16 +229,11 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
         .map(({ weights, ...row }) => ({ ...row, ...weights })),
   ],
   [
-    'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL',
-    (db, tx, [id]) => creditsOf(db, tx, id).filter((credit) => credit.applied_at === null),
-  ],
-  [
     'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND seq > $2',
     (db, tx, [id, seq]) => creditsOf(db, tx, id).filter((credit) => credit.seq > number(seq)),
   ],
-  ['UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1', applied],
-  ['UPDATE token_credits SET applied_at = NULL FROM since', recent],
-  ['SELECT max(applied_at) FROM token_credits', newest],
+  ['WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz)', recent],
+  ['SELECT greatest( (SELECT max(revised_at)', newest],
   [
     'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest',
     (db, tx, [kinds, ids]) =>
@@ -277,7 +262,7 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
         .slice(0, 1),
   ],
   ['SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1', overdue],
-  ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', ahead],
+  ['JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq)', misnumbered],
   ['AS m(id, generation, revision, status)', strange],
   ['AS v(user_id, model_id) USING (user_id, model_id)', ownSubscriptions],
   [

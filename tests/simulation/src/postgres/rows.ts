@@ -36,7 +36,7 @@ export interface CreditRow {
   seq: number;
   delta: number;
   kind: string;
-  applied_at: number | null;
+  created_at: number;
 }
 export interface EntryRow {
   subscription_id: number;

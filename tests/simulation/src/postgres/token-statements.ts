@@ -45,6 +45,13 @@ const consumedTokens: Statement = (db, tx, [ids]) =>
     return lots.length > 0 ? [{ subscription_id: id, consumed: String(consumed) }] : [];
   });
 
+const refundedSincePurchase: Statement = (db, tx, [id]) => {
+  const own = db.rows.entries.all(tx).filter((row) => row.subscription_id === number(id));
+  const since = own.slice(own.findLastIndex(({ kind }) => kind === 'credit') + 1);
+  const refunds = since.filter(({ kind }) => kind === 'withdrawal');
+  return [{ tokens: String(refunds.reduce((sum, { delta }) => sum - delta, 0)) }];
+};
+
 const openLots: Statement = (db, tx, [id]) =>
   lotsOf(db, tx, number(id))
     .filter((lot) => lot.remaining > 0)
@@ -91,7 +98,7 @@ const insertCredit: Statement = (db, tx, [subscription, seq, delta, kind]) => {
     seq: number(seq),
     delta: number(delta),
     kind: String(kind),
-    applied_at: null,
+    created_at: tx.nowMs,
   });
   return [];
 };
@@ -196,41 +203,15 @@ const reopen: Statement = (db, tx, [id]) => {
   return [];
 };
 
-const creditsAfter = (db: ModelPostgres, tx: ModelTransaction, id: unknown, after: unknown) =>
-  db.rows.credits
-    .all(tx)
-    .filter((credit) => credit.subscription_id === Number(id) && credit.seq > Number(after));
-
-const forgetApplied: Statement = (db, tx, [id, after]) => {
-  for (const { seq } of creditsAfter(db, tx, id, after)) {
-    const key = `${Number(id)}:${seq}`;
-    const row = db.rows.credits.lock(tx, key);
-    if (row) db.rows.credits.put(tx, key, { ...row, applied_at: null });
-  }
-  return [];
-};
-
-const lastApplied: Statement = (db, tx, [ids, seqs]) =>
-  (ids as number[]).flatMap((id, index) => {
-    const known = creditsAfter(db, tx, id, (seqs as number[])[index]).filter(
-      (credit) => credit.applied_at !== null,
-    );
-    return known.length > 0 ? [{ id, seq: Math.max(...known.map(({ seq }) => seq)) }] : [];
-  });
-
 export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['UPDATE token_lots l SET remaining = l.remaining - least(', consumeLots],
   ['UPDATE token_lots l SET remaining = l.remaining + least(', refillLots],
   ['SELECT subscription_id, sum(tokens - remaining - withdrawn)', consumedTokens],
+  ['SELECT coalesce(-sum(delta), 0)::text AS tokens FROM token_entries', refundedSincePurchase],
   ['SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots', openLots],
   ['UPDATE token_lots SET remaining = remaining - $2', withdrawFromLot],
   ['INSERT INTO token_lots', insertLot],
   ['INSERT INTO token_credits', insertCredit],
-  ['SELECT c.subscription_id AS id, max(c.seq) AS seq FROM token_credits c', lastApplied],
-  [
-    'UPDATE token_credits SET applied_at = NULL WHERE subscription_id = $1 AND seq > $2',
-    forgetApplied,
-  ],
   ['INSERT INTO token_entries', insertEntries],
   ['INSERT INTO token_overdrafts', insertOverdrafts],
   ['UPDATE subscriptions s SET balance = v.balance', setBalances],

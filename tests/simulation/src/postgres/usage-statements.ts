@@ -79,7 +79,7 @@ const firstLetters: Statement = (db, tx, [rids]) =>
   (rids as string[]).flatMap((rid) => db.rows.letters.get(tx, `${rid}:0`) ?? []);
 
 /** The latest withdrawals of a subscription; `[id, day of the last one]`. */
-const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
+const bookedWithdrawals: Statement = (db, tx, [id, lastDay, shard]) => {
   const early = dayOf(tx.nowMs - 2 * 86_400_000);
   const from = text(lastDay) < early ? text(lastDay) : early;
   return db.rows.usage
@@ -90,10 +90,8 @@ const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
         row.kind === 'withdraw' &&
         row.day >= from &&
         row.created_at > tx.nowMs - 86_400_000 &&
-        (row.seq === 0 ||
-          (row.outbox_ms !== null &&
-            row.outbox_ms > tx.nowMs - 14 * 60_000 &&
-            row.created_at > (db.rows.epochs.get(tx, row.shard ?? '')?.updated_at ?? 0))),
+        row.created_at > (db.rows.epochs.get(tx, text(shard))?.updated_at ?? 0) &&
+        (row.seq === 0 || (row.outbox_ms !== null && row.outbox_ms > tx.nowMs - 14 * 60_000)),
     )
     .toSorted((a, b) => b.created_at - a.created_at)
     .map(({ rid, seq, delta, outbox_ms }) => ({ rid, seq, delta, outbox_ms }));

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LiveRecords, normaliseAllowlist, shardNames } from '@tollgate/keyspace';
 import { CONFIG, type Config } from '../../config.ts';
-import { refuseFenced } from './live-record-writer.ts';
-import { LiveRows } from './live-rows.ts';
+import { asOpened, LiveRows } from './live-rows.ts';
+import { refuseFenced } from './shard-fenced.ts';
 
 /** Rows read and written at a time. */
 const PAGE = 500;
@@ -48,12 +48,7 @@ export class LiveRebuildService {
       (which) => this.rows.subscriptions(which),
       (row) => ({
         id: row.id,
-        write: this.records.putSubscription({
-          ...row,
-          accountId: row.userId,
-          withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
-          opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
-        }),
+        write: this.records.putSubscription(asOpened(row)),
       }),
     );
     return { accounts, keys, subscriptions };
@@ -69,7 +64,7 @@ export class LiveRebuildService {
         id,
         write: this.records
           .discardBalance({ accountId: userId, modelId })
-          .then(() => ({ kind: 'applied' as const })),
+          .then(() => ({ kind: 'applied' })),
       }),
     );
   }
@@ -82,7 +77,7 @@ export class LiveRebuildService {
       afterId: number;
       limit: number;
     }) => Promise<Row[]>,
-    put: (row: Row) => { id: number; write: ReturnType<LiveRecords['putAccount']> },
+    put: (row: Row) => { id: number; write: Promise<{ kind: string }> },
   ): Promise<number> {
     let count = 0;
     for (let afterId = 0; ;) {

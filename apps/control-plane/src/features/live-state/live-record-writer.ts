@@ -1,17 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import {
-  FleetStore,
-  LiveRecords,
-  MeteringStore,
-  normaliseAllowlist,
-  type PutReply,
-} from '@tollgate/keyspace';
+import { FleetStore, LiveRecords, MeteringStore, normaliseAllowlist } from '@tollgate/keyspace';
 import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
 import { CreditsApplied, RedisAhead, TokensWithdrawn } from './live-facts.ts';
 import type { LiveRecord } from './live-target.ts';
-import { ShardFenced } from './shard-fenced.ts';
-import { LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
+import { refuseFenced } from './shard-fenced.ts';
+import { asOpened, LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
 
 /** Brings one live record up to what PostgreSQL says now. Every method may be repeated and may run anywhere at the same time: revisions and sequences decide. */
 @Injectable()
@@ -46,7 +40,9 @@ export class LiveRecordWriter {
       case 'withdrawal':
         for (const row of await this.rows.subscriptions([id])) {
           await this.writeSubscription(row);
-          await this.withdrawals.repeat(row);
+          // Before the next one, which would take again what Redis has lost of them.
+          await this.withdrawals.repeat(row, this.metering.shardOf(row.userId));
+          await this.withdraw(row);
         }
     }
   }
@@ -55,18 +51,11 @@ export class LiveRecordWriter {
   async openAnew(subscriptionId: number): Promise<void> {
     for (const row of await this.rows.subscriptions([subscriptionId])) {
       await this.records.discardBalance({ accountId: row.userId, modelId: row.modelId });
-      refuseFenced(
-        await this.records.putSubscription({
-          ...row,
-          accountId: row.userId,
-          withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
-          opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
-        }),
-      );
+      refuseFenced(await this.records.putSubscription(asOpened(row)));
     }
   }
 
-  /** Record first, then the credits in their order, then the withdrawal: a credit that came after it would stay in a closed subscription. */
+  /** Record first, then the credits in their order; a withdrawal comes after them. */
   private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
     // Taking the tokens writes the withdrawal's id, here or where it is repeated: a record that carried it already would look withdrawn.
     const put = await this.records.putSubscription({
@@ -76,69 +65,54 @@ export class LiveRecordWriter {
     });
     refuseFenced(put);
     // Of a later write, or altered.
-    if (put.kind === 'stale') await this.noteAhead(row);
-    const credited = await this.applyCredits(row);
+    if (put.kind === 'stale' || put.creditSeq > row.creditSeq) await this.noteAhead(row);
+    const credited = await this.applyCredits(row, put.creditSeq);
     await this.fleet.announce({
       kind: 'subscription_changed',
       account_id: row.userId,
       model_id: row.modelId,
     });
-    if (row.status === 'closing' && row.withdrawalId !== null)
-      await this.withdraw({ ...row, withdrawalId: row.withdrawalId });
     if (credited) await this.events.publish(new CreditsApplied(row.id));
   }
 
-  private async applyCredits(row: SubscriptionLiveRow): Promise<boolean> {
-    let queue = await this.rows.pendingCredits(row.id);
-    const applied: number[] = [];
-    let isResent = false;
-    for (let credit = queue.shift(); credit; credit = queue.shift()) {
+  /** Sends what Redis lacks, whether it never had it or has lost it. A credit that it has lost meanwhile makes a gap, and is sent by the repetition. */
+  private async applyCredits(row: SubscriptionLiveRow, afterSeq: number): Promise<boolean> {
+    const credits = await this.rows.creditsAfter(row.id, afterSeq);
+    for (const { seq, delta } of credits) {
       const reply = await this.metering.credit({
         accountId: row.userId,
         modelId: row.modelId,
         subscriptionId: row.id,
-        seq: credit.seq,
-        deltaTokens: credit.delta,
+        seq,
+        deltaTokens: delta,
       });
-      if (reply.kind === 'fenced')
-        throw new ShardFenced(`shard of account ${row.userId} is fenced`);
-      if (reply.kind === 'gap') {
-        // Redis is behind what was marked as applied (it lost its last second): all it misses is sent again, once.
-        if (isResent)
-          throw new Error(`credits of subscription ${row.id} have a gap after ${reply.seq}`);
-        isResent = true;
-        queue = await this.rows.creditsAfter(row.id, reply.seq);
-        continue;
-      }
-      if (reply.kind === 'duplicate' && reply.seq > row.creditSeq) await this.noteAhead(row);
-      applied.push(credit.seq);
+      refuseFenced(reply);
+      if (reply.kind === 'gap')
+        throw new Error(`credits of subscription ${row.id} have a gap after ${reply.seq}`);
     }
-    if (applied.length > 0) await this.rows.noteApplied(row.id, applied);
-    return applied.length > 0;
+    return credits.length > 0;
   }
 
   private noteAhead({ id, userId: accountId, modelId }: SubscriptionLiveRow): Promise<void> {
     return this.events.publish(new RedisAhead({ id, accountId, modelId }));
   }
 
-  private async withdraw(row: SubscriptionLiveRow & { withdrawalId: string }): Promise<void> {
-    const { userId, modelId, id: subscriptionId, withdrawalId } = row;
+  private async withdraw(row: SubscriptionLiveRow): Promise<void> {
+    const { userId, modelId, id: subscriptionId, withdrawalId, creditSeq } = row;
+    if (row.status !== 'closing' || withdrawalId === null) return;
     const reply = await this.metering.withdraw({
       accountId: userId,
       modelId,
       subscriptionId,
       withdrawalId,
       drain: row.drain,
+      creditSeq,
     });
-    if (reply.kind === 'fenced') throw new ShardFenced(`shard of account ${userId} is fenced`);
-    if (reply.kind === 'not_found')
-      throw new Error(`subscription ${subscriptionId} has no live record to withdraw from`);
+    refuseFenced(reply);
+    if (reply.kind === 'not_found' || reply.kind === 'behind')
+      throw new Error(`subscription ${subscriptionId} is not whole in Redis: ${reply.kind}`);
     const withdrawn = { userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens };
     // The event is in the shard's outbox too; without a handler here it is booked when it is relayed.
     await this.events.publish(new TokensWithdrawn(withdrawn));
   }
-}
-
-export function refuseFenced(reply: PutReply): void {
-  if (reply.kind === 'fenced') throw new ShardFenced('the shard is fenced');
 }

@@ -92,7 +92,7 @@ const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, 
 /** Which rows: by id, or the next ones of a shard (account id mod shards) after an id. */
 type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };
 
-/** Reads the rows that have a live copy, across features. It writes the state of that copy only: which credits Redis has, and the revisions of keys. */
+/** Reads the rows that have a live copy, across features. It writes the revisions of keys only. */
 @Injectable()
 export class LiveRows {
   constructor(private readonly dataSource: DataSource) {}
@@ -120,28 +120,12 @@ export class LiveRows {
     return known.length > 0;
   }
 
-  async pendingCredits(subscriptionId: number): Promise<z.output<typeof creditRow>[]> {
-    const rows: unknown[] = await this.dataSource.query(
-      'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL ORDER BY seq',
-      [subscriptionId],
-    );
-    return rows.map((row) => creditRow.parse(row));
-  }
-
   async creditsAfter(subscriptionId: number, seq: number): Promise<z.output<typeof creditRow>[]> {
     const rows: unknown[] = await this.dataSource.query(
       'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND seq > $2 ORDER BY seq',
       [subscriptionId, seq],
     );
     return rows.map((row) => creditRow.parse(row));
-  }
-
-  /** Notes which credits of a subscription Redis has. */
-  async noteApplied(subscriptionId: number, seqs: readonly number[]): Promise<void> {
-    await this.dataSource.query(
-      'UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL',
-      [subscriptionId, seqs],
-    );
   }
 
   private select(
@@ -159,16 +143,15 @@ export class LiveRows {
   }
 }
 
-/** Redis has lost the credits of this subscription after this one. */
-export async function forgetApplied(
-  tx: EntityManager,
-  subscriptionId: number,
-  afterSeq: number,
-): Promise<void> {
-  await tx.query(
-    'UPDATE token_credits SET applied_at = NULL WHERE subscription_id = $1 AND seq > $2',
-    [subscriptionId, afterSeq],
-  );
+/** For a record that Redis does not have: with the booked balance, less overdraft. */
+export function asOpened(row: SubscriptionLiveRow) {
+  return {
+    ...row,
+    accountId: row.userId,
+    // A record that carried the id of a withdrawal that is not made yet would look withdrawn.
+    withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
+    opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
+  };
 }
 
 /** Raises the revisions of the keys of these accounts. Live records of deleted keys are kept for two days and compared with their rows until then. */
@@ -180,7 +163,3 @@ export async function raiseKeys(tx: EntityManager, userIds: readonly number[]): 
   );
   return rows.map(({ id }) => id);
 }
-
-/** Part of a statement: the credits that Redis may have lost `since` are not noted any more. */
-export const FORGET_RECENT_CREDITS =
-  'UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id';

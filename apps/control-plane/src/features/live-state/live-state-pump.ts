@@ -5,7 +5,7 @@ import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { waitingRows, type WaitingRows } from '../../platform/database/waiting-rows.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
-import { recordOf, type LiveRecord, type LiveTarget } from './live-target.ts';
+import { promisedRow, type LiveRecord } from './live-target.ts';
 
 const SWEEP_EVERY_MS = 1_000;
 /** Younger rows belong to the call that wrote them. */
@@ -18,11 +18,6 @@ const OVERDUE = prepared(
 );
 
 const waitingRow = z.object({ is_waiting: z.boolean() });
-const outboxRow = z.object({
-  id: z.string(),
-  kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']),
-  target_id: z.number(),
-});
 
 /** Carries promised writes to Redis: at once after their commit, and again from the outbox until they succeeded. Any number of replicas may run it. */
 @Injectable()
@@ -44,7 +39,7 @@ export class LiveStatePump extends BackgroundService {
   }
 
   /** Writes the records and forgets their outbox rows. A failure is logged and left to the sweep. */
-  async deliver(targets: readonly LiveTarget[], rowIds: readonly string[]): Promise<void> {
+  async deliver(targets: readonly LiveRecord[], rowIds: readonly string[]): Promise<void> {
     try {
       for (const record of distinct(targets)) await this.writer.write(record);
       await this.transactions.run((tx) =>
@@ -83,18 +78,15 @@ export class LiveStatePump extends BackgroundService {
         `SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1 AND created_at < now() - interval '${SWEEP_OLDER_THAN}' ORDER BY id LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED`,
         [afterId],
       );
-      const rows = raw.map((row) => outboxRow.parse(row));
-      const written = await this.writeRows(
-        rows.map((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id })),
-        failures,
-      );
+      const rows = raw.map((row) => promisedRow.parse(row));
+      const written = await this.writeRows(rows, failures);
       await tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [written]);
-      return rows.length === SWEEP_ROWS ? rows.at(-1)?.id : undefined;
+      return rows.length === SWEEP_ROWS ? rows.at(-1)?.rowId : undefined;
     });
   }
 
   private async writeRows(
-    rows: readonly (LiveTarget & { rowId: string })[],
+    rows: readonly (LiveRecord & { rowId: string })[],
     failures: unknown[],
   ): Promise<string[]> {
     const written: string[] = [];
@@ -110,15 +102,10 @@ export class LiveStatePump extends BackgroundService {
   }
 }
 
-function distinct(targets: readonly LiveTarget[]): LiveRecord[] {
-  return [
-    ...new Map(
-      targets.map(recordOf).map((record) => [`${record.kind}:${record.id}`, record]),
-    ).values(),
-  ];
+function distinct(targets: readonly LiveRecord[]): LiveRecord[] {
+  return [...new Map(targets.map((record) => [`${record.kind}:${record.id}`, record])).values()];
 }
 
-function sameRecord(target: LiveTarget, record: LiveRecord): boolean {
-  const own = recordOf(target);
-  return own.kind === record.kind && own.id === record.id;
+function sameRecord(one: LiveRecord, other: LiveRecord): boolean {
+  return one.kind === other.kind && one.id === other.id;
 }

@@ -5,7 +5,7 @@ import { afterCommit } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { raiseKeys } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
-import type { LiveTarget } from './live-target.ts';
+import type { LiveRecord } from './live-target.ts';
 
 /** An administrator's call waits this long for its Redis write; then it answers and the outbox row repeats the write until it is done. */
 const WAIT_MS = 2_000;
@@ -20,7 +20,7 @@ const insertedRow = z.object({ id: z.string() });
 export class LiveStateService {
   private readonly deliveries = new WeakMap<
     EntityManager,
-    { targets: LiveTarget[]; rowIds: string[] }
+    { targets: LiveRecord[]; rowIds: string[] }
   >();
 
   constructor(
@@ -49,12 +49,9 @@ export class LiveStateService {
     await this.keysChanged(tx, await raiseKeys(tx, userIds));
   }
 
+  /** The row changed, or a credit was given. */
   subscriptionChanged(tx: EntityManager, subscriptionId: number): Promise<void> {
     return this.promise(tx, [{ kind: 'subscription', id: subscriptionId }]);
-  }
-
-  creditAdded(tx: EntityManager, subscriptionId: number): Promise<void> {
-    return this.promise(tx, [{ kind: 'credit', id: subscriptionId }]);
   }
 
   withdrawalsStarted(tx: EntityManager, subscriptionIds: readonly number[]): Promise<void> {
@@ -64,7 +61,7 @@ export class LiveStateService {
     );
   }
 
-  private async promise(tx: EntityManager, targets: readonly LiveTarget[]): Promise<void> {
+  private async promise(tx: EntityManager, targets: readonly LiveRecord[]): Promise<void> {
     if (targets.length === 0) return;
     const rows: unknown[] = await tx.query(
       'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest($1::text[], $2::int[]) RETURNING id',
@@ -76,7 +73,7 @@ export class LiveStateService {
   }
 
   /** All promises of one transaction are kept together, after its commit. */
-  private deliveryOf(tx: EntityManager): { targets: LiveTarget[]; rowIds: string[] } {
+  private deliveryOf(tx: EntityManager): { targets: LiveRecord[]; rowIds: string[] } {
     const known = this.deliveries.get(tx);
     if (known) return known;
     const delivery = { targets: [], rowIds: [] };

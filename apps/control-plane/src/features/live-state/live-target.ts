@@ -1,16 +1,20 @@
-/** What of PostgreSQL has a copy in Redis, by the id of its row. A credit or withdrawal names its subscription. */
-export interface LiveTarget {
-  kind: 'account' | 'key' | 'subscription' | 'credit' | 'withdrawal';
-  id: number;
-}
+import { z } from 'zod';
 
-/** `withdrawal`: the subscription, and after it what was withdrawn from it lately. */
+/**
+ * What of PostgreSQL has a copy in Redis, by the id of its row. `subscription`: with its credits. `withdrawal`: the subscription, and after it what was
+ * withdrawn from it lately.
+ */
 export interface LiveRecord {
   kind: 'account' | 'key' | 'subscription' | 'withdrawal';
   id: number;
 }
 
-/** Credits are part of bringing their subscription up to date, so one write serves both. */
-export function recordOf({ kind, id }: LiveTarget): LiveRecord {
-  return { kind: kind === 'credit' ? 'subscription' : kind, id };
-}
+/** Releases before this one promise credits by a name of their own. */
+const kind = z
+  .enum(['account', 'key', 'subscription', 'withdrawal', 'credit'])
+  .transform((name) => (name === 'credit' ? 'subscription' : name));
+
+/** A promised write, as it waits in the outbox. */
+export const promisedRow = z
+  .object({ id: z.string(), kind, target_id: z.number() })
+  .transform((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id }));

@@ -11,8 +11,8 @@ import { z } from 'zod';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
-import { FORGET_RECENT_CREDITS } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
+import { promisedRow } from './live-target.ts';
 
 /** Redis loses about a second of its file, a promoted replica a little more, both counted from the moment it went away. */
 const LOST_SECONDS_MAX = 60;
@@ -23,19 +23,18 @@ const RELEASES_FOLLOW = '1 day';
 /** The newest of PostgreSQL's rows that live in Redis too. */
 const NEWEST = `
   SELECT greatest(
-    (SELECT max(applied_at) FROM token_credits), (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
+    (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
     (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM request_ceilings)) AS at`;
 /** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
-  WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at),
-    credited AS (${FORGET_RECENT_CREDITS})
+  WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at)
   INSERT INTO live_state_outbox (kind, target_id)
   SELECT kind, id FROM (
     SELECT 1 AS turn, 'withdrawal' AS kind, id FROM subscriptions, since WHERE withdrawal_id IS NOT NULL AND revised_at > since.at - interval '${RELEASES_FOLLOW}'
-    UNION SELECT 2, 'credit', subscription_id FROM credited
-    UNION SELECT 3, 'subscription', id FROM subscriptions, since WHERE revised_at > since.at
-    UNION SELECT 4, 'account', id FROM users, since WHERE updated_at > since.at
-    UNION SELECT 5, 'key', k.id FROM since, request_ceilings c, api_keys k JOIN users u ON u.id = k.user_id WHERE greatest(k.updated_at, u.updated_at, c.updated_at) > since.at) recent
+    UNION SELECT 2, 'subscription', subscription_id FROM token_credits, since WHERE created_at > since.at
+    UNION SELECT 2, 'subscription', id FROM subscriptions, since WHERE revised_at > since.at
+    UNION SELECT 3, 'account', id FROM users, since WHERE updated_at > since.at
+    UNION SELECT 4, 'key', k.id FROM since, request_ceilings c, api_keys k JOIN users u ON u.id = k.user_id WHERE greatest(k.updated_at, u.updated_at, c.updated_at) > since.at) recent
   ORDER BY turn, id
   RETURNING id, kind, target_id`;
 const RETRY_MS = 1_000;
@@ -47,12 +46,6 @@ interface Lost {
 }
 
 const newestRow = z.object({ at: z.date().nullable() });
-const promisedRow = z.object({
-  id: z.string(),
-  kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']),
-  target_id: z.number(),
-});
-
 /**
  * Repeats what was written to Redis shortly before it went away. Credits know their number, withdrawals their id and records their revision,
  * so what Redis kept stays as it is.
@@ -112,8 +105,8 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
       );
       const rows = raw.map((row) => promisedRow.parse(row));
       await this.pump.deliver(
-        rows.map(({ kind, target_id }) => ({ kind, id: target_id })),
-        rows.map(({ id }) => id),
+        rows,
+        rows.map(({ rowId }) => rowId),
       );
     } catch (error) {
       this.logger.warn(error, 'writes that Redis may have lost cannot be replayed yet');

@@ -5,6 +5,7 @@ import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords, redisReady } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
 import { REDIS } from '../../platform/redis/redis.module.ts';
+import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { createApp } from '../../create-app.ts';
@@ -45,7 +46,7 @@ const TOKENS = 50_000_000;
 const READY_MS = 10_000;
 /** Of all rows that Redis has too. */
 const TIMES = [
-  ['token_credits', 'applied_at'],
+  ['token_credits', 'created_at'],
   ['subscriptions', 'revised_at'],
   ['users', 'updated_at'],
   ['api_keys', 'updated_at'],
@@ -145,3 +146,29 @@ test('replaying withdrawals to a Redis that lost nothing has no effect', async (
   for (const kind of ['withdrawal', 'withdrawal'] as const) await writer.write({ kind, id });
   expect(await ledger.live(account, model)).toMatchObject({ balance: 700 });
 }, 60_000);
+
+test('unsubscribing right after Redis lost its tail refunds all of it in the first answer, whatever was lost: 100 of 100', async () => {
+  const [account, model] = [await ledger.account('100'), await ledger.model('1')];
+  const body = { model_id: model.id };
+  const redis = plane.app.get(REDIS);
+  const record = keysOf(plane, account.id, model.id);
+  const records: Record<string, string>[] = [];
+  const act = async (path: '/models/subscribe' | '/models/renew', tokens: number) => {
+    records.push(await redis.hgetall(record));
+    expect((await post(path, account, { ...body, tokens })).status).toBeLessThan(300);
+  };
+  for (let turn = 0; turn < 100; turn += 1) {
+    await act('/models/subscribe', 5_000);
+    for (const tokens of [1_000_000, 300]) await act('/models/renew', tokens);
+    // What Redis has is from before one of the last acts of this generation, or of the one before.
+    const lost = records.at(-1 - (turn % 5)) ?? {};
+    await redis.multi().del(record).hset(record, lost).exec();
+    expect(await post('/models/unsubscribe', account, body)).toMatchObject({
+      body: { status: 'closed', refunded_tokens: 1_005_300, refunded_amount: '1.0053' },
+    });
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 0 });
+  }
+  expect(await ledger.subscription(account, model)).toMatchObject({ overdraft: '0' });
+  expect(await ledger.wallet(account)).toBe(100_000_000n);
+  expect(await ledger.violations()).toEqual({});
+}, 120_000);

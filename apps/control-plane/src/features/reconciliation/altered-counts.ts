@@ -11,8 +11,7 @@ import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
-import { aheadOf, idsOf, strangeOf } from './drift.ts';
-import { LostCredits } from './lost-credits.ts';
+import { idsOf, misnumberedOf, strangeOf } from './drift.ts';
 import { unreadable } from './unreadable.ts';
 
 export type Subscription = SubscriptionRef & { id: number };
@@ -29,7 +28,7 @@ interface Corrected {
 }
 
 /**
- * Finds and corrects what Redis counts beside a balance and Tollgate's functions cannot have made: credits that PostgreSQL has not given, tokens held
+ * Finds and corrects what Redis counts beside a balance and Tollgate's functions cannot have made: credits that PostgreSQL has not given or that it lacks, tokens held
  * that no request holds, records that cannot be read or are not their row. Each is an alert `drift`.
  */
 @Injectable()
@@ -44,7 +43,6 @@ export class AlteredCounts {
     private readonly writer: LiveRecordWriter,
     private readonly tokens: TokenLedger,
     private readonly alerts: AlertsService,
-    private readonly credits: LostCredits,
   ) {}
 
   /** Those that Redis has. */
@@ -63,30 +61,34 @@ export class AlteredCounts {
 
   /** Marks of these, taken after what is altered has been corrected and lost credits are sent again; `altered` names those by id. */
   async corrected(subscriptions: readonly Subscription[]): Promise<Corrected> {
-    const { marks, altered } = await this.rewritten(subscriptions);
-    const sent = await this.credits.sendAgain(marks);
-    if (sent.size === 0) return { marks, altered };
-    const again = await this.marks(subscriptions.filter(({ id }) => sent.has(id)));
-    return {
-      marks: [...marks.filter(({ id }) => !sent.has(id)), ...again.readable],
-      altered: new Set([...altered, ...sent]),
-    };
-  }
-
-  private async rewritten(subscriptions: readonly Subscription[]): Promise<Corrected> {
     const { readable, unreadable: unread } = await this.marks(subscriptions);
     const strange = await strangeOf(this.dataSource, readable);
     const lost = [...unread, ...subscriptions.filter(({ id }) => strange.has(id))];
-    const ahead = (await aheadOf(this.dataSource, readable)).filter(({ id }) => !strange.has(id));
-    if (ahead.length + lost.length === 0) return { marks: readable, altered: new Set() };
-    for (const mark of ahead) await this.setBack(mark);
+    const sound = readable.filter(({ id }) => !strange.has(id));
+    const given = await misnumberedOf(this.dataSource, sound);
+    const altered = new Set([...given.keys(), ...lost.map(({ id }) => id)]);
+    if (altered.size === 0) return { marks: readable, altered };
+    for (const mark of sound) await this.renumber(mark, given.get(mark.id) ?? mark.creditSeq);
     for (const subscription of lost) await this.openAnew(subscription);
-    const altered = new Set([...ahead, ...lost].map(({ id }) => id));
     const again = await this.marks(subscriptions.filter(({ id }) => altered.has(id)));
     return {
       marks: [...readable.filter(({ id }) => !altered.has(id)), ...again.readable],
       altered,
     };
+  }
+
+  /** Without credits that Redis had, and has lost with more than is repeated, no balance drifts. */
+  private async renumber(mark: BalanceMark, last: number): Promise<void> {
+    const { id, creditSeq: counted } = mark;
+    if (counted > last) await this.setBack(mark);
+    if (counted >= last) return;
+    const message = `Subscription ${id}: Redis has lost credits: it had ${last} and has ${counted}; the others are sent again`;
+    await this.report(this.dataSource.manager, id, message, {
+      kind: 'lost_credits',
+      counted,
+      last,
+    });
+    await this.writer.write({ kind: 'subscription', id });
   }
 
   /** Credits from now on count again. What the balance lacks, or has too much, is drift, which the caller looks for next. */

@@ -37,7 +37,7 @@ export class BalanceRepairs {
           difference: Math.abs(tokens),
         },
       });
-      await this.live.creditAdded(tx, id);
+      await this.live.subscriptionChanged(tx, id);
     });
   }
 

@@ -2,17 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { LiveRecords, type BalanceMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { Watch } from '../../platform/background/watch.ts';
-import { leftOverPages } from '../subscriptions/read-subscriptions.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { PurchasesService } from '../subscriptions/purchases.service.ts';
+import { unsettledPages } from '../subscriptions/read-subscriptions.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
 import { driftsAt } from './drift.ts';
 import { unreadable } from './unreadable.ts';
 
-/** Two looks must find the same, so tokens are paid out one to two of these after the last request ended. */
-const LOOK_MS = 60_000;
+/** Two looks must find the same, so a subscription is settled one to two of these after its last usage was booked. */
+const LOOK_MS = 2_000;
 
 /**
- * Pays out what remains in closed subscriptions. What running requests release after a withdrawal is refunded by an event of its own, which
- * is lost when Redis loses its data before the event is relayed. Only where Redis holds exactly what the ledger owes and no request holds any of it.
+ * Settles closed subscriptions: pays out what remains in them, and lets the account buy what it used beyond that out of its refund. What running requests
+ * release is lost when Redis loses its data before the event is relayed; a final may come after the tokens of its hold were refunded.
+ * Only where Redis holds exactly what the ledger says and no request holds any of it.
  */
 @Injectable()
 export class ClosedBalances extends Watch {
@@ -23,6 +26,8 @@ export class ClosedBalances extends Watch {
     private readonly dataSource: DataSource,
     private readonly records: LiveRecords,
     private readonly withdrawals: WithdrawalsService,
+    private readonly purchases: PurchasesService,
+    private readonly transactions: Transactions,
   ) {
     super({
       name: 'closed-balances',
@@ -32,23 +37,30 @@ export class ClosedBalances extends Watch {
     });
   }
 
-  /** Answers how many are being paid out. */
+  /** Answers how many were settled. */
   async look(): Promise<number> {
-    const found = await this.leftOver();
+    const found = await this.unsettled();
     const unchanged = found.filter(({ id, balance }) => this.seen.get(id) === balance);
     this.seen = new Map(found.map(({ id, balance }) => [id, balance]));
-    let paid = 0;
-    for (const { id, balance } of unchanged) {
-      if (!(await this.withdrawals.payOut(id))) continue;
-      this.logger.log(`${balance} tokens left in closed subscription ${id} are refunded`);
-      paid += 1;
+    let settled = 0;
+    for (const mark of unchanged) {
+      const { id, balance } = mark;
+      if (!(await this.settle(mark))) continue;
+      this.logger.log(`closed subscription ${id} had ${balance} tokens; that is settled`);
+      settled += 1;
     }
-    return paid;
+    return settled;
   }
 
-  private async leftOver(): Promise<BalanceMark[]> {
+  private settle({ id, modelId, balance }: BalanceMark): Promise<boolean> {
+    return balance > 0
+      ? this.withdrawals.payOut(id)
+      : this.transactions.run((tx) => this.purchases.repay(tx, { id, modelId }));
+  }
+
+  private async unsettled(): Promise<BalanceMark[]> {
     const found: BalanceMark[] = [];
-    for await (const page of leftOverPages(this.dataSource))
+    for await (const page of unsettledPages(this.dataSource))
       found.push(...(await this.exactlyIn(page)));
     return found;
   }
@@ -58,7 +70,7 @@ export class ClosedBalances extends Watch {
     const all = await Promise.all(refs.map((ref) => this.records.mark(ref).catch(unreadable)));
     const marks = all
       .filter((mark) => mark !== null && mark !== 'unreadable')
-      .filter(({ held, running, balance }) => held === 0 && running === 0 && balance > 0);
+      .filter(({ held, running, balance }) => held === 0 && running === 0 && balance !== 0);
     const drifts = await driftsAt(this.dataSource, marks);
     return marks.filter(({ id }) => {
       const drift = drifts.get(id);

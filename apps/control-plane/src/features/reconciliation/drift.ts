@@ -49,39 +49,29 @@ export async function driftsAt(
   );
 }
 
-const AHEAD =
-  'SELECT s.id FROM subscriptions s JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = s.id WHERE m.cseq > s.credit_seq';
+/** A credit that is missing is on its way while its write is promised, and may have been given after the mark was read. */
+const MISNUMBERED = `
+  SELECT s.id, s.credit_seq AS seq FROM subscriptions s JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = s.id
+  WHERE m.cseq > s.credit_seq
+    OR EXISTS (SELECT FROM token_credits c WHERE c.subscription_id = s.id AND c.seq = m.cseq + 1 AND c.created_at < now() - interval '10 seconds')
+      AND NOT EXISTS (SELECT FROM live_state_outbox o WHERE o.target_id = s.id AND o.kind NOT IN ('account', 'key'))`;
 const idRow = z.object({ id: z.number() });
+const numberRow = idRow.extend({ seq: z.coerce.number() });
 
-/** Of these marks those that count a credit which PostgreSQL has not given. It gives a credit its number before Redis learns of it, so the marks are taken first. */
-export async function aheadOf(
-  dataSource: DataSource,
-  marks: readonly BalanceMark[],
-): Promise<BalanceMark[]> {
-  if (marks.length === 0) return [];
-  const rows: unknown[] = await dataSource.query(AHEAD, [
-    marks.map(({ id }) => id),
-    marks.map(({ creditSeq }) => creditSeq),
-  ]);
-  const ids = new Set(rows.map((row) => idRow.parse(row).id));
-  return marks.filter(({ id }) => ids.has(id));
-}
-
-const LAST_APPLIED =
-  'SELECT c.subscription_id AS id, max(c.seq) AS seq FROM token_credits c JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = c.subscription_id AND c.seq > m.cseq WHERE c.applied_at IS NOT NULL GROUP BY c.subscription_id';
-const lastAppliedRow = z.object({ id: z.number(), seq: z.coerce.number() });
-
-/** Of these marks, by id, the last credit that is noted as applied, where the mark lacks it. */
-export async function lastAppliedOf(
+/**
+ * Of these marks those that count a credit which PostgreSQL has not given, or have lacked one for 10 s: by id, the last that it has given. It gives a credit
+ * its number before Redis learns of it, so the marks are taken first.
+ */
+export async function misnumberedOf(
   dataSource: DataSource,
   marks: readonly BalanceMark[],
 ): Promise<Map<number, number>> {
   if (marks.length === 0) return new Map();
-  const rows: unknown[] = await dataSource.query(LAST_APPLIED, [
+  const rows: unknown[] = await dataSource.query(MISNUMBERED, [
     marks.map(({ id }) => id),
     marks.map(({ creditSeq }) => creditSeq),
   ]);
-  return new Map(rows.map((row) => lastAppliedRow.parse(row)).map(({ id, seq }) => [id, seq]));
+  return new Map(rows.map((row) => numberRow.parse(row)).map(({ id, seq }) => [id, seq]));
 }
 
 const CHARGED = `

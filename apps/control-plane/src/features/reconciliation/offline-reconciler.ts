@@ -24,7 +24,6 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 import { AlteredCounts } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
-import { LostCredits } from './lost-credits.ts';
 import { LostReaps } from './lost-reaps.ts';
 import { Reconciler } from './reconciler.service.ts';
 import { UsageArrival } from './usage-arrival.ts';
@@ -41,11 +40,9 @@ export function offlineReconciler(
   redis: RedisConnection,
   config: OfflineConfig,
 ): Pick<Reconciler, 'compare'> & { end: () => void } {
-  const library = new FunctionLibrary(redis);
-  const epochs = new EpochCache(new Epochs(redis, library));
-  const parts = { redis, library, epochs, shards: config.SHARDS };
+  const parts = keyspaceOf(redis, config);
   const records = new LiveRecords(parts);
-  const writer = openWriter(dataSource, { ...parts, records });
+  const writer = openWriter(dataSource, parts, new DomainEvents());
   const transactions = new Transactions(dataSource);
   const tokens = new TokenLedger();
   const alerts = offlineAlerts(dataSource, config);
@@ -65,7 +62,6 @@ export function offlineReconciler(
       writer,
       tokens,
       alerts,
-      new LostCredits(dataSource, transactions, records, live, alerts),
     ),
     new BalanceRepairs(dataSource, transactions, tokens, live, alerts),
     new WrongTypes(dataSource, new KeyTypes(parts), writer, alerts),
@@ -78,16 +74,25 @@ export function offlineReconciler(
 
 type Keyspace = ConstructorParameters<typeof LiveRecords>[0];
 
-function openWriter(
+export function keyspaceOf(
+  redis: RedisConnection,
+  { SHARDS: shards }: { SHARDS: number },
+): Keyspace {
+  const library = new FunctionLibrary(redis);
+  return { redis, library, epochs: new EpochCache(new Epochs(redis, library)), shards };
+}
+
+export function openWriter(
   dataSource: DataSource,
-  { records, ...parts }: Keyspace & { records: LiveRecords },
+  parts: Keyspace,
+  events: DomainEvents,
 ): LiveRecordWriter {
   return new LiveRecordWriter(
     new LiveRows(dataSource),
-    records,
+    new LiveRecords(parts),
     new MeteringStore(parts),
     new BookedWithdrawals(dataSource, new LostWithdrawals(parts)),
     new FleetStore(parts),
-    new DomainEvents(),
+    events,
   );
 }

@@ -5,7 +5,6 @@ import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { AlteredCounts } from './altered-counts.ts';
 import { BalanceRepairs } from './balance-repairs.ts';
 import { ClosedBalances } from './closed-balances.ts';
-import { LostCredits } from './lost-credits.ts';
 import { LostReaps } from './lost-reaps.ts';
 import { Reconciler } from './reconciler.service.ts';
 import { StandingUsage } from './standing-usage.ts';
@@ -18,7 +17,6 @@ import { WrongTypes } from './wrong-types.ts';
   providers: [
     AlteredCounts,
     BalanceRepairs,
-    LostCredits,
     LostReaps,
     Reconciler,
     StandingUsage,

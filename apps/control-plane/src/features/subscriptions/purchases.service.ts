@@ -13,7 +13,10 @@ export interface Purchase {
   tokens: number;
   kind: 'subscribe' | 'renew' | 'auto_recharge';
   actorUserId: number | null;
+  note?: string;
 }
+
+const REPAID = 'Used before the refund, booked after it';
 
 /** Buying tokens from the wallet: debit, lot, entry, numbered credit and the promise to tell Redis, in one transaction. */
 @Injectable()
@@ -58,13 +61,35 @@ export class PurchasesService {
       kind: purchase.kind,
       reference: `credit:${subscription.id}:${seq}`,
       actorUserId: purchase.actorUserId,
+      note: purchase.note,
       entries: [
         { account: { kind: 'wallet', userId: subscription.userId }, amount: micros(-cost) },
         { account: { kind: 'revenue' }, amount: cost },
       ],
     });
-    await this.liveState.creditAdded(tx, subscription.id);
+    await this.liveState.subscriptionChanged(tx, subscription.id);
     return cost;
+  }
+
+  /**
+   * Buys what a closed subscription is overdrawn by, at most as much as was refunded of it. False when that is nothing, or more than the wallet pays for.
+   * What was given away for nothing is not asked back.
+   */
+  async repay(
+    tx: EntityManager,
+    { id, modelId }: { id: number; modelId: number },
+  ): Promise<boolean> {
+    await this.lockPrices(tx, modelId);
+    const subscription = await this.tokens.lockOne(tx, id);
+    const refunded = await this.tokens.refundedSincePurchase(tx, id);
+    const tokens = Math.min(subscription.overdraft, refunded);
+    if (subscription.status !== 'closed' || tokens <= 0) return false;
+    const { perMillion } = await this.pricing.priceNow(tx, modelId);
+    const cost = boundedCost(BigInt(tokens), perMillion);
+    const wallet = await this.ledger.walletForUpdate(tx, subscription.userId);
+    if (cost === 0n || cost > wallet) return false;
+    await this.buy(tx, subscription, { tokens, kind: 'renew', actorUserId: null, note: REPAID });
+    return true;
   }
 
   /** What is given away by mistake, a price forgotten or zeroed for a moment, is bounded by this for each account. */

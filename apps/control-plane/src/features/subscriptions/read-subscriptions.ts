@@ -79,10 +79,11 @@ export async function readOwnSubscriptions(
 
 const PAGE = 500;
 
-/** The ledger owes these tokens to an account that has closed the subscription. */
-const LEFT_OVER = `
+/** The ledger owes tokens to an account that has closed the subscription, or the account lately used more there than was left. By an index of its own. */
+const UNSETTLED = `
   SELECT id, user_id, model_id FROM subscriptions
-  WHERE status = 'closed' AND balance > greatest(overdraft, 0) AND id > $1 ORDER BY id LIMIT ${PAGE}`;
+  WHERE status = 'closed' AND balance <> overdraft AND (balance > greatest(overdraft, 0) OR overdraft > 0 AND updated_at > now() - interval '1 day')
+    AND id > $1 ORDER BY id LIMIT ${PAGE}`;
 const refRow = z
   .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
   .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
@@ -100,9 +101,9 @@ const positionRow = z
 type Ref = z.output<typeof refRow>;
 type Source = Pick<DataSource, 'query'>;
 
-/** Closed subscriptions in which tokens are left. */
-export function leftOverPages(source: Source): AsyncGenerator<Ref[]> {
-  return pages((afterId) => source.query(LEFT_OVER, [afterId]));
+/** Closed subscriptions in which tokens are left, or were overdrawn within a day. */
+export function unsettledPages(source: Source): AsyncGenerator<Ref[]> {
+  return pages((afterId) => source.query(UNSETTLED, [afterId]));
 }
 
 /** All subscriptions but those that close: their tokens are on their way out. */

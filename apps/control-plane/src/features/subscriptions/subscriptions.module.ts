@@ -57,6 +57,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
   ],
   exports: [
     TokenLedger,
+    PurchasesService,
     AutoRechargeService,
     AutoRechargeSettings,
     MySubscriptions,

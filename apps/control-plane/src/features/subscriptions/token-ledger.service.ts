@@ -10,6 +10,7 @@ export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
 export type CorrectionKind = 'late_usage' | 'reconciliation';
 
 const text = z.string().transform(Number).pipe(z.number().int());
+const tokensRow = z.object({ tokens: text });
 const lockedRow = z
   .object({
     id: z.number(),
@@ -76,7 +77,17 @@ export class TokenLedger {
        WHERE s.user_id = $1 AND l.remaining > 0 AND l.cost = 0`,
       [userId],
     );
-    return z.object({ tokens: text }).parse(rows[0]).tokens;
+    return tokensRow.parse(rows[0]).tokens;
+  }
+
+  /** Tokens that were refunded of a subscription since its last purchase. */
+  async refundedSincePurchase(tx: EntityManager, subscriptionId: number): Promise<number> {
+    const rows: unknown[] = await tx.query(
+      `SELECT coalesce(-sum(delta), 0)::text AS tokens FROM token_entries WHERE subscription_id = $1 AND kind = 'withdrawal'
+       AND id > coalesce((SELECT max(id) FROM token_entries WHERE subscription_id = $1 AND kind = 'credit'), 0)`,
+      [subscriptionId],
+    );
+    return tokensRow.parse(rows[0]).tokens;
   }
 
   /** Debits a batch of usage, one delta (net charged tokens) per subscription. */

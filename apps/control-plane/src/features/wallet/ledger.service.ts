@@ -26,7 +26,7 @@ export interface Posting {
   /** What caused it; unique per kind, so a retry posts once. */
   reference: string;
   actorUserId: number | null;
-  note?: string;
+  note?: string | undefined;
   /** Signed amounts that sum to zero: what a wallet gains another account loses. Zero amounts are dropped. */
   entries: { account: LedgerAccountRef; amount: Micros }[];
 }

@@ -50,6 +50,7 @@ import { ShardCounts1795350000000 } from './migrations/1795350000000-shard-count
 import { OwnerFunctions1795351000000 } from './migrations/1795351000000-owner-functions.ts';
 import { ExactPowers1795352000000 } from './migrations/1795352000000-exact-powers.ts';
 import { ActivityByToken1795352100000 } from './migrations/1795352100000-activity-by-token.ts';
+import { CreditsWithoutMarks1795352300000 } from './migrations/1795352300000-credits-without-marks.ts';
 import { UpstreamFields1795353000000 } from './migrations/1795353000000-upstream-fields.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -110,6 +111,7 @@ const MIGRATIONS = [
   OwnerFunctions1795351000000,
   ExactPowers1795352000000,
   ActivityByToken1795352100000,
+  CreditsWithoutMarks1795352300000,
   UpstreamFields1795353000000,
 ] as const;
 

@@ -94,13 +94,25 @@ test('each process takes jobs again when the primary of the queue is gone for go
   expect(await replaced()).toEqual(taken.map(() => 0));
 }, 150_000);
 
-test('a worker that takes no jobs while some wait is replaced and counted', async () => {
-  const runs = jest.spyOn(Worker.prototype, 'run').mockImplementationOnce(async () => undefined);
-  taken.fill(0);
-  startProcess(0);
-  await queue.add('job', {}, { removeOnComplete: true });
-  // Jobs of processes that were stopped may be among them.
-  await until('a job taken', () => (taken[0] ?? 0) > 0, RECOVERED_MS);
-  runs.mockRestore();
-  expect(await replaced()).toEqual([1]);
-}, 90_000);
+/** Never answered. */
+const lost = (): Promise<never> => new Promise(() => undefined);
+
+test.each([
+  ['never began', 'run', async () => undefined],
+  ['waits for an answer of Redis that is lost', 'moveToActive', lost],
+] as const)(
+  'a worker that %s takes no jobs while some wait, and is replaced and counted',
+  async (_what, method, implementation) => {
+    const broken = jest
+      .spyOn(Worker.prototype as unknown as Record<string, () => Promise<unknown>>, method)
+      .mockImplementationOnce(implementation);
+    taken.fill(0);
+    startProcess(0);
+    await queue.add('job', {}, { removeOnComplete: true });
+    // Jobs of processes that were stopped may be among them.
+    await until('a job taken', () => (taken[0] ?? 0) > 0, RECOVERED_MS);
+    broken.mockRestore();
+    expect(await replaced()).toEqual([1]);
+  },
+  90_000,
+);

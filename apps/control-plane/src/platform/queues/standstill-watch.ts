@@ -1,5 +1,5 @@
 const LOOK_MS = 5_000;
-/** Half a minute: a worker that has nothing to do asks at least every ten seconds. */
+/** Half a minute, as a worker that has nothing to do asks at least every ten seconds. A look whose answer is lost delays that by one. */
 const LOOKS_MAX = 6;
 
 interface StandstillWatchOptions {
@@ -19,7 +19,7 @@ export class StandstillWatch {
   private readonly timer: NodeJS.Timeout;
   private looks = 0;
   private running = 0;
-  private isLooking = false;
+  private asked = 0;
   private isEnded = false;
 
   constructor(private readonly options: StandstillWatchOptions) {
@@ -47,12 +47,11 @@ export class StandstillWatch {
   }
 
   private async look(): Promise<void> {
-    // One that waits for Redis is enough.
-    if (this.isLooking) return;
-    this.isLooking = true;
+    const nth = (this.asked += 1);
     // While Redis is away nothing can be taken.
     const waiting = await this.options.waiting().catch(() => 0);
-    this.isLooking = false;
+    // An answer may be lost, as the worker's was: the next look does not wait for it, and what comes that late is old.
+    if (nth !== this.asked) return;
     const couldTake = waiting > 0 && this.running < this.options.concurrency;
     this.looks = couldTake ? this.looks + 1 : 0;
     if (this.looks < LOOKS_MAX || this.isEnded) return;

@@ -148,7 +148,7 @@ export class LateUsage {
       if (!subscription) throw new Error(`subscription ${id} is not locked`);
       if (delta === 0) continue;
       await this.tokens.correctLive(tx, subscription, { delta, kind: 'late_usage' });
-      await this.live.creditAdded(tx, id);
+      await this.live.subscriptionChanged(tx, id);
     }
   }
 

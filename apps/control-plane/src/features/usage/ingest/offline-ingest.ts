@@ -1,0 +1,60 @@
+import type { RedisConnection } from '@tollgate/keyspace';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../../../config.ts';
+import { Transactions } from '../../../platform/database/transactions.ts';
+import { DomainEvents } from '../../../platform/domain-events/domain-events.ts';
+import { offlineAlerts } from '../../alerts/offline-alerts.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.ts';
+import { LiveStatePump } from '../../live-state/live-state-pump.ts';
+import { LiveStateService } from '../../live-state/live-state.service.ts';
+import { keyspaceOf, openWriter } from '../../reconciliation/offline-reconciler.ts';
+import { TokenLedger } from '../../subscriptions/token-ledger.service.ts';
+import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
+import { LedgerService } from '../../wallet/ledger.service.ts';
+import { BookedAtOnce } from './booked-at-once.ts';
+import { DroppedDays } from './dropped-days.ts';
+import { DroppedTelemetry } from './dropped-telemetry.ts';
+import { EventJudge } from './event-judge.ts';
+import { KnownFacts } from './known-facts.ts';
+import { KnownWithdrawals } from './known-withdrawals.ts';
+import { LateUsage } from './late-usage.ts';
+import { UsageIngest } from './usage-ingest.service.ts';
+import { UsageRows } from './usage-rows.ts';
+
+type OfflineConfig = Pick<Config, 'SHARDS' | 'ALERT_WEBHOOK_URL'>;
+
+/** Booking without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL. */
+export function offlineIngest(dataSource: DataSource, config: OfflineConfig): UsageIngest {
+  const tokens = new TokenLedger();
+  return new UsageIngest(
+    new Transactions(dataSource),
+    new EventJudge(
+      new KnownFacts(dataSource),
+      new KnownWithdrawals(dataSource),
+      new DroppedTelemetry(),
+      new DroppedDays(),
+    ),
+    tokens,
+    new WithdrawalBooking(tokens, new LedgerService(new DomainEvents())),
+    offlineAlerts(dataSource, config),
+    new LateUsage(
+      new ShardEpochs(dataSource, config),
+      tokens,
+      new LiveStateService({ deliver: () => Promise.resolve() }),
+    ),
+    new UsageRows(),
+  );
+}
+
+/** Carries what waits there to Redis, and books what that withdraws, as a control plane does when it starts. */
+export async function carryOutPromises(
+  dataSource: DataSource,
+  redis: RedisConnection,
+  config: OfflineConfig,
+): Promise<void> {
+  const events = new DomainEvents();
+  const ingest = offlineIngest(dataSource, config);
+  void new BookedAtOnce({ process: async (usage) => void (await ingest.ingest(usage)) }, events);
+  const writer = openWriter(dataSource, keyspaceOf(redis, config), events);
+  await new LiveStatePump(new Transactions(dataSource), writer).sweep();
+}
