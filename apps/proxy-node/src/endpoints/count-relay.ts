@@ -5,7 +5,7 @@ import { countExchange, isNative, type CountAsk } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
-import { storedIdsOf } from '../upstream/stored-ids.ts';
+import { madeWith, storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, wholeBody } from '../upstream/upstream-call.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
@@ -29,6 +29,7 @@ export interface Countable {
   accountId: number;
   rid: string;
   ask: CountAsk;
+  openStored: OpenStored;
   clientHeaders: IncomingHttpHeaders;
 }
 
@@ -66,13 +67,18 @@ export class CountRelay {
 
   async #ask(
     { route, upstream }: Candidate,
-    { accountId, ask, rid, clientHeaders }: Countable,
+    { accountId, ask, openStored: open, rid, clientHeaders }: Countable,
   ): Promise<number | null> {
     const target = this.#pools.open(upstream);
     const request = countExchange(ask, {
       upstreamModel: route.upstream_model,
       clientHeaders: singleHeaders(clientHeaders),
-      ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, modelId: route.model_id }),
+      ids: storedIdsOf(this.#ids, {
+        accountId,
+        upstreamId: upstream.id,
+        maker: madeWith(route.model_id),
+        open,
+      }),
     });
     const call = new UpstreamCall({
       deadlines: DEADLINES,

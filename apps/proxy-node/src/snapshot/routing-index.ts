@@ -65,6 +65,13 @@ export class RoutingIndex {
     return groups;
   }
 
+  /** The models that have a route to it. */
+  modelsOf(upstreamId: number): number[] {
+    return this.snapshot.document.routes
+      .filter((route) => route.upstream_id === upstreamId)
+      .map((route) => route.model_id);
+  }
+
   hasRoutes(modelId: number): boolean {
     return this.#tiers.has(modelId);
   }

@@ -5,12 +5,13 @@ import {
   parseOutboundPolicy,
   type FleetMessage,
 } from '@tollgate/contracts';
-import { nodeAddress } from '@tollgate/keyspace';
+import { nodeAddress, type ConversationUses } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { Forwarder } from '../pipeline/forward.ts';
 import { RestNews } from '../upstream/rest-news.ts';
 import { SideCalls } from '../upstream/side-calls.ts';
+import { StoredReach } from '../upstream/stored-reach.ts';
 import { Ticker } from '../upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun } from '../upstream/upstream-health.ts';
 import { UpstreamPools } from '../upstream/upstream-pools.ts';
@@ -27,7 +28,7 @@ export interface UpstreamEvents {
 
 /** How a node calls upstreams, and what it knows of them. */
 export function openUpstreams(
-  { config, log }: { config: Config; log: Logger },
+  { config, uses, log }: { config: Config; uses: ConversationUses; log: Logger },
   { onRested, announce }: UpstreamEvents,
 ) {
   const secrets = createSecretBox(encryptionKeysOf(config));
@@ -55,6 +56,7 @@ export function openUpstreams(
   const limits = { answerBytesMax, errorBytesMax };
   return {
     ids,
+    reach: new StoredReach({ sealer: ids, uses }),
     pools,
     restNews,
     health,
