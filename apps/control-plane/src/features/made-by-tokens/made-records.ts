@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/caller.ts';
 import { KeysService } from '../keys/keys.service.ts';
+import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
 import { UsersService } from '../users/users.service.ts';
 import type { Made, MadeKind } from './made-by-tokens.dto.ts';
@@ -20,7 +21,12 @@ interface RecordKind {
 export class MadeRecords {
   readonly kinds: Readonly<Record<MadeKind, RecordKind>>;
 
-  constructor(users: UsersService, keys: KeysService, upstreams: UpstreamsService) {
+  constructor(
+    users: UsersService,
+    keys: KeysService,
+    upstreams: UpstreamsService,
+    nodes: ProxyNodesService,
+  ) {
     this.kinds = {
       user: {
         find: async (_, ids) =>
@@ -51,6 +57,13 @@ export class MadeRecords {
             state: stateOf(enabled),
           })),
         disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
+        isOfAdministrators: true,
+      },
+      node: {
+        // The credential of a disabled node still signs usage: only removal ends it.
+        find: async (_, ids) =>
+          (await nodes.findMany(ids)).map(({ id, name }) => ({ id, name, state: 'active' })),
+        disable: (caller, id) => nodes.delete(caller, id),
         isOfAdministrators: true,
       },
     };
