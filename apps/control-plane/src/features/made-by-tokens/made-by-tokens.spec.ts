@@ -132,7 +132,8 @@ const MADE_BY: Readonly<Record<string, string>> = {
 async function madeBy(tokenId: number): Promise<{ kind: string; id: number; state: string }[]> {
   const made = [];
   for (let query = '?page_size=100'; ;) {
-    const { body } = await root('GET', `/auth/tokens/${tokenId}/made${query}`);
+    const answer = await root('GET', `/auth/tokens/${tokenId}/made${query}`);
+    const body = Object(answer.body);
     made.push(...body.data);
     if (!body.has_more) return made;
     query = `?page_size=100&cursor=${body.next_cursor}`;
