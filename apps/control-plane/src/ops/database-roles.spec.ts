@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runOps, startServices, type Services } from '@tollgate/harness';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions, SESSION_SETTINGS } from '../platform/database/data-source-options.ts';
 import {
   asked,
   books,
@@ -60,6 +62,16 @@ const ATTEMPTS: readonly [sql: string, code: string][] = [
   ['SELECT drop_usage_day(current_date)', REFUSED],
   ["SELECT create_usage_day('infinity')", REFUSED],
   ['SELECT erase_notes((SELECT min(id) FROM users))', REFUSED],
+  ['SELECT erase_entries((SELECT min(id) FROM users), false)', REFUSED],
+  ['SELECT erase_entries(ARRAY[1]::bigint[])', '42883'],
+];
+
+/** Rights of everybody, which only a superuser takes away. */
+const LARGE_OBJECTS: readonly string[] = [
+  'SELECT lo_create(0)',
+  'SELECT lo_creat(-1)',
+  "SELECT lo_from_bytea(0, 'x')",
+  "SELECT lo_put(1, 0, 'x')",
 ];
 
 const WAYS: Readonly<Record<string, (services: Services) => Promise<Addresses>>> = {
@@ -135,6 +147,66 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
     );
     expect(ATTEMPTS.map(([sql], index) => [sql, answers[index]])).toEqual(ATTEMPTS);
     expect(await books(databaseOf(services, addresses))).toEqual(before);
+  });
+
+  test('the runtime role makes no large objects, where the administrator may take that right away', async () => {
+    const mayRevoke = await asked(
+      url('DATABASE_ADMIN_URL'),
+      'SELECT rolsuper FROM pg_roles WHERE rolname = current_user',
+    );
+    const answers = await codes(url('DATABASE_URL'), LARGE_OBJECTS);
+    if (mayRevoke[0]?.['rolsuper'] === true)
+      expect(answers).toEqual(LARGE_OBJECTS.map(() => MAY_NOT));
+    else expect(answers[0]).toBe('done');
+  });
+
+  test('settings that the runtime role gives itself change nothing for control planes', async () => {
+    const runtime = url('DATABASE_URL');
+    const names = [
+      ...Object.keys(SESSION_SETTINGS),
+      'statement_timeout',
+      'idle_in_transaction_session_timeout',
+    ];
+    const settings = async (): Promise<unknown> => {
+      const options = dataSourceOptions({ DATABASE_URL: runtime, DATABASE_POOL_MAX: 1 });
+      const plane = await new DataSource(options).initialize();
+      try {
+        return await plane.query(
+          `SELECT name, current_setting(name) AS value FROM unnest('{${names.join(',')}}'::text[]) name`,
+        );
+      } finally {
+        await plane.destroy();
+      }
+    };
+    const before = await settings();
+    const own = [
+      "search_path = ''",
+      "timezone = 'Asia/Shanghai'",
+      'jit = on',
+      "default_transaction_isolation = 'serializable'",
+      'default_transaction_read_only = on',
+      'lock_timeout = 1',
+      "DateStyle = 'German'",
+      "IntervalStyle = 'iso_8601'",
+      "bytea_output = 'escape'",
+      'standard_conforming_strings = off',
+      'tcp_keepalives_idle = 7200',
+      'tcp_keepalives_interval = 75',
+      'tcp_keepalives_count = 9',
+      'statement_timeout = 1',
+      'idle_in_transaction_session_timeout = 1',
+    ];
+    expect(own.map((each) => each.split(' = ')[0])).toEqual(names);
+    try {
+      const changes = own.map((each) => `ALTER ROLE CURRENT_USER SET ${each}`);
+      expect(await codes(runtime, changes)).toEqual(changes.map(() => 'done'));
+      expect(await settings()).toEqual(before);
+    } finally {
+      await asked(
+        databaseOf(services, addresses),
+        `ALTER ROLE ${new URL(runtime).username} RESET ALL`,
+      );
+    }
   });
 
   test('the runtime role adds entries, makes days and drops those that are marked', async () => {
