@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runOps, startServices, type Services } from '@tollgate/harness';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions, SESSION_SETTINGS } from '../platform/database/data-source-options.ts';
+import { SESSION_SETTINGS } from '../platform/database/data-source-options.ts';
 import {
   asked,
   books,
   codes,
   FIRST_ROWS,
   MAY_NOT,
+  OWN_SETTINGS,
+  settingsOf,
   succeeds,
   withoutRoles,
   type Addresses,
@@ -66,7 +67,7 @@ const ATTEMPTS: readonly [sql: string, code: string][] = [
   ['SELECT erase_entries(ARRAY[1]::bigint[])', '42883'],
 ];
 
-/** Rights of everybody, which only a superuser takes away. */
+/** Every role may use these until a superuser takes them away. */
 const LARGE_OBJECTS: readonly string[] = [
   'SELECT lo_create(0)',
   'SELECT lo_creat(-1)',
@@ -167,38 +168,11 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
       'statement_timeout',
       'idle_in_transaction_session_timeout',
     ];
-    const settings = async (): Promise<unknown> => {
-      const options = dataSourceOptions({ DATABASE_URL: runtime, DATABASE_POOL_MAX: 1 });
-      const plane = await new DataSource(options).initialize();
-      try {
-        return await plane.query(
-          `SELECT name, current_setting(name) AS value FROM unnest('{${names.join(',')}}'::text[]) name`,
-        );
-      } finally {
-        await plane.destroy();
-      }
-    };
+    const settings = () => settingsOf(runtime, names);
     const before = await settings();
-    const own = [
-      "search_path = ''",
-      "timezone = 'Asia/Shanghai'",
-      'jit = on',
-      "default_transaction_isolation = 'serializable'",
-      'default_transaction_read_only = on',
-      'lock_timeout = 1',
-      "DateStyle = 'German'",
-      "IntervalStyle = 'iso_8601'",
-      "bytea_output = 'escape'",
-      'standard_conforming_strings = off',
-      'tcp_keepalives_idle = 7200',
-      'tcp_keepalives_interval = 75',
-      'tcp_keepalives_count = 9',
-      'statement_timeout = 1',
-      'idle_in_transaction_session_timeout = 1',
-    ];
-    expect(own.map((each) => each.split(' = ')[0])).toEqual(names);
+    expect(OWN_SETTINGS.map((each) => each.split(' = ')[0])).toEqual(names);
     try {
-      const changes = own.map((each) => `ALTER ROLE CURRENT_USER SET ${each}`);
+      const changes = OWN_SETTINGS.map((each) => `ALTER ROLE CURRENT_USER SET ${each}`);
       expect(await codes(runtime, changes)).toEqual(changes.map(() => 'done'));
       expect(await settings()).toEqual(before);
     } finally {

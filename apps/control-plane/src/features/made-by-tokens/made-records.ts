@@ -59,15 +59,19 @@ export class MadeRecords {
         disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
         isOfAdministrators: true,
       },
-      node: {
-        // The credential of a disabled node still signs usage: only removal ends it.
-        find: async (_, ids) =>
-          (await nodes.findMany(ids)).map(({ id, name }) => ({ id, name, state: 'active' })),
-        disable: (caller, id) => nodes.delete(caller, id),
-        isOfAdministrators: true,
-      },
+      node: nodeKind(nodes),
     };
   }
+}
+
+function nodeKind(nodes: ProxyNodesService): RecordKind {
+  return {
+    // The credential of a disabled node still signs usage: only removal ends it.
+    find: async (_, ids) =>
+      (await nodes.findMany(ids)).map(({ id, name }) => ({ id, name, state: 'active' })),
+    disable: (caller, id) => nodes.delete(caller, id),
+    isOfAdministrators: true,
+  };
 }
 
 function stateOf(isActive: boolean): 'active' | 'disabled' {
