@@ -68,10 +68,13 @@ export async function storedEndpoint(admitter: Admitter, request: StoredRequest)
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex, { isRequest });
   const { call, native, run } = await callOf(request, access, quota.takeFor(access.accountId));
   const { method } = call;
+  const look = () =>
+    relay.call({ ...call, method: 'GET', path: native.replace(/\/cancel$/, ''), body: null });
+  const cancel = () => relay.call({ ...call, method: 'POST', path: `${native}/cancel` });
   if (path === RESPONSE && method === 'DELETE' && run)
-    await guard.beforeDelete(run, () =>
-      relay.call({ ...call, method: 'POST', path: `${native}/cancel` }),
-    );
+    await guard.beforeDelete(run, { look, cancel });
+  const finished = path === CANCEL && run ? await guard.finished(run, look) : null;
+  if (finished) return finished;
   const isRead = path === RESPONSE && method === 'GET';
   const running = isRead && run && (await guard.isRunning(run)) ? run : null;
   if (isRead && asksForStream(incoming)) {
