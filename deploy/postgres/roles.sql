@@ -35,6 +35,12 @@ BEGIN
   EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', current_schema());
   EXECUTE format('GRANT CREATE ON SCHEMA %I TO %I', current_schema(), owner_name);
 
+  -- Large objects take room and belong to no table. Where the administrator is no superuser, PostgreSQL does not let them be revoked.
+  IF is_superuser THEN
+    REVOKE EXECUTE ON FUNCTION pg_catalog.lo_creat(integer), pg_catalog.lo_create(oid), pg_catalog.lo_from_bytea(oid, bytea),
+      pg_catalog.lo_put(oid, bigint, bytea), pg_catalog.lo_import(text), pg_catalog.lo_import(text, oid) FROM PUBLIC;
+  END IF;
+
   -- Searches among accounts have an index with it; the owner may not create it.
   BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;

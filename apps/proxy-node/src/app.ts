@@ -24,6 +24,7 @@ import type { Operations } from './operations/operations.ts';
 import type { Admitter } from './pipeline/admit.ts';
 import type { ClientRequest } from './pipeline/client-request.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
+import type { StoredReach } from './upstream/stored-reach.ts';
 import { Refusal } from './refusals.ts';
 
 export interface AppParts {
@@ -40,6 +41,7 @@ export interface AppParts {
   stored: StoredRelay;
   guard: BackgroundGuard;
   sealer: IdSealer;
+  reach: StoredReach;
   cors: Cors;
   /** Null while neither traces nor the access log are on. */
   observer: Observer | null;
@@ -150,13 +152,13 @@ function serveCount(
       quota,
       lane: parts.counting,
       relay: parts.counts,
-      sealer: parts.sealer,
+      reach: parts.reach,
     }).finally(() => quota.leave());
   });
 }
 
 function serveStored(app: Hono<Env>, parts: AppParts): void {
-  const { operations, admitter, bodies, sealer, stored: relay, guard } = parts;
+  const { operations, admitter, bodies, sealer, reach, stored: relay, guard } = parts;
   for (const [path, methods] of Object.entries(STORED_PATHS))
     answer(app, parts, methods, path, async (edge, context) => {
       const quota = bodies.enter();
@@ -171,6 +173,7 @@ function serveStored(app: Hono<Env>, parts: AppParts): void {
         quota,
         bytesMax: parts.bodyBytesMax,
         sealer,
+        reach,
         relay,
         guard,
       }).finally(() => quota.leave());

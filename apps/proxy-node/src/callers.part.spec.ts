@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { normaliseAllowlist } from '@tollgate/keyspace';
 import { bodyOf, chat, messages, node, upstream } from './testing/answering-node.ts';
+import { startLocalUpstream } from './testing/local-upstream.ts';
 import { ACCOUNT_ID } from './testing/node-under-test.ts';
 
 describe('who may ask', () => {
@@ -29,6 +30,38 @@ describe('who may ask', () => {
       expect(await bodyOf(response)).toMatchObject({
         error: { code: 'invalid_api_key', type: 'invalid_request_error' },
       });
+    }
+  });
+
+  test('a stream ends within a second of the word that its key was deleted', async () => {
+    const endless = await startLocalUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const chunk = { choices: [{ index: 0, delta: { content: 'word ' } }] };
+      const timer = setInterval(() => response.write(`data: ${JSON.stringify(chunk)}\n\n`), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    try {
+      const { name } = await node.addModel([{ baseUrl: endless.baseUrl }]);
+      const [ended, other] = [await node.putKey({}), await node.putKey({})];
+      const streamOf = async ({ key }: { key: string }) => {
+        const body = chat({ model: name, stream: true });
+        const headers = { authorization: `Bearer ${key}` };
+        const response = await node.post('/v1/chat/completions', body, headers);
+        const reader = response.body?.getReader();
+        await reader?.read();
+        return reader;
+      };
+      const [reader, running] = [await streamOf(ended), await streamOf(other)];
+      const row = { keyHash: ended.hash, status: 'deleted', revision: 2 } as const;
+      await node.live.putKey(node.keyRecord({ ...row, id: 999_999 }));
+      await node.fleet.announce({ kind: 'key_changed', key_hash: ended.hash });
+      const endedAt = performance.now();
+      while (!(await reader?.read())?.done);
+      expect(performance.now() - endedAt).toBeLessThan(1_000);
+      expect((await running?.read())?.done).toBe(false);
+      await running?.cancel();
+    } finally {
+      await endless.close();
     }
   });
 

@@ -4,7 +4,10 @@ import { createIdSealer, isSealedId } from './sealed-id.ts';
 
 const KEY = randomBytes(32).toString('base64url');
 const NEXT = randomBytes(32).toString('base64url');
-const PLACE = { upstreamId: 3, modelId: 12, id: 'resp_0123456789abcdef.x' };
+const PLACE = { upstreamId: 3, modelIds: [12], keyId: null, id: 'resp_0123456789abcdef.x' };
+const MADE_BY_KEY = { ...PLACE, modelIds: [], keyId: 12 };
+const MADE_BY_TWO = { ...PLACE, modelIds: [12, 13] };
+const MADE_BY_NONE = { ...PLACE, modelIds: [] };
 
 describe('ids of what providers store', () => {
   const ids = createIdSealer({ current: KEY });
@@ -15,7 +18,8 @@ describe('ids of what providers store', () => {
     expect(isSealedId(sealed)).toBe(true);
     expect(sealed).not.toContain('0123456789abcdef');
     expect(ids.open(7, sealed)).toEqual(PLACE);
-    expect(ids.open(7, ids.seal(7, { ...PLACE, id: 'odd' }))).toEqual({ ...PLACE, id: 'odd' });
+    for (const place of [{ ...PLACE, id: 'odd' }, MADE_BY_KEY, MADE_BY_TWO, MADE_BY_NONE])
+      expect(ids.open(7, ids.seal(7, place))).toEqual(place);
   });
 
   test('are the same for the same place, and differ by every part of it', () => {
@@ -23,7 +27,10 @@ describe('ids of what providers store', () => {
       ids.seal(7, PLACE),
       ids.seal(8, PLACE),
       ids.seal(7, { ...PLACE, upstreamId: 4 }),
-      ids.seal(7, { ...PLACE, modelId: 13 }),
+      ids.seal(7, { ...PLACE, modelIds: [13] }),
+      ids.seal(7, MADE_BY_KEY),
+      ids.seal(7, MADE_BY_TWO),
+      ids.seal(7, MADE_BY_NONE),
       ids.seal(7, { ...PLACE, id: 'resp_1' }),
     ];
     expect(new Set(all).size).toBe(all.length);

@@ -1,17 +1,24 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import type { EncryptionKeys } from './control-plane-mac.ts';
 
-/** What a provider has stored, and where. `modelId`: the model that was asked for; 0 where there was none. */
-export interface StoredPlace {
+/** For what, or by whom, something stored was made. Neither is known of what earlier releases sealed, other than responses. */
+export interface StoredMaker {
+  /** The models that it was made with. */
+  modelIds: readonly number[];
+  /** The key that made it, where no model has. */
+  keyId: number | null;
+}
+
+/** What a provider has stored, and where. */
+export interface StoredPlace extends StoredMaker {
   upstreamId: number;
-  modelId: number;
   /** As the provider names it. */
   id: string;
 }
 
 /**
  * Ids of what providers store, as clients see them: `<kind>_tg<base64url>`, AES-256-GCM under a key derived from ENCRYPTION_KEY for this one purpose, bound
- * to the account. They name upstream and native id, so that no node keeps a table of them. The same id is sealed to the same text under one key.
+ * to the account. They name upstream, maker and native id, so that no node keeps a table of them. The same id is sealed to the same text under one key.
  */
 export interface IdSealer {
   seal(accountId: number, place: StoredPlace): string;
@@ -24,7 +31,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FORM = /^(?:[a-z]+_)?tg([A-Za-z0-9_-]{40,})$/;
 const KIND = /^[a-z]+_/;
-const PLACE = /^(\d+)\.(\d+)\.([^]+)$/;
+/** The maker is a key (`k7`), or models (`3`, `3+8`; `0` for none). */
+const PLACE = /^(\d+)\.(?:k(\d+)|(\d+(?:\+\d+)*))\.([^]+)$/;
 
 interface Keys {
   cipher: Buffer;
@@ -61,8 +69,10 @@ function deriveKeys(encryptionKey: string): Keys {
   return { cipher: derive('cipher'), nonce: derive('nonce') };
 }
 
-function seal(keys: Keys, accountId: number, { upstreamId, modelId, id }: StoredPlace): string {
-  const text = `${upstreamId}.${modelId}.${id}`;
+function seal(keys: Keys, accountId: number, place: StoredPlace): string {
+  const { upstreamId, modelIds, keyId, id } = place;
+  const maker = keyId === null ? modelIds.join('+') || '0' : `k${keyId}`;
+  const text = `${upstreamId}.${maker}.${id}`;
   // Derived from what is sealed: no nonce stands for two texts, and a retrieved response has the id that it was created with.
   const nonce = createHmac('sha256', keys.nonce)
     .update(JSON.stringify([accountId, text]))
@@ -86,13 +96,22 @@ function open(keys: Keys, accountId: number, bytes: Buffer): StoredPlace | null 
       decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
       decipher.final(),
     ]).toString('utf8');
-    const [, upstreamId, modelId, id] = PLACE.exec(text) ?? [];
-    return id === undefined
-      ? null
-      : { upstreamId: Number(upstreamId), modelId: Number(modelId), id };
+    return toPlace(text);
   } catch {
     return null;
   }
+}
+
+function toPlace(text: string): StoredPlace | null {
+  const [, upstreamId, key, models = '0', id] = PLACE.exec(text) ?? [];
+  if (id === undefined) return null;
+  const modelIds = models === '0' ? [] : models.split('+').map(Number);
+  return {
+    upstreamId: Number(upstreamId),
+    modelIds,
+    keyId: key === undefined ? null : Number(key),
+    id,
+  };
 }
 
 function boundTo(accountId: number): Buffer {

@@ -8,6 +8,12 @@ export interface AccessRequest {
   addressHex: string;
 }
 
+export interface InquiryRequest extends AccessRequest {
+  limitAtLeast: number;
+  /** It counts in the key's windows of requests too. False by default. */
+  isRequest?: boolean;
+}
+
 export interface AdmitRequest {
   /** UUIDv7. */
   rid: string;

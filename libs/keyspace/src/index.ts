@@ -33,4 +33,5 @@ export * from './open-redis.ts';
 export * from './reaped-requests.ts';
 export { isUnreadable } from './reply-reader.ts';
 export * from './shard-keys.ts';
+export * from './stored/conversation-uses.ts';
 export * from './waiting-usage.ts';

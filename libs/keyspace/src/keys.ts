@@ -51,6 +51,8 @@ export const keys = {
   inquiries: (shard: string, hash: string): string => `${tag(shard)}:rlq:${keyHash(hash)}`,
   background: (shard: string, responseHash: string): string =>
     `${tag(shard)}:bg:${keyHash(responseHash)}`,
+  conversation: (shard: string, conversationHash: string): string =>
+    `${tag(shard)}:conv:${keyHash(conversationHash)}`,
   latestTime: (shard: string): string => `${tag(shard)}:time`,
   outbox: (shard: string): string => `${tag(shard)}:outbox`,
   relay: (shard: string): string => `${tag(shard)}:relay`,

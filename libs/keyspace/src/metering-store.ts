@@ -10,6 +10,7 @@ import type {
   CreditRequest,
   HoldRef,
   InquiryReply,
+  InquiryRequest,
   ReapReply,
   RelayReply,
   RelayRequest,
@@ -104,19 +105,15 @@ export class MeteringStore {
   }
 
   /** As `access`, and counted in a window of a minute of its own: as many as the key's rpm, `limitAtLeast` if that is more. */
-  inquire(request: AccessRequest & { limitAtLeast: number }): Promise<InquiryReply> {
+  inquire(request: InquiryRequest): Promise<InquiryReply> {
     const { shard, functionKeys, args } = this.#accessCall(request);
     const all = [...functionKeys, keys.inquiries(shard, request.keyHash)];
-    return this.#epochs.refreshingOnce(shard, async (epoch) =>
-      toInquiryReply(
-        await this.#library.call('inquire', all, [
-          epoch,
-          ...args,
-          natural(request.limitAtLeast, 'limitAtLeast'),
-          this.#now(),
-        ]),
-      ),
-    );
+    if (request.isRequest) all.push(keys.windows(shard, request.keyHash));
+    return this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const limit = natural(request.limitAtLeast, 'limitAtLeast');
+      const asked = [epoch, ...args, limit, this.#now()];
+      return toInquiryReply(await this.#library.call('inquire', all, asked));
+    });
   }
 
   #accessCall({ accountId, keyHash, addressHex }: AccessRequest): {

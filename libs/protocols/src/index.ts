@@ -44,7 +44,7 @@ export { PROBE_BODIES, probeLimit } from './route-probe.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
 export { conversationBody } from './stored/conversation-body.ts';
-export { errorOfStored, storedReferences } from './stored/references.ts';
+export { errorOfStored, namesStored, storedReferences } from './stored/references.ts';
 export { ResponseLog } from './responses/response-log.ts';
 export { readStoredResponse } from './responses/stored-response.ts';
 export type { StoredResponse } from './responses/stored-response.ts';

@@ -10,9 +10,13 @@ let record: DemoNode['record'];
 let upstreamAndNode: DemoNode;
 export let model: SnapshotModel;
 
-/** A model of an upstream that speaks /v1/responses. */
-export function native(change: Partial<SnapshotModel> = {}): Promise<SnapshotModel> {
-  const upstream = { baseUrl, overrides: { endpoints: ['responses' as const] } };
+/** A model of an upstream that speaks /v1/responses: of its own, or that of another model. */
+export function native(
+  change: Partial<SnapshotModel> = {},
+  upstreamOf?: SnapshotModel,
+): Promise<SnapshotModel> {
+  const overrides = { endpoints: ['responses' as const] };
+  const upstream = { baseUrl, overrides, ...(upstreamOf && { upstreamOf }) };
   return node.addModel([upstream], { context_window: 10_000, ...change }, BOUGHT);
 }
 

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runOps, startServices, type Services } from '@tollgate/harness';
+import { SESSION_SETTINGS } from '../platform/database/data-source-options.ts';
 import {
   asked,
   books,
   codes,
   FIRST_ROWS,
   MAY_NOT,
+  OWN_SETTINGS,
+  settingsOf,
   succeeds,
   withoutRoles,
   type Addresses,
@@ -60,6 +63,16 @@ const ATTEMPTS: readonly [sql: string, code: string][] = [
   ['SELECT drop_usage_day(current_date)', REFUSED],
   ["SELECT create_usage_day('infinity')", REFUSED],
   ['SELECT erase_notes((SELECT min(id) FROM users))', REFUSED],
+  ['SELECT erase_entries((SELECT min(id) FROM users), false)', REFUSED],
+  ['SELECT erase_entries(ARRAY[1]::bigint[])', '42883'],
+];
+
+/** Every role may use these until a superuser takes them away. */
+const LARGE_OBJECTS: readonly string[] = [
+  'SELECT lo_create(0)',
+  'SELECT lo_creat(-1)',
+  "SELECT lo_from_bytea(0, 'x')",
+  "SELECT lo_put(1, 0, 'x')",
 ];
 
 const WAYS: Readonly<Record<string, (services: Services) => Promise<Addresses>>> = {
@@ -135,6 +148,39 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
     );
     expect(ATTEMPTS.map(([sql], index) => [sql, answers[index]])).toEqual(ATTEMPTS);
     expect(await books(databaseOf(services, addresses))).toEqual(before);
+  });
+
+  test('the runtime role makes no large objects, where the administrator may take that right away', async () => {
+    const mayRevoke = await asked(
+      url('DATABASE_ADMIN_URL'),
+      'SELECT rolsuper FROM pg_roles WHERE rolname = current_user',
+    );
+    const answers = await codes(url('DATABASE_URL'), LARGE_OBJECTS);
+    if (mayRevoke[0]?.['rolsuper'] === true)
+      expect(answers).toEqual(LARGE_OBJECTS.map(() => MAY_NOT));
+    else expect(answers[0]).toBe('done');
+  });
+
+  test('settings that the runtime role gives itself change nothing for control planes', async () => {
+    const runtime = url('DATABASE_URL');
+    const names = [
+      ...Object.keys(SESSION_SETTINGS),
+      'statement_timeout',
+      'idle_in_transaction_session_timeout',
+    ];
+    const settings = () => settingsOf(runtime, names);
+    const before = await settings();
+    expect(OWN_SETTINGS.map((each) => each.split(' = ')[0])).toEqual(names);
+    try {
+      const changes = OWN_SETTINGS.map((each) => `ALTER ROLE CURRENT_USER SET ${each}`);
+      expect(await codes(runtime, changes)).toEqual(changes.map(() => 'done'));
+      expect(await settings()).toEqual(before);
+    } finally {
+      await asked(
+        databaseOf(services, addresses),
+        `ALTER ROLE ${new URL(runtime).username} RESET ALL`,
+      );
+    }
   });
 
   test('the runtime role adds entries, makes days and drops those that are marked', async () => {

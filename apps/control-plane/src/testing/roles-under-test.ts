@@ -1,12 +1,33 @@
 import { expect } from '@jest/globals';
 import { runOps, type Services } from '@tollgate/harness';
 import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../platform/database/data-source-options.ts';
 
 /** The addresses of an installation, by the name of their variable. */
 export type Addresses = Record<string, string>;
 
 /** SQLSTATE insufficient_privilege. */
 export const MAY_NOT = '42501';
+
+/** What a role may set for itself, other than a control plane needs it. */
+export const OWN_SETTINGS: readonly string[] = [
+  "search_path = ''",
+  "timezone = 'Asia/Shanghai'",
+  'jit = on',
+  "default_transaction_isolation = 'serializable'",
+  'default_transaction_read_only = on',
+  'lock_timeout = 1',
+  "DateStyle = 'German'",
+  "IntervalStyle = 'iso_8601'",
+  "bytea_output = 'escape'",
+  'standard_conforming_strings = off',
+  'tcp_keepalives_idle = 7200',
+  'tcp_keepalives_interval = 75',
+  'tcp_keepalives_count = 9',
+  'statement_timeout = 1',
+  'idle_in_transaction_session_timeout = 1',
+];
 
 /** An adjustment that closes, and an account. */
 export const FIRST_ROWS = `
@@ -61,5 +82,18 @@ export async function withoutRoles({ databaseUrl, databaseUrls: urls }: Services
   for (const url of [urls.runtime, urls.owner, urls.reader]) {
     const { username } = new URL(url);
     await asked(databaseUrl, `DROP OWNED BY ${username}; DROP ROLE ${username}`);
+  }
+}
+
+/** Of a connection of the control plane. */
+export async function settingsOf(url: string, names: readonly string[]): Promise<unknown> {
+  const options = dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 });
+  const plane = await new DataSource(options).initialize();
+  try {
+    return await plane.query(
+      `SELECT name, current_setting(name) AS value FROM unnest('{${names.join(',')}}'::text[]) name`,
+    );
+  } finally {
+    await plane.destroy();
   }
 }

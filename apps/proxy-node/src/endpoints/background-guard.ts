@@ -11,6 +11,12 @@ const WAIT_MS = 5_000;
 const LOOK_MS = 100;
 const RETRY_MS = 5_000;
 
+/** What its upstream can be asked; null where it has nothing of it. */
+export interface RunActs {
+  readonly look: () => Promise<Uint8Array | null>;
+  readonly cancel: () => Promise<Uint8Array | null>;
+}
+
 type Marks = Pick<BackgroundMarks, 'has' | 'shown' | 'cancelled'>;
 
 /** What clients do to responses that are made in the background, and what they are shown of them, of whichever node of the fleet. */
@@ -24,21 +30,33 @@ export class BackgroundGuard {
   }
 
   /** Its usage would be deleted with it: a response that is not settled is cancelled and settled first. Throws Refusal while that takes long. */
-  async beforeDelete(
-    place: BackgroundPlace,
-    cancel: () => Promise<Uint8Array | null>,
-  ): Promise<void> {
+  async beforeDelete(place: BackgroundPlace, { look, cancel }: RunActs): Promise<void> {
     if (!(await this.isRunning(place))) return;
-    // One that has ended refuses; any other failure shows in the next try.
-    const answer = await cancel().catch(() => null);
-    if (answer) await this.cancelled(place, answer);
-    else this.#runs.wake(place, null);
+    if (!(await this.finished(place, look))) {
+      // One that has ended since refuses; any other failure shows in the next try.
+      const answer = await cancel().catch(() => null);
+      if (answer) await this.cancelled(place, answer);
+      else this.#runs.wake(place, null);
+    }
     const deadline = monotonicMs() + WAIT_MS;
     while (await this.isRunning(place)) {
       if (monotonicMs() > deadline)
         throw new Refusal('background_running', { headers: retryHeaders(RETRY_MS) });
       await delay(LOOK_MS);
     }
+  }
+
+  /**
+   * The answer about a run that its upstream has finished, and that is still to be settled; null for any other. It is not cancelled: its upstream may
+   * then report its usage no more.
+   */
+  async finished(place: BackgroundPlace, look: RunActs['look']): Promise<Uint8Array | null> {
+    if (!(await this.isRunning(place))) return null;
+    const answer = await look().catch(() => null);
+    if (!answer || readStoredResponse(answer)?.isOver !== true) return null;
+    this.#runs.wake(place, null);
+    await this.shownWhole(place, answer);
+    return answer;
   }
 
   /** Its upstream has answered a client's cancellation so. */

@@ -5,7 +5,7 @@ import { countExchange, isNative, type CountAsk, type DroppedField } from '@toll
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
-import { storedIdsOf } from '../upstream/stored-ids.ts';
+import { madeWith, storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, wholeBody } from '../upstream/upstream-call.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
@@ -30,6 +30,7 @@ export interface Countable {
   rid: string;
   ask: CountAsk;
   dropped: readonly DroppedField[];
+  openStored: OpenStored;
   clientHeaders: IncomingHttpHeaders;
 }
 
@@ -67,14 +68,19 @@ export class CountRelay {
 
   async #ask(
     { route, upstream }: Candidate,
-    { accountId, ask, dropped, rid, clientHeaders }: Countable,
+    { accountId, ask, dropped, openStored: open, rid, clientHeaders }: Countable,
   ): Promise<number | null> {
     const target = this.#pools.open(upstream);
     const request = countExchange(ask, {
       upstreamModel: route.upstream_model,
       dropped,
       clientHeaders: singleHeaders(clientHeaders),
-      ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, modelId: route.model_id }),
+      ids: storedIdsOf(this.#ids, {
+        accountId,
+        upstreamId: upstream.id,
+        maker: madeWith(route.model_id),
+        open,
+      }),
     });
     const call = new UpstreamCall({
       deadlines: DEADLINES,

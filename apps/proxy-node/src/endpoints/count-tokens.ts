@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { IdSealer } from '@tollgate/contracts';
 import { estimateFamily, estimatePrompt } from '@tollgate/metering';
 import { countTokensGently } from '@tollgate/metering/token-counter';
 import {
   parseCountTokensInTurns,
   promptParts,
+  storedReferences,
   type CountAsk,
   type CountingProtocol,
 } from '@tollgate/protocols';
@@ -13,9 +13,10 @@ import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
+import { unanswered } from '../pipeline/named-stored.ts';
 import { droppedHeaders, unknownHere } from '../pipeline/premiums.ts';
 import { routesToFiles, routesToStored } from '../pipeline/stored-routes.ts';
-import { openerFor } from '../upstream/stored-ids.ts';
+import type { StoredReach } from '../upstream/stored-reach.ts';
 import { modelNotFound } from '../refusals.ts';
 import type { CountingLane } from './counting-lane.ts';
 import type { CountRelay } from './count-relay.ts';
@@ -34,7 +35,7 @@ export interface CountRequest {
   quota: QuotaOfRequest;
   lane: CountingLane;
   relay: CountRelay;
-  sealer: IdSealer;
+  reach: Pick<StoredReach, 'of'>;
   reply: ClientReply;
 }
 
@@ -47,12 +48,10 @@ export async function countTokensEndpoint(
   request: CountRequest,
 ): Promise<{ input_tokens: number }> {
   const { protocol, incoming, addressHex, rid, index, bytesMax, quota } = request;
-  const { lane, relay, sealer } = request;
+  const { lane, relay, reach } = request;
   // Before the body: an unknown caller must not make the node read and parse megabytes, nor learn of mistakes in them.
-  const { accountId, subscribedModelIds } = await admitter.inquire(
-    authenticate(incoming.headers),
-    addressHex,
-  );
+  const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
+  const { accountId, subscribedModelIds } = access;
   const body = await readBody(incoming, { bytesMax, take: quota.takeFor(accountId) });
   const ask = await lane.run(accountId, async (pause) => {
     await pause();
@@ -60,9 +59,10 @@ export async function countTokensEndpoint(
   });
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);
-  const open = openerFor(sealer, [{ accountId }]);
+  const ids = storedReferences(ask).map(({ id }) => id);
+  const { open } = await reach.of(access, ids, index).catch(unanswered);
   const routes = routesToStored(ask, index.candidates(model.id, protocol), open);
-  const candidates = routesToFiles(ask, routes.candidates).flat();
+  const candidates = routesToFiles(ask, routes).flat();
   const dropped = unknownHere(ask, [candidates]);
   request.reply.addHeaders(droppedHeaders(dropped));
   const counted = await relay.count(candidates, {
@@ -70,6 +70,7 @@ export async function countTokensEndpoint(
     rid,
     ask,
     dropped,
+    openStored: open,
     clientHeaders: incoming.headers,
   });
   if (counted !== null) return { ...MARKS[protocol], input_tokens: counted };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { IdSealer } from '@tollgate/contracts';
-import type { BackgroundPlace } from '@tollgate/keyspace';
+import type { IdSealer, StoredMaker, StoredPlace } from '@tollgate/contracts';
+import { isModelAllowed, type BackgroundPlace } from '@tollgate/keyspace';
 import { conversationBody, fieldName, isNative, type StoredIds } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { ClientReply } from '../http/client-reply.ts';
@@ -8,11 +8,14 @@ import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
+import type { Access } from '../pipeline/caller-access.ts';
+import { unanswered } from '../pipeline/named-stored.ts';
 import { droppedHeaders } from '../pipeline/premiums.ts';
 import { storedNotFound } from '../pipeline/stored-routes.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
-import { storedIdsOf } from '../upstream/stored-ids.ts';
+import { storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
+import { makerOfItems, type Reach, type StoredReach } from '../upstream/stored-reach.ts';
 import type { BackgroundGuard } from './background-guard.ts';
 import type { StoredCall, StoredRelay } from './stored-relay.ts';
 
@@ -20,17 +23,22 @@ type Method = StoredCall['method'];
 
 const RESPONSE = '/v1/responses/:id';
 const CANCEL = '/v1/responses/:id/cancel';
+const CONVERSATIONS = '/v1/conversations';
+const ITEMS = '/v1/conversations/:id/items';
 
 /** What can be done with what an upstream has stored. https://platform.openai.com/docs/api-reference/responses, .../conversations */
 export const STORED_PATHS: Readonly<Record<string, readonly Method[]>> = {
   [RESPONSE]: ['GET', 'DELETE'],
   [CANCEL]: ['POST'],
   '/v1/responses/:id/input_items': ['GET'],
-  '/v1/conversations': ['POST'],
+  [CONVERSATIONS]: ['POST'],
   '/v1/conversations/:id': ['GET', 'POST', 'DELETE'],
-  '/v1/conversations/:id/items': ['GET', 'POST'],
+  [ITEMS]: ['GET', 'POST'],
   '/v1/conversations/:id/items/:item': ['GET', 'DELETE'],
 };
+
+/** Each of these that is sent stores up to a body's limit at the provider: it counts as a request. */
+const STORING = new Set([CONVERSATIONS, ITEMS]);
 
 export interface StoredRequest {
   incoming: IncomingMessage;
@@ -45,6 +53,7 @@ export interface StoredRequest {
   quota: QuotaOfRequest;
   bytesMax: number;
   sealer: IdSealer;
+  reach: StoredReach;
   relay: StoredRelay;
   guard: BackgroundGuard;
   reply: ClientReply;
@@ -56,13 +65,17 @@ export interface StoredRequest {
  */
 export async function storedEndpoint(admitter: Admitter, request: StoredRequest): Promise<object> {
   const { incoming, addressHex, path, id, quota, relay, guard } = request;
-  const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
+  const isRequest = incoming.method === 'POST' && STORING.has(path);
+  const access = await admitter.inquire(authenticate(incoming.headers), addressHex, { isRequest });
   const { call, native, run } = await callOf(request, access, quota.takeFor(access.accountId));
   const { method } = call;
+  const look = () =>
+    relay.call({ ...call, method: 'GET', path: native.replace(/\/cancel$/, ''), body: null });
+  const cancel = () => relay.call({ ...call, method: 'POST', path: `${native}/cancel` });
   if (path === RESPONSE && method === 'DELETE' && run)
-    await guard.beforeDelete(run, () =>
-      relay.call({ ...call, method: 'POST', path: `${native}/cancel` }),
-    );
+    await guard.beforeDelete(run, { look, cancel });
+  const finished = path === CANCEL && run ? await guard.finished(run, look) : null;
+  if (finished) return finished;
   const isRead = path === RESPONSE && method === 'GET';
   const running = isRead && run && (await guard.isRunning(run)) ? run : null;
   if (isRead && asksForStream(incoming)) {
@@ -71,6 +84,7 @@ export async function storedEndpoint(admitter: Admitter, request: StoredRequest)
   }
   const answer = await relay.call(call);
   if (!answer) throw storedNotFound(id ?? '');
+  if (path === CONVERSATIONS && method === 'POST') await made(request, access, answer);
   if (path === CANCEL && run) await guard.cancelled(run, answer);
   if (running) await guard.shownWhole(running, answer);
   return answer;
@@ -86,16 +100,18 @@ interface Stored {
 
 async function callOf(
   request: StoredRequest,
-  access: Awaited<ReturnType<Admitter['inquire']>>,
+  access: Access,
   take: ReturnType<QuotaOfRequest['takeFor']>,
 ): Promise<Stored> {
-  const { incoming, rid, index, bytesMax, sealer } = request;
+  const { incoming, rid, index, bytesMax, sealer, reach } = request;
   const { accountId } = access;
-  const { place, upstream } = placeOf(request, access);
-  const { modelId } = place ?? { modelId: 0 };
-  const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, modelId });
-  const native = nativePath(request, place, ids);
+  const { open, useOf } = await reach.of(access, idsOf(request), index).catch(unanswered);
+  const { place, upstream } = placeOf(request, access, open);
+  const maker = makerFor(access, place, useOf);
+  const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, maker, open });
+  const native = nativePath(request, ids);
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
+  const [modelId] = maker.modelIds;
   const kept = {
     ids,
     passesFiles: upstream.passes_file_ids ?? false,
@@ -112,7 +128,7 @@ async function callOf(
     rid,
     clientHeaders: incoming.headers,
     ids,
-    model: modelId === 0 ? null : (index.modelById(modelId)?.name ?? ''),
+    model: modelId === undefined ? null : (index.modelById(modelId)?.name ?? ''),
   };
   const run = place && { accountId, upstreamId: upstream.id, responseId: place.id };
   return { call, native, run };
@@ -132,29 +148,41 @@ function showStream(
   return relay.stream({ ...call, path }, { reply, after, onShown });
 }
 
+/** A conversation is among them, if any is named. */
+function idsOf({ id }: StoredRequest): string[] {
+  return id === undefined ? [] : [id];
+}
+
+/** Of what the answer shows: of its own conversation each id stays as the caller has it. */
+function makerFor(
+  { keyId }: Access,
+  place: StoredPlace | null,
+  useOf: Reach['useOf'],
+): StoredMaker {
+  if (!place) return { modelIds: [], keyId };
+  const use = useOf(place);
+  return use ? makerOfItems(place, use) : place;
+}
+
+/** Until Redis knows of it, its maker alone reaches it. */
+async function made({ reach }: StoredRequest, access: Access, answer: Uint8Array): Promise<void> {
+  const { id } = JSON.parse(Buffer.from(answer).toString('utf8')) as { id?: unknown };
+  if (typeof id === 'string') await reach.made(access, id).catch(() => undefined);
+}
+
 /** Which upstream has it. A new conversation has no place yet. */
-function placeOf(
-  { id, sealer, index }: StoredRequest,
-  { accountId, subscribedModelIds }: Awaited<ReturnType<Admitter['inquire']>>,
-) {
-  const place = id === undefined ? null : sealer.open(accountId, id);
-  const upstream = place
-    ? index.upstreamById(place.upstreamId)
-    : conversationsOf(index, subscribedModelIds);
+function placeOf({ id, index }: StoredRequest, access: Access, open: OpenStored) {
+  const place = id === undefined ? null : open(id);
+  const upstream = place ? index.upstreamById(place.upstreamId) : conversationsOf(index, access);
   if ((id !== undefined && !place) || !upstream || !isNative('responses', upstream))
     throw id === undefined ? new Refusal('no_conversations') : storedNotFound(id);
   return { place, upstream };
 }
 
-function nativePath(
-  { path, item }: StoredRequest,
-  place: { id: string } | null,
-  ids: StoredIds,
-): string {
-  return path
-    .replace('/v1', '')
-    .replace(':id', encodeURIComponent(place?.id ?? ''))
-    .replace(':item', encodeURIComponent(item === undefined ? '' : opened(ids, item)));
+function nativePath({ path, id, item }: StoredRequest, ids: StoredIds): string {
+  const native = (sealed: string | undefined): string =>
+    encodeURIComponent(sealed === undefined ? '' : opened(ids, sealed));
+  return path.replace('/v1', '').replace(':id', native(id)).replace(':item', native(item));
 }
 
 /** A cancellation says nothing. What goes into a conversation is read as a request that uses it is. */
@@ -172,12 +200,13 @@ function bodyFor(
 
 const NOTHING = new Uint8Array();
 
-/** A new conversation belongs to no model: it is stored by the first upstream that can, of the models that the caller is subscribed to. */
+/** A new conversation belongs to no model: it is stored by the first upstream that can, of the models that the caller is subscribed to and may use. */
 function conversationsOf(
   index: RoutingIndex,
-  modelIds: readonly number[],
+  { subscribedModelIds, allowedModels }: Access,
 ): SnapshotUpstream | undefined {
-  return modelIds
+  return subscribedModelIds
+    .filter((modelId) => isModelAllowed(allowedModels, index.modelById(modelId)?.name ?? ''))
     .toSorted((one, other) => one - other)
     .flatMap((modelId) => index.candidates(modelId, 'responses').flat())
     .find(({ upstream }) => isNative('responses', upstream))?.upstream;

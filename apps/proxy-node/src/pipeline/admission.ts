@@ -4,6 +4,7 @@ import type {
   AdmitReply,
   AdmitRequest,
   InquiryReply,
+  InquiryRequest,
 } from '@tollgate/keyspace';
 import type { HoldPlan, Overrun } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
@@ -16,7 +17,7 @@ import type { HoldHandle } from '../usage/usage-recorder.ts';
 export interface AdmissionStore {
   admit(request: AdmitRequest): Promise<AdmitReply>;
   access(request: AccessRequest): Promise<AccessReply>;
-  inquire(request: AccessRequest & { limitAtLeast: number }): Promise<InquiryReply>;
+  inquire(request: InquiryRequest): Promise<InquiryReply>;
 }
 
 export interface AdmissionLimits {

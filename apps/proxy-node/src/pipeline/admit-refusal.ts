@@ -25,13 +25,7 @@ export function admitRefusal(
     case 'subscription_closing':
       return modelNotFound(modelName);
     case 'rate_limited':
-      return new Refusal('rate_limited', {
-        detail: `Rate limit reached: the key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
-        headers: {
-          ...rateLimitHeaders(reply.windows, reply.retryAfterMs),
-          ...retryHeaders(reply.retryAfterMs),
-        },
-      });
+      return tooManyRequests(reply);
     case 'concurrency_exceeded':
       return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
     case 'tokens_held':
@@ -49,10 +43,16 @@ export function admitRefusal(
   }
 }
 
-export function tooManyInquiries({
-  retryAfterMs,
-  windows,
-}: Extract<InquiryReply, { kind: 'rate_limited' }>): Refusal {
+type RateLimited = Extract<InquiryReply, { kind: 'rate_limited' }>;
+
+export function tooManyRequests({ window, retryAfterMs, windows }: RateLimited): Refusal {
+  return new Refusal('rate_limited', {
+    detail: `Rate limit reached: the key's limit of requests per ${WINDOW_WORDS[window]} is reached; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    headers: { ...rateLimitHeaders(windows, retryAfterMs), ...retryHeaders(retryAfterMs) },
+  });
+}
+
+export function tooManyInquiries({ retryAfterMs, windows }: RateLimited): Refusal {
   const [{ limit } = { limit: INQUIRIES_PER_MINUTE }] = windows;
   return new Refusal('rate_limited', {
     detail: `Rate limit reached: the key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,

@@ -14,7 +14,7 @@ import type { ChargedPrice } from '../journal/open-hold.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
 import { admitRefusal, isKeyDenied, unavailable } from './admit-refusal.ts';
-import { CallerAccess, unanswered } from './caller-access.ts';
+import { CallerAccess, unanswered, type Access, type KnownCaller } from './caller-access.ts';
 import { countPrompt } from './count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
 import { judgedBy, leavesHalf, outputLimitFor } from './output-limit.ts';
@@ -177,8 +177,12 @@ export class Admitter {
   }
 
   /** See `CallerAccess`. */
-  inquire(keys: Keys, addressHex: string): ReturnType<CallerAccess['inquire']> {
-    return this.#access.inquire(keys, addressHex);
+  inquire(...asked: Parameters<CallerAccess['inquire']>): Promise<Access> {
+    return this.#access.inquire(...asked);
+  }
+
+  each(keys: Keys, addressHex: string): Promise<KnownCaller[]> {
+    return this.#access.each(keys, addressHex);
   }
 
   accountOf(keys: Keys, addressHex: string): Promise<number> {

@@ -13,11 +13,20 @@ import {
   accessRefusal,
   INQUIRIES_PER_MINUTE,
   tooManyInquiries,
+  tooManyRequests,
   unavailable,
 } from './admit-refusal.ts';
 
 type Keys = readonly ParsedApiKey[];
-type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
+export type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
+
+/** One of the presented keys, and who the caller is by it. */
+export type KnownCaller = Access & { key: ParsedApiKey };
+
+interface Asking {
+  ask: (request: AccessRequest) => Promise<InquiryReply>;
+  tooMany: typeof tooManyInquiries;
+}
 
 export interface CallerAccessParts {
   store: Pick<AdmissionStore, 'access' | 'inquire'>;
@@ -38,12 +47,32 @@ export class CallerAccess {
   }
 
   /** Who the caller is and what they may use, counted in the window of inquiries and without admitting anything. Throws the same refusals as `admit`. */
-  async inquire(keys: Keys, addressHex: string): Promise<Access> {
-    const access = await this.#access(keys, addressHex, (request) =>
-      this.#store.inquire({ ...request, limitAtLeast: INQUIRIES_PER_MINUTE }),
-    );
+  async inquire(keys: Keys, addressHex: string, { isRequest = false } = {}): Promise<Access> {
+    const access = await this.#access(keys, addressHex, {
+      ask: (request) =>
+        this.#store.inquire({ ...request, limitAtLeast: INQUIRIES_PER_MINUTE, isRequest }),
+      tooMany: isRequest ? tooManyRequests : tooManyInquiries,
+    });
     if (access === null) throw unavailable();
     return access;
+  }
+
+  /** Who the caller is by each of these keys that may come in. Throws as `access` does where none may. */
+  async each(keys: Keys, addressHex: string): Promise<KnownCaller[]> {
+    const callers: KnownCaller[] = [];
+    let denial: Refusal | undefined;
+    for (const key of keys) {
+      try {
+        const access = await this.#access([key], addressHex);
+        if (access === null) throw unavailable();
+        callers.push({ ...access, key });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        denial ??= error;
+      }
+    }
+    if (denial && callers.length === 0) throw denial;
+    return callers;
   }
 
   /** The caller's account, known before the body is read. Without Redis that of a key which fail-open may serve. Throws as `access` does. */
@@ -59,7 +88,10 @@ export class CallerAccess {
   async #access(
     keys: Keys,
     addressHex: string,
-    ask = (request: AccessRequest): Promise<InquiryReply> => this.#store.access(request),
+    { ask, tooMany }: Asking = {
+      ask: (request) => this.#store.access(request),
+      tooMany: tooManyInquiries,
+    },
   ): Promise<Access | null> {
     let denial: Refusal | undefined;
     for (const { accountId, hash } of keys) {
@@ -67,7 +99,7 @@ export class CallerAccess {
         unanswered(error, this.#log),
       );
       if (reply === null) return null;
-      if (reply.kind === 'rate_limited') throw tooManyInquiries(reply);
+      if (reply.kind === 'rate_limited') throw tooMany(reply);
       if (reply.kind === 'allowed') return { ...reply, accountId };
       this.#failOpen.forget(hash);
       if (reply.kind === 'fenced') throw unavailable();

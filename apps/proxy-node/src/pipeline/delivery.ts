@@ -118,9 +118,19 @@ export function noteSkipped(
 
 export function outboundOf(delivery: Delivery): Outbound {
   const { rid, asked, admitted, clientHeaders, observed } = delivery;
-  const { ask, model, dropped } = asked;
+  const { ask, model, dropped, stored } = asked;
   const { accountId, outputLimit } = admitted;
-  return { rid, accountId, modelId: model.id, ask, outputLimit, dropped, clientHeaders, observed };
+  return {
+    rid,
+    accountId,
+    modelId: model.id,
+    ask,
+    openStored: stored.open,
+    outputLimit,
+    dropped,
+    clientHeaders,
+    observed,
+  };
 }
 
 /** With one route there is nothing to choose. */

@@ -20,7 +20,7 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { collectBody } from '../upstream/collect-body.ts';
 import type { RefusedFields } from '../upstream/refused-fields.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
-import { storedIdsOf } from '../upstream/stored-ids.ts';
+import { madeWith, storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
 import {
@@ -41,6 +41,7 @@ export interface Outbound {
   readonly accountId: number;
   readonly modelId: number;
   readonly ask: Ask;
+  readonly openStored: OpenStored;
   readonly outputLimit: number | null;
   readonly dropped: readonly DroppedField[];
   readonly clientHeaders: IncomingHttpHeaders;
@@ -158,11 +159,12 @@ export class Forwarder {
   }
 
   #exchange({ route, upstream }: Candidate, outbound: Outbound): Exchange {
-    const { ask, rid, accountId, modelId, outputLimit, dropped, clientHeaders } = outbound;
+    const { ask, rid, accountId, openStored: open, outputLimit, dropped, clientHeaders } = outbound;
+    const maker = madeWith(outbound.modelId);
     return createExchange({
       ask,
       speech: upstream,
-      ids: storedIdsOf(this.#ids, { accountId, modelId, upstreamId: upstream.id }),
+      ids: storedIdsOf(this.#ids, { accountId, maker, open, upstreamId: upstream.id }),
       upstreamModel: route.upstream_model,
       outputLimit,
       dropped,

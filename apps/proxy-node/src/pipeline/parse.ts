@@ -13,7 +13,7 @@ import type { TakeQuota } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import { modelNotFound, Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
-import type { OpenStored } from '../upstream/stored-ids.ts';
+import type { NamedStored } from './named-stored.ts';
 import { routesToFiles, routesToStored } from './stored-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
@@ -27,8 +27,7 @@ export interface Asked extends Terms {
   readonly candidates: CandidateGroups;
   /** Names of the model at the upstreams that may serve it. */
   readonly upstreamModels: readonly string[];
-  /** The account whose stored answers the request continues from; null for any other. */
-  readonly storedBy: number | null;
+  readonly stored: NamedStored;
 }
 
 /** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: callers are authenticated before they see them. */
@@ -38,7 +37,7 @@ export async function parse({
   isCompaction,
   index,
   receivedAtMs,
-  open,
+  storedFor,
   bytesMax,
   take,
 }: {
@@ -47,13 +46,13 @@ export async function parse({
   isCompaction: boolean;
   index: RoutingIndex;
   receivedAtMs: number;
-  open: OpenStored;
+  storedFor: (ask: Ask) => Promise<NamedStored>;
   bytesMax: number;
   take: TakeQuota;
 }): Promise<Asked> {
   const raw = await readBody(incoming, { bytesMax, take });
   const ask = await askOf(protocol, raw, isCompaction);
-  return routesFor(ask, { index, receivedAtMs, open });
+  return routesFor(ask, { index, receivedAtMs, stored: await storedFor(ask) });
 }
 
 /** Other requests continue between the passes over a large body. */
@@ -66,7 +65,11 @@ function askOf(protocol: ClientProtocol, raw: Buffer, isCompaction: boolean): As
 /** The model a request names, its routes, and the terms on which it is served. Throws as `parse` does. */
 export function routesFor(
   ask: Ask,
-  { index, receivedAtMs, open }: { index: RoutingIndex; receivedAtMs: number; open: OpenStored },
+  {
+    index,
+    receivedAtMs,
+    stored,
+  }: { index: RoutingIndex; receivedAtMs: number; stored: NamedStored },
 ): Asked {
   const { protocol } = ask;
   const model = index.modelNamed(ask.model);
@@ -77,14 +80,13 @@ export function routesFor(
   if (!price) throw modelNotFound(ask.model);
   const all = index.candidates(model.id, protocol);
   if (all.length === 0) throw noRoute(index, model, protocol);
-  const { candidates: left, storedBy } = routesToStored(ask, all, open);
-  const candidates = routesToFiles(ask, left);
+  const candidates = routesToFiles(ask, routesToStored(ask, all, stored.open));
   refuseUncarried(ask, candidates);
   // Nothing could be held for what it may cost.
   if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
   const upstreamModels = candidates.flat().map(({ route }) => route.upstream_model);
   const terms = termsOf({ ask, price, candidates });
-  return { ask, model, candidates, upstreamModels, storedBy, ...terms };
+  return { ask, model, candidates, upstreamModels, stored, ...terms };
 }
 
 /** A request that no route's protocol can express is the caller's error: it is refused before it is counted, takes a hold or leaves a usage row. */

@@ -3,12 +3,11 @@ import type { Logger } from 'pino';
 import type { BodyQuota } from '../http/body-quota.ts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import type { RefusalLog } from '../observe/refusal-log.ts';
-import type { OpenStored } from '../upstream/stored-ids.ts';
+import type { StoredReach } from '../upstream/stored-reach.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
 import type { Admitter } from './admit.ts';
-import type { Credentials } from './authenticate.ts';
 import type { DrainLimits } from './drain.ts';
 import type { Failover } from './failover.ts';
 import type { Gate } from './gate.ts';
@@ -42,5 +41,5 @@ export interface PipelineParts {
     over(hold: OpenHold): void;
   };
   newRid: () => string;
-  openerOf: (keys: Credentials) => OpenStored;
+  reach: Pick<StoredReach, 'of' | 'used'>;
 }

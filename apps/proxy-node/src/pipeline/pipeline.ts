@@ -12,13 +12,13 @@ import { requestIds, type ClientRequest } from './client-request.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
 import { meter } from './meter.ts';
 import { AccessEnded, ChargedFailure, nothing, notServing, stopping } from './no-answer.ts';
+import { namedStored, noteUse } from './named-stored.ts';
 import { parse, routesFor } from './parse.ts';
 import { CloserEstimate } from './closer-estimate.ts';
 import { droppedHeaders } from './premiums.ts';
 import { upstreamHeaders } from './upstream-headers.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
 import { ATTEMPTS_SHOWN_MAX, settle } from './settle.ts';
-import { keysOf } from './stored-routes.ts';
 import { tallyOf } from './tally-of.ts';
 import type { Caller, Turn } from './turn.ts';
 import { LiveSet } from '../live-map.ts';
@@ -56,7 +56,7 @@ export class Pipeline {
 
   async #serve(request: ClientRequest, quota: QuotaOfRequest): Promise<void> {
     const { incoming, rid, receivedAtMs, addressHex, observed } = request;
-    const { gate, admitter, trust, limits, openerOf } = this.#parts;
+    const { gate, admitter, trust, limits, reach } = this.#parts;
     const index = gate.open();
     observed?.enter('authenticate');
     const presented = authenticate(incoming.headers);
@@ -68,11 +68,11 @@ export class Pipeline {
     const asked = await parse({
       ...request,
       index,
-      open: openerOf(presented),
+      storedFor: (ask) => namedStored(ask, { keys: presented, addressHex, index, admitter, reach }),
       bytesMax: limits.bodyBytesMax,
       take,
     }).catch((error: unknown) => this.#afterAccess(presented, addressHex, error));
-    const credentials = keysOf(asked, presented);
+    const credentials: Credentials = asked.stored.key ? [asked.stored.key] : presented;
     observed?.enter('admit');
     const admitted = await admitter.admit(credentials, {
       rid,
@@ -114,11 +114,12 @@ export class Pipeline {
     { credentials, index, isLast = false }: Caller,
   ): Promise<Turn | null> {
     const { reply, receivedAtMs, addressHex } = request;
-    const { admitter, trust, newRid, openerOf } = this.#parts;
-    const open = openerOf(credentials);
+    const { admitter, trust, newRid } = this.#parts;
     if (isLast || this.#isCut || reply.isGone) return null;
     for (const name of fallbacksOn(asked.model, error)) {
-      const other = askedOf(asked, name, (ask) => routesFor(ask, { index, receivedAtMs, open }));
+      const other = askedOf(asked, name, (ask) =>
+        routesFor(ask, { index, receivedAtMs, stored: asked.stored }),
+      );
       if (!other) continue;
       const rid = newRid();
       const overrun = trust.overrunOf(other.candidates, credentials, monotonicMs());
@@ -177,6 +178,7 @@ export class Pipeline {
     const passing = this.#meter(turn);
     this.#running.add(passing);
     try {
+      await noteUse(this.#parts.reach, turn);
       return await this.#parts.failover.deliver({
         rid: request.rid,
         clientHeaders: request.incoming.headers,

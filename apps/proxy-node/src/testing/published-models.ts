@@ -19,6 +19,8 @@ export interface UpstreamSpec {
   baseUrl: string;
   protocol?: UpstreamProtocol;
   priority?: number;
+  /** The upstream of this model serves instead of another one. */
+  upstreamOf?: SnapshotModel;
   /** `real-<id>` unless given. */
   upstreamModel?: string;
   /** `max_tokens` unless given. */
@@ -55,7 +57,8 @@ export class PublishedModels {
     const id = this.nextId();
     const model: SnapshotModel = { ...modelOf(id), ...change };
     this.#document.models.push(model);
-    for (const upstream of upstreams) this.#addUpstream(upstream, id);
+    for (const upstream of upstreams)
+      this.#addRoute(upstream, id, this.#upstreamOf(upstream) ?? this.#addUpstream(upstream));
     this.#version += 1;
     await this.publish();
     return model;
@@ -73,17 +76,12 @@ export class PublishedModels {
     await this.#fleet.publish(snapshot, sealSnapshot(this.#mac, seal));
   }
 
-  #addUpstream(
-    {
-      baseUrl,
-      protocol = 'openai',
-      priority = 0,
-      upstreamModel,
-      outputLimitField = 'max_tokens',
-      overrides = {},
-    }: UpstreamSpec,
-    modelId: number,
-  ): void {
+  #upstreamOf({ upstreamOf }: UpstreamSpec): number | undefined {
+    return this.#document.routes.find(({ model_id: modelId }) => modelId === upstreamOf?.id)
+      ?.upstream_id;
+  }
+
+  #addUpstream({ baseUrl, protocol = 'openai', overrides = {} }: UpstreamSpec): number {
     const id = this.nextId();
     const deadlines = {
       connect_timeout_ms: 1_000,
@@ -103,11 +101,19 @@ export class PublishedModels {
       max_concurrency: null,
       ...overrides,
     });
+    return id;
+  }
+
+  #addRoute(
+    { priority = 0, upstreamModel, outputLimitField = 'max_tokens', upstreamOf }: UpstreamSpec,
+    modelId: number,
+    upstreamId: number,
+  ): void {
     this.#document.routes.push({
-      id,
+      id: upstreamOf ? this.nextId() : upstreamId,
       model_id: modelId,
-      upstream_id: id,
-      upstream_model: upstreamModel ?? `gpt-4-${id}`,
+      upstream_id: upstreamId,
+      upstream_model: upstreamModel ?? `gpt-4-${upstreamId}`,
       priority,
       weight: 1,
       output_limit_field: outputLimitField,

@@ -1,42 +1,42 @@
-import { isSealedId, type IdSealer, type StoredPlace } from '@tollgate/contracts';
+import { isSealedId, type IdSealer, type StoredMaker, type StoredPlace } from '@tollgate/contracts';
 import type { StoredIds } from '@tollgate/protocols';
 
-/** Only these say which model made them: a conversation may be of several. */
-const RESPONSE_ID = /^resp_/;
+/** What is stored under an id that a caller gave. Null where nothing is, or nothing that the caller's key may reach. */
+export type OpenStored = (sealed: string) => StoredPlace | null;
+
+/** Whose ids these are, and for whom they are opened. */
+export interface StoredIdsOf {
+  readonly accountId: number;
+  readonly upstreamId: number;
+  /** Of what is sealed from now on. */
+  readonly maker: StoredMaker;
+  readonly open: OpenStored;
+}
 
 /** Ids of what one upstream stores for one account. */
 export function storedIdsOf(
   sealer: IdSealer,
-  { accountId, upstreamId, modelId }: { accountId: number; upstreamId: number; modelId: number },
+  { accountId, upstreamId, maker, open }: StoredIdsOf,
 ): StoredIds {
-  // Every event of a stream names its item.
+  // Every event of a stream names its item. What the caller has named keeps that name.
   const known = new Map<string, string>();
   const seal = (id: string): string => {
-    const place = { upstreamId, modelId: RESPONSE_ID.test(id) ? modelId : 0, id };
-    const sealed = sealer.seal(accountId, place);
+    const sealed = sealer.seal(accountId, { upstreamId, ...maker, id });
     known.set(id, sealed);
     return sealed;
   };
   return {
     seal: (id) => known.get(id) ?? seal(id),
     open: (sealed) => {
-      const place = sealer.open(accountId, sealed);
-      return place?.upstreamId === upstreamId ? place.id : null;
+      const place = open(sealed);
+      if (place?.upstreamId !== upstreamId) return null;
+      known.set(place.id, sealed);
+      return place.id;
     },
     isSealed: isSealedId,
   };
 }
 
-/** What is stored under an id, and for which of the caller's accounts. */
-export type OpenStored = (sealed: string) => (StoredPlace & { accountId: number }) | null;
-
-/** A caller may present several keys; whichever is its own, an id of another account opens for none. */
-export function openerFor(sealer: IdSealer, keys: readonly { accountId: number }[]): OpenStored {
-  return (sealed) => {
-    for (const { accountId } of keys) {
-      const place = sealer.open(accountId, sealed);
-      if (place) return { ...place, accountId };
-    }
-    return null;
-  };
+export function madeWith(modelId: number): StoredMaker {
+  return { modelIds: [modelId], keyId: null };
 }

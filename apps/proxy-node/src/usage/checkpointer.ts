@@ -136,9 +136,14 @@ export class Checkpointer {
       if (hold.epoch !== epoch && isInShard(hold.accountId)) this.lost(hold.epoch);
   }
 
-  /** Redis was away and may have lost holds: each has its checkpoint at once, before others can spend what is missing. */
-  lookAgain(): void {
-    for (const watched of this.#all()) this.#step(watched, { kind: 'look_again' });
+  /**
+   * Each hold has its checkpoint at once: Redis was away and may have lost holds, whose tokens others could spend. With a key only its holds, because its
+   * record was written and may refuse them.
+   */
+  lookAgain(keyHash?: string): void {
+    for (const watched of this.#all())
+      if (keyHash === undefined || watched.hold.keyHash === keyHash)
+        this.#step(watched, { kind: 'look_again' });
   }
 
   *#all(): Generator<Watched> {

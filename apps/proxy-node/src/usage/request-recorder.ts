@@ -38,6 +38,7 @@ export class RequestRecorder implements UsageRecorder {
   readonly failOpen: FailOpen;
   /** What an earlier process left in the background; each must be settled. */
   readonly adopted: AdoptedRun[] = [];
+  readonly keyChanged = (keyHash: string): void => this.#checkpointer.lookAgain(keyHash);
   readonly #options: RecorderOptions;
   readonly #now: () => number;
   readonly #monotonicNow: () => number;
@@ -84,8 +85,8 @@ export class RequestRecorder implements UsageRecorder {
     journal.onCarry = (place) => this.#carry(place);
     const allowanceTokens = options.failOpenTokens ?? 0;
     this.failOpen = new FailOpen({ allowanceTokens, log, now, unixNow: this.#now });
-    const relayed = { outbox: metering, queue, shards, peers };
-    this.#relay = new Relay({ ...relayed, ...clock, owner: address, log });
+    const relayed = { outbox: metering, queue, shards, peers, owner: address };
+    this.#relay = new Relay({ ...relayed, ...clock, log });
     this.#hints = new FundsHints({ queue, log, ...clock });
     this.#setAside = new SetAsideJournals({ disk: LOCAL_DISK, ...options, timers });
     this.#redis = new RedisHealth({ ...options, timers });
@@ -175,8 +176,7 @@ export class RequestRecorder implements UsageRecorder {
 
   /** The control plane has filled a shard again: running requests take their holds again before it admits others. */
   shardFilled(shard: string, epoch: string): void {
-    const { shards } = this.#options;
-    this.#checkpointer.filled((accountId) => shardOf(accountId, shards) === shard, epoch);
+    this.#checkpointer.filled((id) => shardOf(id, this.#options.shards) === shard, epoch);
   }
 
   refusedForFunds(hint: FundsHint): void {

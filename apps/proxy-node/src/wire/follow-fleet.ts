@@ -67,7 +67,7 @@ function listen(
     follower,
     reporter,
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
-    keyChanged: (keyHash) => denials.forget(keyHash),
+    keyChanged: (keyHash) => (denials.forget(keyHash), recorder.keyChanged(keyHash)),
     subscriptionChanged: (subscription) => waits.changed(subscription),
     shardFilled: (shard, epoch) => recorder.shardFilled(shard, epoch),
     rest: (message) => restNews.hear(message, health, monotonicMs()),

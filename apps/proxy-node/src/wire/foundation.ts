@@ -10,6 +10,7 @@ import {
 import {
   Acknowledgements,
   BackgroundMarks,
+  ConversationUses,
   EpochCache,
   Epochs,
   FleetStore,
@@ -39,6 +40,7 @@ export interface Foundation {
   readonly store: MeteringStore;
   readonly fleet: FleetStore;
   readonly marks: BackgroundMarks;
+  readonly uses: ConversationUses;
   readonly tracing: Tracing | null;
   readonly recorder: RequestRecorder;
   readonly follower: SnapshotFollower;
@@ -66,7 +68,8 @@ export async function layFoundation(config: Config, log: Logger): Promise<Founda
     pullMs: config.SNAPSHOT_PULL_MS,
   });
   const marks = new BackgroundMarks({ redis: redis.plain, shards: config.SHARDS });
-  return { config, log, redis, store, fleet, marks, tracing, recorder, follower };
+  const uses = new ConversationUses({ redis: redis.plain, shards: config.SHARDS });
+  return { config, log, redis, store, fleet, marks, uses, tracing, recorder, follower };
 }
 
 function openTraces(config: Config, log: Logger): Promise<Tracing | null> {

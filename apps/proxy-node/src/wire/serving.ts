@@ -22,7 +22,6 @@ import { Pipeline } from '../pipeline/pipeline.ts';
 import { priceAsAnswered } from '../pipeline/premiums.ts';
 import { ReasoningRates } from '../pipeline/reasoning-rates.ts';
 import { SessionAffinity } from '../pipeline/session-affinity.ts';
-import { openerFor } from '../upstream/stored-ids.ts';
 import { joinScrapes, type PrimaryPort } from '../workers/worker-scrape.ts';
 import { openAdmission, type AdmissionParts } from './admission-parts.ts';
 import type { Foundation } from './foundation.ts';
@@ -139,7 +138,7 @@ function openBackground(
 
 function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipeline {
   const { gate, bodies, admission, affinity, metrics, reasoning, background } = parts;
-  const { ids, forwarder, health, trust, ticker } = parts.upstreams;
+  const { reach, forwarder, health, trust, ticker } = parts.upstreams;
   return new Pipeline({
     gate,
     bodies,
@@ -166,7 +165,7 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
       },
     },
     newRid: randomUUIDv7,
-    openerOf: (keys) => openerFor(ids, keys),
+    reach,
     background,
     onFinal: (rid, final, { asked: { model }, excessTokens }) =>
       metrics.ended(rid, final, { model: model.name, excessTokens }),
@@ -184,7 +183,7 @@ function openApp(
     bodies,
     admission,
     background,
-    upstreams: { ids, pools, ticker, calls },
+    upstreams: { ids, reach, pools, ticker, calls },
     pipeline,
     operations,
   }: ServingParts & { pipeline: Pipeline; operations: Operations },
@@ -197,6 +196,7 @@ function openApp(
     stored: new StoredRelay({ calls, ticker, keepAliveMs: config.KEEP_ALIVE_MS }),
     guard: new BackgroundGuard({ marks, runs: background }),
     sealer: ids,
+    reach,
     admitter: admission.admitter,
     operations,
     newRid: randomUUIDv7,

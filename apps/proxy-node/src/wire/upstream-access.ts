@@ -13,13 +13,14 @@ import { RefusedFields } from '../upstream/refused-fields.ts';
 import { RestNews } from '../upstream/rest-news.ts';
 import { RouteProbes, type Probed } from '../upstream/route-probes.ts';
 import { SideCalls } from '../upstream/side-calls.ts';
+import { StoredReach } from '../upstream/stored-reach.ts';
 import { Ticker } from '../upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun, type RouteRef } from '../upstream/upstream-health.ts';
 import { UpstreamPools } from '../upstream/upstream-pools.ts';
 import { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { Foundation } from './foundation.ts';
 
-type Needed = Pick<Foundation, 'config' | 'log' | 'follower'>;
+type Needed = Pick<Foundation, 'config' | 'log' | 'follower' | 'uses'>;
 export type UpstreamAccess = ReturnType<typeof openUpstreams>;
 
 export interface UpstreamEvents {
@@ -33,7 +34,7 @@ export interface UpstreamEvents {
 
 /** How a node calls upstreams, and what it knows of them. */
 export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
-  const { config, log } = foundation;
+  const { config, uses, log } = foundation;
   const secrets = createSecretBox(encryptionKeysOf(config));
   const ids = createIdSealer(encryptionKeysOf(config));
   const pools = new UpstreamPools({
@@ -48,6 +49,7 @@ export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
   const { health, restNews } = openHealth(foundation, { calls, refused, events });
   return {
     ids,
+    reach: new StoredReach({ sealer: ids, uses }),
     pools,
     restNews,
     health,

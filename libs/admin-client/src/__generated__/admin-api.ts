@@ -1735,7 +1735,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Disable what an access token made: accounts are frozen, keys and upstreams disabled */
+        /** Disable what an access token made: accounts are frozen, keys and upstreams disabled, nodes removed */
         post: operations["MadeByTokens_disable"];
         delete?: never;
         options?: never;
@@ -2225,12 +2225,12 @@ export interface components {
             resolved_at: string | null;
         };
         DisabledByToken: {
-            /** @description Accounts that were frozen, keys and upstreams disabled */
+            /** @description Accounts that were frozen, keys and upstreams disabled, nodes removed */
             disabled: number;
             /** @description What was refused, and why */
             left: {
                 /** @enum {string} */
-                kind: "user" | "key" | "upstream";
+                kind: "user" | "key" | "upstream" | "node";
                 id: number;
                 code: string;
             }[];
@@ -2420,7 +2420,7 @@ export interface components {
         };
         MadeByToken: {
             /** @enum {string} */
-            kind: "user" | "key" | "upstream";
+            kind: "user" | "key" | "upstream" | "node";
             id: number;
             /** @description null where it is deleted */
             name: string | null;
@@ -9038,10 +9038,11 @@ export interface operations {
                      * @default [
                      *       "user",
                      *       "key",
-                     *       "upstream"
+                     *       "upstream",
+                     *       "node"
                      *     ]
                      */
-                    kinds?: ("user" | "key" | "upstream")[];
+                    kinds?: ("user" | "key" | "upstream" | "node")[];
                 };
             };
         };

@@ -6,7 +6,8 @@ import type { ClientProtocol } from '../exchange.ts';
 
 const SEALED = createIdSealer({ current: randomBytes(32).toString('base64url') }).seal(7, {
   upstreamId: 3,
-  modelId: 0,
+  modelIds: [],
+  keyId: null,
   id: 'msg_1',
 });
 

@@ -1,3 +1,4 @@
+import { isSealedId } from '@tollgate/contracts';
 import { upstreamError } from '../errors/upstream-error.ts';
 import type { Ask, StoredIds, UpstreamError } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
@@ -34,6 +35,12 @@ export function storedReferences({
     default:
       return [];
   }
+}
+
+/** Is true where the request refers to what is stored, or has items that may be. */
+export function namesStored(ask: Pick<Ask, 'protocol' | 'body'>): boolean {
+  const isSealed = (item: unknown): boolean => isSealedId(text(record(item)['id']) ?? '');
+  return storedReferences(ask).length > 0 || list(ask.body['input']).some(isSealed);
 }
 
 function ofResponses(body: JsonRecord): StoredReference[] {

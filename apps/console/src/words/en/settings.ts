@@ -45,7 +45,8 @@ export const settings = {
   revokeText: 'Scripts that use it are refused from their next call on. What it made stays.',
   madeByToken: (names: string) => `It made: ${names}`,
   madeMore: 'and more',
-  disableMade: 'Also freeze the accounts, and disable the keys and upstreams, that it made',
+  disableMade:
+    'Also freeze the accounts, disable the keys and upstreams, and remove the nodes, that it made',
   disableLeft: (count: string) =>
     `The token is revoked; ${count} of what it made cannot be disabled`,
   noTokens: 'No access token',

@@ -46,7 +46,7 @@ export const settings: typeof en.settings = {
   revokeText: '使用它的脚本从下一次调用起被拒绝。它创建的内容仍然保留。',
   madeByToken: (names) => `它创建了：${names}`,
   madeMore: '等',
-  disableMade: '同时冻结它创建的账户，并停用它创建的密钥和上游',
+  disableMade: '同时冻结它创建的账户，停用它创建的密钥和上游，并移除它创建的节点',
   disableLeft: (count) => `令牌已撤销；它创建的内容中有 ${count} 项无法停用`,
   noTokens: '没有访问令牌',
   noTokensText: '为脚本创建令牌，使其无需密码。',

@@ -38,7 +38,7 @@ export class MadeByTokensController {
   @Permission('user')
   @SessionOnly()
   @Answers(
-    'Disable what an access token made: accounts are frozen, keys and upstreams disabled',
+    'Disable what an access token made: accounts are frozen, keys and upstreams disabled, nodes removed',
     disabledMadeSchema,
   )
   @HttpCode(200)

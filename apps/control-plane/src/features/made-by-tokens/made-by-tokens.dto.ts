@@ -4,7 +4,7 @@ import { cursorQuery } from '../../platform/http/cursor.ts';
 import type { RefusalCode } from '../../platform/http/refusals.ts';
 
 /** Records that a token makes and that last longer than itself. */
-export const MADE_KINDS = ['user', 'key', 'upstream'] as const;
+export const MADE_KINDS = ['user', 'key', 'upstream', 'node'] as const;
 export type MadeKind = (typeof MADE_KINDS)[number];
 const kind = z.enum(MADE_KINDS);
 
@@ -38,7 +38,9 @@ export type DisableMadeBody = z.output<typeof disableMadeBody>;
 
 export const disabledMadeSchema = z
   .object({
-    disabled: z.int().describe('Accounts that were frozen, keys and upstreams disabled'),
+    disabled: z
+      .int()
+      .describe('Accounts that were frozen, keys and upstreams disabled, nodes removed'),
     left: z
       .array(z.object({ kind, id: idField, code: z.string() }))
       .describe('What was refused, and why'),

@@ -17,7 +17,7 @@ import {
 import { MadeRecords } from './made-records.ts';
 
 /** Actions of the activity log that make a record. A reset password and a token are made by sessions alone. */
-const MAKING = ['user.create', 'key.create', 'key.rotate', 'upstream.create'];
+const MAKING = ['user.create', 'key.create', 'key.rotate', 'upstream.create', 'node.create'];
 const BATCH = 200;
 
 /** Records that an access token made: they remain when it is revoked. */
@@ -43,7 +43,7 @@ export class MadeByTokens {
     });
   }
 
-  /** Freezes accounts, disables keys and upstreams. What cannot be disabled, as the caller's own account, is answered with the reason. */
+  /** Freezes accounts, disables keys and upstreams, removes nodes. What cannot be disabled, as the caller's own account, is answered with the reason. */
   async disable(
     caller: Caller,
     tokenId: number,

@@ -100,15 +100,44 @@ function bodiesOf({ method, path }: RouteEntry): (object | undefined)[] {
 }
 
 interface Secret {
+  /** The route that answered it. */
+  from: string;
+  /** Of the record that it came with. */
   id: number;
   text: string;
 }
-/** Every text of an answer that may open something. */
-function secretsOf(body: unknown): Secret[] {
-  const { id, token, key, one_time_password: password } = Object(body);
-  return [token, key, password].flatMap((text) =>
-    typeof text === 'string' ? [{ id: Number(id), text }] : [],
-  );
+/** Every text of an answer that may open something: by its field's name, or because it has 128 random bits. */
+function secretsOf(from: string, body: unknown): Secret[] {
+  const id = Number(Object(body).id);
+  const isSecret = (field: string, text: string): boolean => {
+    const [word = ''] = /[\w-]{22,}$/.exec(text) ?? [];
+    const isRandom = [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word));
+    return isRandom || /^(?:token|key|credential|secret)$|_password$/.test(field);
+  };
+  const textsIn = (value: unknown, field: string): string[] =>
+    typeof value === 'string'
+      ? [value].filter((text) => isSecret(field, text))
+      : Object.entries(Object(value)).flatMap(([name, part]) => textsIn(part, name));
+  return textsIn(body, '').map((text) => ({ from, id, text }));
+}
+
+/** What the routes that answer credentials make, as `GET /auth/tokens/{id}/made` names it. */
+const MADE_BY: Readonly<Record<string, string>> = {
+  'POST /users': 'user',
+  'POST /keys': 'key',
+  'POST /keys/:id/rotate': 'key',
+  'POST /proxy-nodes': 'node',
+};
+
+async function madeBy(tokenId: number): Promise<{ kind: string; id: number; state: string }[]> {
+  const made = [];
+  for (let query = '?page_size=100'; ;) {
+    const answer = await root('GET', `/auth/tokens/${tokenId}/made${query}`);
+    const body = Object(answer.body);
+    made.push(...body.data);
+    if (!body.has_more) return made;
+    query = `?page_size=100&cursor=${body.next_cursor}`;
+  }
 }
 
 /** Calls every route that an attacker with this token may try. */
@@ -127,7 +156,7 @@ async function tryAll(token: string): Promise<{ secrets: Secret[]; tried: string
         const path = route.path.replaceAll(/:\w+/g, String(id));
         const answer = await as(token)(route.method, path, body);
         tried.push(`${route.method} ${route.path} ${answer.status}`);
-        secrets.push(...secretsOf(answer.body));
+        secrets.push(...secretsOf(`${route.method} ${route.path}`, answer.body));
         if (kind === 'upstreams' && route.path.includes(':'))
           await as(token)('POST', `/upstreams/${id}/test`, { model: 'm' });
       }
@@ -160,7 +189,11 @@ describe('an administrator token that is in the wrong hands', () => {
     // It does do ordinary work: accounts, keys and upstreams are made.
     for (const done of ['POST /users 201', 'POST /keys 201', 'POST /upstreams 201'])
       expect(tried).toContain(done);
-    expect(secrets.length).toBeGreaterThan(3);
+    expect([...new Set(secrets.map(({ from }) => from))].sort()).toEqual(
+      Object.keys(MADE_BY).sort(),
+    );
+    const listed = (await madeBy(id)).map((made) => `${made.kind} ${made.id}`);
+    for (const secret of secrets) expect(listed).toContain(`${MADE_BY[secret.from]} ${secret.id}`);
     expect((await root('DELETE', `/auth/tokens/${id}`)).status).toBe(204);
     const open = [];
     for (const secret of secrets) if (await opensAsAdministrator(secret)) open.push(secret);
@@ -168,6 +201,18 @@ describe('an administrator token that is in the wrong hands', () => {
     expect(stolen.filter((headers) => headers.includes(PROVIDER_KEY))).toEqual([]);
     expect((await as(token)('GET', '/auth/me')).status).toBe(401);
   }, 240_000);
+
+  test('leaves no credential that opens anything, once what it made is disabled', async () => {
+    const { id, token } = await mint('admin');
+    const script = as(token);
+    const node = (await script('POST', '/proxy-nodes', { name: unique('node') })).body;
+    await script('POST', `/proxy-nodes/${node.id}/toggle`, { enabled: false });
+    expect(await madeBy(id)).toMatchObject([{ kind: 'node', id: node.id, state: 'active' }]);
+    await root('DELETE', `/auth/tokens/${id}`);
+    expect((await root('POST', `/auth/tokens/${id}/disable-made`, {})).body.disabled).toBe(1);
+    expect(await madeBy(id)).toMatchObject([{ kind: 'node', id: node.id, state: 'deleted' }]);
+    expect((await root('GET', `/proxy-nodes/${node.id}`)).status).toBe(404);
+  });
 
   test('is listed with what it made, and revoking it can disable all of that', async () => {
     const { id, token } = await mint('admin');

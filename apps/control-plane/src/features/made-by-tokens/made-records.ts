@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/caller.ts';
 import { KeysService } from '../keys/keys.service.ts';
+import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
 import { UsersService } from '../users/users.service.ts';
 import type { Made, MadeKind } from './made-by-tokens.dto.ts';
@@ -20,7 +21,12 @@ interface RecordKind {
 export class MadeRecords {
   readonly kinds: Readonly<Record<MadeKind, RecordKind>>;
 
-  constructor(users: UsersService, keys: KeysService, upstreams: UpstreamsService) {
+  constructor(
+    users: UsersService,
+    keys: KeysService,
+    upstreams: UpstreamsService,
+    nodes: ProxyNodesService,
+  ) {
     this.kinds = {
       user: {
         find: async (_, ids) =>
@@ -53,8 +59,19 @@ export class MadeRecords {
         disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
         isOfAdministrators: true,
       },
+      node: nodeKind(nodes),
     };
   }
+}
+
+function nodeKind(nodes: ProxyNodesService): RecordKind {
+  return {
+    // The credential of a disabled node still signs usage: only removal ends it.
+    find: async (_, ids) =>
+      (await nodes.findMany(ids)).map(({ id, name }) => ({ id, name, state: 'active' })),
+    disable: (caller, id) => nodes.delete(caller, id),
+    isOfAdministrators: true,
+  };
 }
 
 function stateOf(isActive: boolean): 'active' | 'disabled' {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { hashCredential, type NodeState } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
-import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
@@ -52,6 +52,11 @@ export class ProxyNodesService {
 
   async get(id: number): Promise<NodeResponse> {
     return toNodeResponse(await this.find(id), this.registry.watch);
+  }
+
+  /** Those of these that are not deleted. */
+  findMany(ids: readonly number[]): Promise<ProxyNode[]> {
+    return this.nodes.findBy({ id: In([...ids]), deletedAt: IsNull() });
   }
 
   /** The credential is answered once and kept as a hash only. */

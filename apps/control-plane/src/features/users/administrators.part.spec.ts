@@ -83,6 +83,28 @@ describe('administrators', () => {
     expect((await create('madeleine')).status).toBe(201);
   });
 
+  test('a digit one in place of an i, and signs around an existing name, are refused; ordinary names are not', async () => {
+    const create = (username: string) => asAdmin('POST', '/users', { username });
+    expect((await create('viktoria')).status).toBe(201);
+    for (const username of [
+      'v1ktoria',
+      'V1KTORIA',
+      'v1ktor1a',
+      'vikt0ria',
+      'viktoria.',
+      '_viktoria',
+      '-v1ktoria@',
+    ])
+      expect([username, (await create(username)).status]).toEqual([username, 409]);
+    const ordinary = [
+      ...['reader1', 'reader2', 'reader10', 'reader11', 'kai', 'kal', 'ali', 'all'],
+      // Letters with marks are other letters to UTS #39, and Jose is not José.
+      ...['john.doe', 'johndoe', 'jose', 'josé'],
+    ];
+    for (const username of ordinary)
+      expect([username, (await create(username)).status]).toEqual([username, 201]);
+  });
+
   test.each([
     { role: 'owner' },
     { status: 'active' },

@@ -51,11 +51,6 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   },
 };
 
-/** By whom, about whom, about what of theirs (its entry has names and addresses), or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
-const OF_PERSON = `action <> '${ERASURE}' AND (action <> '${ERASURE_ASKED}' OR actor_user_id = $1::int) AND num_nonnulls(actor_name, address, before, after) > 0
-  AND (actor_user_id = $1::int OR (target_kind = 'user' AND target_id = ($1::int)::text)
-    OR (target_kind IN ('key', 'session', 'access_token') AND ($1::int)::text IN (before ->> 'user_id', after ->> 'user_id'))
-    OR before @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath OR after @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath)`;
 /** Rows that one entry of the log excuses. */
 const EXCUSED_MAX = 1_000;
 
@@ -80,29 +75,35 @@ export async function eraseAccount(
   // No entry is appended between the look and the change.
   await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);
   const erased: Erased = {};
+  // The entries are found by the name, which goes next.
+  const entries: Entry[] = await tx.query(
+    'SELECT entry_id AS id, entry_hash AS hash FROM erase_entries($1, $2)',
+    [userId, isDryRun],
+  );
   for (const [table, { where, change }] of Object.entries(NAMED)) {
     const values = change.includes('$2') ? [userId, user.username] : [userId];
     const [row]: { count: string }[] = await tx.query(`SELECT count(*) ${where}`, values);
     erased[table] = Number(row?.count ?? 0);
     if (!isDryRun) await tx.query(change, values);
   }
-  const entries: { id: string; hash: string }[] = await tx.query(
-    `SELECT id, hash FROM activity_log WHERE ${OF_PERSON} ORDER BY id`,
-    [userId, user.username],
-  );
   erased['activity_log'] = entries.length;
-  if (!isDryRun) await emptyEntries(tx, activity, { userId, entries });
+  if (!isDryRun) excuse(tx, activity, { userId, entries });
   return erased;
 }
 
-async function emptyEntries(
+interface Entry {
+  id: string;
+  hash: string;
+}
+
+/** What remains of an emptied entry is its hash. */
+function excuse(
   tx: EntityManager,
   activity: ActivityService,
-  { userId, entries }: { userId: number; entries: { id: string; hash: string }[] },
-): Promise<void> {
+  { userId, entries }: { userId: number; entries: readonly Entry[] },
+): void {
   for (let from = 0; from < entries.length; from += EXCUSED_MAX) {
     const part = entries.slice(from, from + EXCUSED_MAX);
-    await tx.query('SELECT erase_entries($1)', [part.map(({ id }) => id)]);
     activity.record(tx, SYSTEM, {
       action: ERASURE,
       target: { kind: 'user', id: userId },

@@ -52,6 +52,7 @@ import { ExactPowers1795352000000 } from './migrations/1795352000000-exact-power
 import { ActivityByToken1795352100000 } from './migrations/1795352100000-activity-by-token.ts';
 import { CreditsWithoutMarks1795352300000 } from './migrations/1795352300000-credits-without-marks.ts';
 import { UpstreamFields1795353000000 } from './migrations/1795353000000-upstream-fields.ts';
+import { GuardedErasure1795353000000 } from './migrations/1795353000000-guarded-erasure.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** As for the server; ten probes of a second each follow. */
@@ -59,6 +60,27 @@ const KEEP_ALIVE_AFTER_MS = 15_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
+
+/**
+ * What the control plane's statements depend on. Every role may change these for itself (ALTER ROLE ... SET); what a connection asks for comes first.
+ * Times leave and enter as UTC. Compiling a statement costs more than any of these takes. A client whose machine vanished keeps its locks
+ * until the server notices: here within half a minute, not two hours.
+ */
+export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
+  search_path: 'public',
+  timezone: 'UTC',
+  jit: 'off',
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: 'off',
+  lock_timeout: '0',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  standard_conforming_strings: 'on',
+  tcp_keepalives_idle: '15',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '3',
+};
 
 const logger = new Logger('postgres');
 
@@ -113,6 +135,7 @@ const MIGRATIONS = [
   ActivityByToken1795352100000,
   CreditsWithoutMarks1795352300000,
   UpstreamFields1795353000000,
+  GuardedErasure1795353000000,
 ] as const;
 
 /** Entities are added by the features that own them (TypeOrmModule.forFeature). */
@@ -136,10 +159,9 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      // Times leave and enter as UTC whatever the server's own zone is. Compiling a statement costs more than any of these takes. A client whose
-      // machine vanished keeps its locks until the server notices: here within half a minute, not two hours.
-      options:
-        '-c timezone=UTC -c jit=off -c default_transaction_isolation=read\\ committed -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
+      options: Object.entries(SESSION_SETTINGS)
+        .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+        .join(' '),
     },
   } satisfies DataSourceOptions;
 }

@@ -95,10 +95,10 @@ test('each process takes jobs again when the primary of the queue is gone for go
 }, 150_000);
 
 /** Never answered. */
-const lost = (): Promise<never> => new Promise(() => undefined);
+const lost = (): Promise<unknown> => new Promise<unknown>(() => undefined);
 
 test.each([
-  ['never began', 'run', async () => undefined],
+  ['never began', 'run', async (): Promise<unknown> => undefined],
   ['waits for an answer of Redis that is lost', 'moveToActive', lost],
 ] as const)(
   'a worker that %s takes no jobs while some wait, and is replaced and counted',

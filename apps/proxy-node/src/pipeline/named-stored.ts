@@ -1,0 +1,74 @@
+import type { ParsedApiKey, StoredPlace } from '@tollgate/contracts';
+import { namesStored, storedReferences, type Ask } from '@tollgate/protocols';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { OpenStored } from '../upstream/stored-ids.ts';
+import { isConversation, type Reach, type StoredReach } from '../upstream/stored-reach.ts';
+import type { Admitter } from './admit.ts';
+import { unavailable } from './admit-refusal.ts';
+import type { Credentials } from './authenticate.ts';
+import type { KnownCaller } from './caller-access.ts';
+
+/** What a request may name of what is stored. */
+export interface NamedStored {
+  readonly open: OpenStored;
+  /** The key whose request it is; null where any presented key serves, because the request names nothing. */
+  readonly key: ParsedApiKey | null;
+  /** The conversation that the request continues. */
+  readonly conversation: StoredPlace | null;
+}
+
+export interface StoredAsking {
+  readonly keys: Credentials;
+  readonly addressHex: string;
+  readonly index: RoutingIndex;
+  readonly admitter: Pick<Admitter, 'each'>;
+  readonly reach: Pick<StoredReach, 'of'>;
+}
+
+type Named = Pick<Ask, 'protocol' | 'body'>;
+
+const NOTHING: NamedStored = { open: () => null, key: null, conversation: null };
+
+/** Opens what the request names for the first presented key that reaches all of it. Throws Refusal where no key may come in. */
+export async function namedStored(ask: Named, asking: StoredAsking): Promise<NamedStored> {
+  const { keys, addressHex, index, admitter, reach } = asking;
+  if (!namesStored(ask)) return NOTHING;
+  const ids = storedReferences(ask).map(({ id }) => id);
+  let first: NamedStored | undefined;
+  for (const caller of await admitter.each(keys, addressHex)) {
+    const { open } = await reach.of(caller, ids, index).catch(unanswered);
+    const places = ids.map((id) => open(id));
+    const named = namedBy(caller, open, places);
+    if (places.every((place) => place !== null)) return named;
+    first ??= named;
+  }
+  return first ?? NOTHING;
+}
+
+interface Used {
+  asked: { stored: NamedStored; model: { id: number } };
+  admitted: { accountId: number };
+}
+
+/** A key that may not use this model does not reach the conversation from now on. */
+export async function noteUse(
+  reach: Pick<StoredReach, 'used'>,
+  { asked, admitted }: Used,
+): Promise<void> {
+  const { conversation } = asked.stored;
+  if (conversation) await reach.used(admitted, conversation, asked.model.id).catch(unanswered);
+}
+
+function namedBy(
+  { key }: KnownCaller,
+  open: Reach['open'],
+  places: readonly (StoredPlace | null)[],
+): NamedStored {
+  const conversation = places.find((place) => place !== null && isConversation(place)) ?? null;
+  return { open, key, conversation };
+}
+
+/** What Redis cannot say is not reached. */
+export function unanswered(): never {
+  throw unavailable();
+}

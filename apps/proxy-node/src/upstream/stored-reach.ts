@@ -1,0 +1,113 @@
+import type { IdSealer, StoredMaker, StoredPlace } from '@tollgate/contracts';
+import {
+  isModelAllowed,
+  type ConversationPlace,
+  type ConversationUse,
+  type ConversationUses,
+} from '@tollgate/keyspace';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { OpenStored } from './stored-ids.ts';
+
+/** The key that asks for what is stored. */
+export interface StoredCaller {
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly allowedModels: string;
+}
+
+/** What one key may reach. */
+export interface Reach {
+  readonly open: OpenStored;
+  /** How the conversation was used; null for one that was not among the ids. */
+  readonly useOf: (place: StoredPlace) => ConversationUse | null;
+}
+
+type Uses = Pick<ConversationUses, 'begin' | 'use' | 'read'>;
+
+const CONVERSATION = /^conv_/;
+
+/**
+ * Decides which stored objects a key reaches: those of its account that were made with models that it may use. A conversation is reached with the models that
+ * were used in it, until then by the key that made it.
+ */
+export class StoredReach {
+  readonly #sealer: IdSealer;
+  readonly #uses: Uses;
+
+  constructor({ sealer, uses }: { sealer: IdSealer; uses: Uses }) {
+    this.#sealer = sealer;
+    this.#uses = uses;
+  }
+
+  /** `ids`: those among which conversations may be. Any other id opens without a look at Redis. */
+  async of(caller: StoredCaller, ids: readonly string[], index: RoutingIndex): Promise<Reach> {
+    const uses = new Map<string, ConversationUse>();
+    for (const id of ids) {
+      const place = this.#sealer.open(caller.accountId, id);
+      if (place && isConversation(place))
+        uses.set(nameOf(place), await this.#uses.read(placeOf(caller, place)));
+    }
+    const useOf = (place: StoredPlace): ConversationUse | null => uses.get(nameOf(place)) ?? null;
+    return {
+      useOf,
+      open: (sealed) => {
+        const place = this.#sealer.open(caller.accountId, sealed);
+        return place && isReached(place, { caller, index, use: useOf(place) }) ? place : null;
+      },
+    };
+  }
+
+  /** Call this before the upstream of the conversation sees the request. */
+  used(
+    caller: Pick<StoredCaller, 'accountId'>,
+    place: StoredPlace,
+    modelId: number,
+  ): Promise<void> {
+    return this.#uses.use(placeOf(caller, place), modelId);
+  }
+
+  /** An upstream has stored a conversation under this id for its account. */
+  async made(caller: Pick<StoredCaller, 'accountId'>, sealed: string): Promise<void> {
+    const place = this.#sealer.open(caller.accountId, sealed);
+    if (place && isConversation(place)) await this.#uses.begin(placeOf(caller, place));
+  }
+}
+
+export function isConversation({ id }: StoredPlace): boolean {
+  return CONVERSATION.test(id);
+}
+
+/** Of the items that a conversation is shown with. */
+export function makerOfItems({ modelIds, keyId }: StoredPlace, use: ConversationUse): StoredMaker {
+  return use.isComplete && use.modelIds.length > 0
+    ? { modelIds: use.modelIds, keyId: null }
+    : { modelIds, keyId };
+}
+
+interface Asking {
+  readonly caller: StoredCaller;
+  readonly index: RoutingIndex;
+  readonly use: ConversationUse | null;
+}
+
+function isReached(place: StoredPlace, { caller, index, use }: Asking): boolean {
+  const mayUse = (modelId: number): boolean =>
+    isModelAllowed(caller.allowedModels, index.modelById(modelId)?.name ?? '');
+  const models = [...place.modelIds, ...(use?.modelIds ?? [])];
+  if (!models.every(mayUse) || (isConversation(place) && use === null)) return false;
+  if (place.keyId === caller.keyId) return true;
+  if (place.keyId === null && place.modelIds.length === 0)
+    return index.modelsOf(place.upstreamId).some(mayUse);
+  return use ? use.isComplete && use.modelIds.length > 0 : place.keyId === null;
+}
+
+function placeOf(
+  { accountId }: Pick<StoredCaller, 'accountId'>,
+  { upstreamId, id }: StoredPlace,
+): ConversationPlace {
+  return { accountId, upstreamId, conversationId: id };
+}
+
+function nameOf({ upstreamId, id }: StoredPlace): string {
+  return `${upstreamId}/${id}`;
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { keys, shardOf } from '../keys.ts';
+import type { RedisConnection } from '../redis-connection.ts';
+
+/** A conversation that an upstream has stored for an account. */
+export interface ConversationPlace {
+  accountId: number;
+  upstreamId: number;
+  /** Native. */
+  conversationId: string;
+}
+
+/** The models that requests used a conversation with. */
+export interface ConversationUse {
+  modelIds: readonly number[];
+  /** Is false where the list may lack models: Redis has lost its beginning, or the conversation is older than the list. */
+  isComplete: boolean;
+}
+
+const FROM_BEGINNING = 'all';
+const MODEL_ID = /^\d+$/;
+const USED = '1';
+/** Since its last use; afterwards its list counts as lost. It bounds what an account's conversations take in Redis. */
+const KEPT_MS = 90 * 24 * 3_600_000;
+
+/** Which models a conversation was used with. Its id is made before its first use, so the id cannot say. */
+export class ConversationUses {
+  readonly #redis: RedisConnection;
+  readonly #shards: number;
+
+  constructor({ redis, shards }: { redis: RedisConnection; shards: number }) {
+    this.#redis = redis;
+    this.#shards = shards;
+  }
+
+  /** It is new: no request has used it. */
+  begin(place: ConversationPlace): Promise<void> {
+    return this.#note(place, FROM_BEGINNING);
+  }
+
+  /** Write this before its upstream sees the request. */
+  use(place: ConversationPlace, modelId: number): Promise<void> {
+    return this.#note(place, String(modelId));
+  }
+
+  async read(place: ConversationPlace): Promise<ConversationUse> {
+    const noted = Object.keys(await this.#redis.hgetall(this.#key(place)));
+    const models = noted.filter((field) => MODEL_ID.test(field)).map(Number);
+    return {
+      modelIds: models.sort((one, other) => one - other),
+      isComplete: noted.includes(FROM_BEGINNING),
+    };
+  }
+
+  async #note(place: ConversationPlace, field: string): Promise<void> {
+    const key = this.#key(place);
+    await this.#redis.hset(key, field, USED);
+    await this.#redis.pexpire(key, KEPT_MS);
+  }
+
+  #key({ accountId, upstreamId, conversationId }: ConversationPlace): string {
+    const hash = createHash('sha256').update(`${upstreamId}/${conversationId}`).digest('hex');
+    return keys.conversation(shardOf(accountId, this.#shards), hash);
+  }
+}
