@@ -71,16 +71,12 @@ export class CountRelay {
     { accountId, ask, dropped, openStored: open, rid, clientHeaders }: Countable,
   ): Promise<number | null> {
     const target = this.#pools.open(upstream);
+    const maker = madeWith(route.model_id);
     const request = countExchange(ask, {
       upstreamModel: route.upstream_model,
       dropped,
       clientHeaders: singleHeaders(clientHeaders),
-      ids: storedIdsOf(this.#ids, {
-        accountId,
-        upstreamId: upstream.id,
-        maker: madeWith(route.model_id),
-        open,
-      }),
+      ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, maker, open }),
     });
     const call = new UpstreamCall({
       deadlines: DEADLINES,

@@ -49,19 +49,23 @@ export class MadeRecords {
         disable: (caller, id) => keys.disable(caller, id, false),
         isOfAdministrators: false,
       },
-      upstream: {
-        find: async (_, ids) =>
-          (await upstreams.findMany(ids)).map(({ id, name, enabled }) => ({
-            id,
-            name,
-            state: stateOf(enabled),
-          })),
-        disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
-        isOfAdministrators: true,
-      },
+      upstream: upstreamKind(upstreams),
       node: nodeKind(nodes),
     };
   }
+}
+
+function upstreamKind(upstreams: UpstreamsService): RecordKind {
+  return {
+    find: async (_, ids) =>
+      (await upstreams.findMany(ids)).map(({ id, name, enabled }) => ({
+        id,
+        name,
+        state: stateOf(enabled),
+      })),
+    disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
+    isOfAdministrators: true,
+  };
 }
 
 function nodeKind(nodes: ProxyNodesService): RecordKind {
