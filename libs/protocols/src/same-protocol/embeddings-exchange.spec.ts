@@ -43,6 +43,8 @@ describeRecorded('recorded embeddings', () => {
       ...JSON.parse(upstream.toString()),
       model: 'alias',
     });
-    expect(reading.usage).toEqual(readChatUsage(recording.usage));
+    expect(reading.usage).toEqual(
+      readChatUsage({ completion_tokens: 0, ...Object(recording.usage) }),
+    );
   });
 });

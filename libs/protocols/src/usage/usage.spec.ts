@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NO_USAGE, outputTokensOf, promptTokensOf } from '@tollgate/contracts';
+import { NO_USAGE, outputTokensOf, promptTokensOf, USAGE_KEYS } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { describeRecorded, readFixture, recordings } from '../../test/fixtures.ts';
 import { isRecord, record, records } from '../json/json-guard.ts';
@@ -144,7 +144,7 @@ describeRecorded('recorded usage', () => {
       }
       const read = readChatUsage(raw);
       if (!read) throw new Error('unreadable');
-      for (const count of Object.values(read)) expect(count).toBeGreaterThanOrEqual(0);
+      for (const key of USAGE_KEYS) expect(read[key]).toBeGreaterThanOrEqual(0);
       expect(promptTokensOf(read) + outputTokensOf(read)).toBe(raw['total_tokens']);
     },
   );

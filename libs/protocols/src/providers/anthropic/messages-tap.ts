@@ -1,4 +1,9 @@
-import { greaterReport, isSideReported, type ReportedUsage } from '@tollgate/contracts';
+import {
+  greaterReport,
+  isSideReported,
+  promptTokensOf,
+  type ReportedUsage,
+} from '@tollgate/contracts';
 import type { StreamSink } from '../../exchange.ts';
 import { record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
@@ -22,7 +27,7 @@ export class MessagesTap implements StreamTap {
 
   observe(event: JsonRecord): void {
     const type = event['type'];
-    if (type === 'message_start') this.merge(record(event['message'])['usage']);
+    if (type === 'message_start') this.start(record(event['message'])['usage']);
     else if (type === 'message_delta') {
       this.merge(event['usage']);
       const last = readMessagesUsage(event['usage']);
@@ -38,6 +43,16 @@ export class MessagesTap implements StreamTap {
   /** message_start's output figure is that of its beginning, however the stream ended. */
   isUsageFinal(): boolean {
     return this.hasLastUsage;
+  }
+
+  /** A further message of the stream begins its own count, where it has one. */
+  private start(usage: unknown): void {
+    const first = readMessagesUsage(usage);
+    if (first && promptTokensOf(first) > 0) {
+      this.merged = {};
+      this.usage = null;
+    }
+    this.merge(usage);
   }
 
   private merge(usage: unknown): void {
