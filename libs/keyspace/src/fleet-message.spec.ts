@@ -8,3 +8,11 @@ test('a rest says whether its provider limits requests; one of an earlier releas
   expect(parseFleetMessage(limited)).toEqual(limited);
   expect(parseFleetMessage(REST)).toEqual({ ...REST, is_rate_limit: false });
 });
+
+test('a rest for one account is of a kind of its own, which an earlier release does not take for one of all accounts', () => {
+  const own = { ...REST, kind: 'account_rest', account_id: 7, is_rate_limit: false };
+  expect(parseFleetMessage(own)).toEqual(own);
+  const recovered = { kind: 'account_recovered', account_id: 7, by: 'node-1/0', route_id: 1 };
+  expect(parseFleetMessage(recovered)).toEqual(recovered);
+  expect(parseFleetMessage({ ...own, account_id: undefined })).toBeUndefined();
+});

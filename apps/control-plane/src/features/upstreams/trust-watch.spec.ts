@@ -4,6 +4,7 @@ import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 import { TrustWatch } from './trust-watch.ts';
+import { UpstreamWatch } from './upstream-watch.ts';
 
 /** Two looks of the control plane by itself, on a busy machine too. */
 const WITHIN_MS = 25_000;
@@ -16,6 +17,7 @@ let upstreamId: number;
 const nodes: SpeakingNode[] = [];
 /** What both workers report of upstreams; the test writes it. */
 const doubted: NonNullable<NodeReport['doubted']> = [];
+const failing: NonNullable<NodeReport['upstreams']> = [];
 
 const admin = <Method extends string, Path extends string>(
   method: Method,
@@ -42,7 +44,7 @@ beforeAll(async () => {
         name: 'watcher',
         worker,
         credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-        later: { lineage: 1, abilities: [], upstreams: [], doubted },
+        later: { lineage: 1, abilities: [], upstreams: failing, doubted },
       }).start(),
     );
   upstreamId = (
@@ -84,6 +86,19 @@ test('an upstream that overruns its limits raises an alert that says by how much
   );
   reports(null);
   await eventually(async () => expect(await openNow('upstream_overruns')).toEqual([]));
+}, 60_000);
+
+test('accounts for which an upstream rests are counted in the health of routing, and raise no alert', async () => {
+  failing.push({ id: upstreamId, failures_in_row: 0, open_for_ms: 0, accounts_resting: 3 });
+  await eventually(async () => {
+    const { body } = await admin('GET', '/routing/health');
+    expect(body.failing).toMatchObject(
+      [0, 1].map((worker) => ({ worker, failures_in_row: 0, accounts_resting: 3 })),
+    );
+  });
+  await plane.app.get(UpstreamWatch, { strict: false }).look();
+  expect(await open('upstream_failing')).toEqual([]);
+  failing.splice(0);
 }, 60_000);
 
 test('input above the bounds raises an alert that names upstream, model and excess; reading by itself is proposed only where all upstreams of the model exceed', async () => {
