@@ -7,6 +7,7 @@ import {
   updateUpstream,
   type ConnectionTest,
   type Upstream,
+  type UpstreamSettings,
 } from '../../api/upstreams.ts';
 import { failureOf } from '../../api/failure.ts';
 import { Button } from '../../ui/button.tsx';
@@ -34,22 +35,14 @@ export function UpstreamDialog({
       verb={upstream ? general.save : upstreams.add}
       isOpen={isOpen}
       onClose={onClose}
-      act={({
-        name = '',
-        protocol,
-        base_url = '',
-        api_key = '',
-        passes_file_ids: passes,
-        fields,
-      }) => {
+      act={({ name = '', protocol, base_url = '', api_key = '', ...passed }) => {
         const settings = {
           name,
           protocol: protocol === 'anthropic' ? ('anthropic' as const) : ('openai' as const),
           base_url,
           ...(api_key === '' ? {} : { api_key }),
-          passes_file_ids: passes === 'on',
-          ...(fields === 'known' ? { fields: 'known' as const } : {}),
-          ...(fields === 'all' ? { fields: 'all' as const } : {}),
+          passes_file_ids: passed['passes_file_ids'] === 'on',
+          ...passedFields(passed['fields']),
         };
         return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
       }}
@@ -58,6 +51,12 @@ export function UpstreamDialog({
       <UpstreamFields of={upstream} />
     </FormDialog>
   );
+}
+
+/** None for a new upstream that gets what suits its address. */
+function passedFields(chosen: string | undefined): Pick<UpstreamSettings, 'fields'> {
+  if (chosen !== 'known' && chosen !== 'all') return {};
+  return { fields: chosen };
 }
 
 function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
@@ -91,33 +90,35 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
         autoComplete="off"
       />
       <UpstreamKeyField of={upstream} />
+      <PassedFieldsField of={upstream} />
+    </>
+  );
+}
+
+/** What of requests reaches it. A new upstream gets the fields that suit its address unless its administrator chooses. */
+function PassedFieldsField({ of: upstream }: { of: Upstream | undefined }) {
+  const { upstreams } = useWords().admin;
+  const { known, all, address } = upstreams.fieldsBy;
+  return (
+    <>
       <CheckField
         name="passes_file_ids"
         label={upstreams.passesFileIds}
         help={upstreams.passesFileIdsHelp}
         defaultChecked={upstream?.passes_file_ids ?? false}
       />
-      <PassedFieldsField of={upstream} />
+      <SelectField
+        name="fields"
+        label={upstreams.fields}
+        help={upstreams.fieldsHelp}
+        defaultValue={upstream?.fields ?? ''}
+        options={[
+          ...(upstream ? [] : [{ value: '', label: address }]),
+          { value: 'known', label: known },
+          { value: 'all', label: all },
+        ]}
+      />
     </>
-  );
-}
-
-/** A new upstream gets what suits its address unless its administrator says otherwise. */
-function PassedFieldsField({ of: upstream }: { of: Upstream | undefined }) {
-  const { upstreams } = useWords().admin;
-  const { known, all, address } = upstreams.fieldsBy;
-  return (
-    <SelectField
-      name="fields"
-      label={upstreams.fields}
-      help={upstreams.fieldsHelp}
-      defaultValue={upstream?.fields ?? ''}
-      options={[
-        ...(upstream ? [] : [{ value: '', label: address }]),
-        { value: 'known', label: known },
-        { value: 'all', label: all },
-      ]}
-    />
   );
 }
 
