@@ -94,17 +94,19 @@ test('each process takes jobs again when the primary of the queue is gone for go
   expect(await replaced()).toEqual(taken.map(() => 0));
 }, 150_000);
 
-/** Never answered. */
-const lost = (): Promise<unknown> => new Promise<unknown>(() => undefined);
+/** An answer that comes only after its test, so that the worker that waits for it can end. */
+const late = Promise.withResolvers<void>();
 
-test.each([
-  ['never began', 'run', async (): Promise<unknown> => undefined],
-  ['waits for an answer of Redis that is lost', 'moveToActive', lost],
-] as const)(
+const BROKEN: readonly [what: string, method: string, implementation: () => Promise<void>][] = [
+  ['waits for an answer of Redis that is lost', 'moveToActive', () => late.promise],
+  ['never began', 'run', () => Promise.resolve()],
+];
+
+test.each(BROKEN)(
   'a worker that %s takes no jobs while some wait, and is replaced and counted',
   async (_what, method, implementation) => {
     const broken = jest
-      .spyOn(Worker.prototype as unknown as Record<string, () => Promise<unknown>>, method)
+      .spyOn(Worker.prototype as unknown as Record<string, () => Promise<void>>, method)
       .mockImplementationOnce(implementation);
     taken.fill(0);
     startProcess(0);
@@ -113,6 +115,7 @@ test.each([
     await until('a job taken', () => (taken[0] ?? 0) > 0, RECOVERED_MS);
     broken.mockRestore();
     expect(await replaced()).toEqual([1]);
+    late.resolve();
   },
   90_000,
 );
