@@ -39,16 +39,7 @@ export class MadeRecords {
         disable: (caller, id) => users.freeze(caller, id, false),
         isOfAdministrators: true,
       },
-      key: {
-        find: async (caller, ids) =>
-          (await keys.findVisible(caller, ids)).map(({ response: { id, name, status } }) => ({
-            id,
-            name,
-            state: stateOf(status === 'enabled'),
-          })),
-        disable: (caller, id) => keys.disable(caller, id, false),
-        isOfAdministrators: false,
-      },
+      key: keyKind(keys),
       upstream: {
         find: async (_, ids) =>
           (await upstreams.findMany(ids)).map(({ id, name, enabled }) => ({
@@ -62,6 +53,19 @@ export class MadeRecords {
       node: nodeKind(nodes),
     };
   }
+}
+
+function keyKind(keys: KeysService): RecordKind {
+  return {
+    find: async (caller, ids) =>
+      (await keys.findVisible(caller, ids)).map(({ response: { id, name, status } }) => ({
+        id,
+        name,
+        state: stateOf(status === 'enabled'),
+      })),
+    disable: (caller, id) => keys.disable(caller, id, false),
+    isOfAdministrators: false,
+  };
 }
 
 function nodeKind(nodes: ProxyNodesService): RecordKind {
