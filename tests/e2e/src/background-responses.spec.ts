@@ -18,6 +18,7 @@ import {
   shareNode,
   stream,
 } from './background-under-test.ts';
+import './finished-runs.part.spec.ts';
 
 shareNode();
 
@@ -236,46 +237,6 @@ test('an upstream that asks to be left alone is asked again no sooner than it sa
     await upstream.close();
   }
 }, 20_000);
-
-test.each([
-  ['DELETE', ''],
-  ['POST', '/cancel'],
-])(
-  'a response that its provider has finished is charged as reported, though its cancellation would report nothing: %s %s',
-  async (method, action) => {
-    const done = {
-      status: 'completed',
-      usage: { input_tokens: 7, output_tokens: 200, total_tokens: 207 },
-    };
-    const text = { type: 'message', content: [{ type: 'output_text', text: wordsUpTo(20) }] };
-    let now: object = { status: 'in_progress', output: [] };
-    let isLeftAlone = false;
-    const upstream = await startLocalUpstream((reply, _, { method: asked, url }) => {
-      if (url?.endsWith('/cancel')) now = { status: 'cancelled', usage: null, output: [text] };
-      // Its node asks again only when something happens.
-      if (asked === 'GET' && !isLeftAlone) {
-        isLeftAlone = true;
-        return reply.writeHead(429, { 'retry-after': '60' }).end('{"error":{"message":"slow"}}');
-      }
-      reply.writeHead(200, { 'content-type': 'application/json' });
-      const base = { id: 'resp_1', object: 'response', background: true, model: 'm' };
-      return reply.end(JSON.stringify({ ...base, ...now }));
-    });
-    try {
-      const model = await native(upstream.baseUrl);
-      const { body } = await begin(model, 'hi');
-      await until('its node is left alone', async () => isLeftAlone);
-      now = { ...done, output: [text] };
-      const path = `/v1/responses/${body.id}`;
-      expect((await call('GET', path)).body).toMatchObject({ status: 'completed' });
-      expect((await call(method, `${path}${action}`)).status).toBe(200);
-      expect(await charged(model)).toBe(207);
-    } finally {
-      await upstream.close();
-    }
-  },
-  20_000,
-);
 
 test('a stream that its upstream answers whole has its beginning and ends there: it is no failure, is charged once, and is retrieved by its id', async () => {
   let looks = 0;

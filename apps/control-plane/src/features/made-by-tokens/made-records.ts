@@ -39,32 +39,32 @@ export class MadeRecords {
         disable: (caller, id) => users.freeze(caller, id, false),
         isOfAdministrators: true,
       },
-      key: {
-        find: async (caller, ids) =>
-          (await keys.findVisible(caller, ids)).map(({ response: { id, name, status } }) => ({
+      key: keyKind(keys),
+      upstream: {
+        find: async (_, ids) =>
+          (await upstreams.findMany(ids)).map(({ id, name, enabled }) => ({
             id,
             name,
-            state: stateOf(status === 'enabled'),
+            state: stateOf(enabled),
           })),
-        disable: (caller, id) => keys.disable(caller, id, false),
-        isOfAdministrators: false,
+        disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
+        isOfAdministrators: true,
       },
-      upstream: upstreamKind(upstreams),
       node: nodeKind(nodes),
     };
   }
 }
 
-function upstreamKind(upstreams: UpstreamsService): RecordKind {
+function keyKind(keys: KeysService): RecordKind {
   return {
-    find: async (_, ids) =>
-      (await upstreams.findMany(ids)).map(({ id, name, enabled }) => ({
+    find: async (caller, ids) =>
+      (await keys.findVisible(caller, ids)).map(({ response: { id, name, status } }) => ({
         id,
         name,
-        state: stateOf(enabled),
+        state: stateOf(status === 'enabled'),
       })),
-    disable: (caller, id) => upstreams.update(caller, id, { enabled: false }),
-    isOfAdministrators: true,
+    disable: (caller, id) => keys.disable(caller, id, false),
+    isOfAdministrators: false,
   };
 }
 

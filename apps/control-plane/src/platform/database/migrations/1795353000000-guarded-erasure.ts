@@ -14,15 +14,12 @@ const OF_PERSON = `l.action <> 'user.erase' AND (l.action <> 'user.ask-erasure' 
 /** Empties the entries of the activity log that name the person of a deleted account. The function chooses them: its caller could name any entry before. */
 export class GuardedErasure1795353000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    const [row]: { schema: string }[] = await runner.query(
-      'SELECT quote_ident(current_schema()) AS schema',
-    );
-    const schema = row?.schema ?? 'public';
+    const schema = await schemaOf(runner);
     await runner.query(`DROP FUNCTION ${FORMER}`);
-    await runner.query(
-      `CREATE FUNCTION ${schema}.${SIGNATURE} RETURNS TABLE (entry_id bigint, entry_hash text) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-       AS $$
-       DECLARE
+    await create(
+      runner,
+      `${schema}.${SIGNATURE} RETURNS TABLE (entry_id bigint, entry_hash text)`,
+      `DECLARE
          person text := (SELECT username FROM ${schema}.users WHERE id = account AND status = 'deleted');
          entries bigint[];
        BEGIN
@@ -31,17 +28,41 @@ export class GuardedErasure1795353000000 implements MigrationInterface {
          END IF;
          entries := ARRAY(SELECT l.id FROM ${schema}.activity_log l WHERE ${OF_PERSON} ORDER BY l.id);
          IF NOT is_dry_run THEN
-           PERFORM set_config('tollgate.erasing', 'on', true);
-           UPDATE ${schema}.activity_log SET actor_name = NULL, address = NULL, before = NULL, after = NULL WHERE id = ANY (entries);
-           PERFORM set_config('tollgate.erasing', '', true);
+           ${emptied(schema)}
          END IF;
          RETURN QUERY SELECT l.id, l.hash FROM ${schema}.activity_log l WHERE l.id = ANY (entries) ORDER BY l.id;
-       END $$`,
+       END`,
     );
     await runner.query(`REVOKE EXECUTE ON FUNCTION ${schema}.${TYPES} FROM PUBLIC`);
   }
 
-  async down(): Promise<void> {
-    throw new Error('the former function emptied any entry that its caller named');
+  async down(runner: QueryRunner): Promise<void> {
+    const schema = await schemaOf(runner);
+    await runner.query(`DROP FUNCTION ${TYPES}`);
+    await create(
+      runner,
+      `${schema}.erase_entries(entries bigint[]) RETURNS void`,
+      `BEGIN ${emptied(schema)} END`,
+    );
+    await runner.query(`REVOKE EXECUTE ON FUNCTION ${schema}.${FORMER} FROM PUBLIC`);
   }
+}
+
+async function schemaOf(runner: QueryRunner): Promise<string> {
+  const [row]: { schema: string }[] = await runner.query(
+    'SELECT quote_ident(current_schema()) AS schema',
+  );
+  return row?.schema ?? 'public';
+}
+
+async function create(runner: QueryRunner, head: string, body: string): Promise<void> {
+  await runner.query(
+    `CREATE FUNCTION ${head} LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$ ${body} $$`,
+  );
+}
+
+function emptied(schema: string): string {
+  return `PERFORM set_config('tollgate.erasing', 'on', true);
+    UPDATE ${schema}.activity_log SET actor_name = NULL, address = NULL, before = NULL, after = NULL WHERE id = ANY (entries);
+    PERFORM set_config('tollgate.erasing', '', true);`;
 }
