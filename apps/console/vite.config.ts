@@ -35,7 +35,7 @@ export default defineConfig(({ command }) => ({
             {
               // What is typed into loads with the pages that have it.
               name: 'parts',
-              test: /console\/src\/(api|ui)\/(?!(confirm-dialog|dialog|field|form)\.tsx)/,
+              test: /console\/src\/(api|ui)\/(?!forms\/(confirm-dialog|dialog|field|form)\.tsx)/,
               minShareCount: 9,
             },
           ],

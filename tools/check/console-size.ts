@@ -9,7 +9,7 @@ export const FIRST_VIEW_BYTES_MAX = 245_000;
 /** What every page loads, and what a page with a chart loads after itself. */
 const ENTRY = 'index.html';
 const WORDS = ['src/words/en.ts', 'src/words/zh.ts'];
-const CHART = 'src/ui/chart-canvas.tsx';
+const CHART = 'src/ui/charts/chart-canvas.tsx';
 
 const manifestSchema = z.record(
   z.string(),

@@ -129,7 +129,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['model_families', 'models', 'price_versions', 'routes', 'upstreams'],
     reason: 'the snapshot is compiled from one consistent moment',
   },
-  'subscriptions/auto-recharge.service.ts': {
+  'subscriptions/auto-recharge/auto-recharge.service.ts': {
     tables: ['ledger_accounts', 'models', 'price_versions', 'users'],
     reason: 'finds all due recharges in one statement',
   },

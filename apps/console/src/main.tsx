@@ -12,7 +12,7 @@ import './styles.css';
 import { TooltipProvider } from './ui/tooltip.tsx';
 import { SpeechProvider } from './words/speech-provider.tsx';
 import { firstLanguage, loadWords } from './words/words.ts';
-import { ZoneProvider } from './ui/zone.tsx';
+import { ZoneProvider } from './ui/time/zone.tsx';
 
 const RELOADED = 'tollgate.reloaded';
 

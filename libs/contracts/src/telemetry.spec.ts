@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { withoutBadTelemetry } from './telemetry.ts';
-import { usageFinalSchema, type UsageFinal } from './usage-event.ts';
+import { usageFinalSchema, type UsageFinal } from './usage/usage-event.ts';
 
 const CHARGED = {
   kind: 'usage',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usageFinalSchema, usageReapSchema, withdrawalSchema } from './usage-event.ts';
+import { usageFinalSchema, usageReapSchema, withdrawalSchema } from './usage/usage-event.ts';
 
 /**
  * What a report says beside the charge, with the value that stands in for one that cannot be read. None of it decides who pays how much,

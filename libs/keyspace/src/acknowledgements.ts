@@ -1,8 +1,8 @@
 import type { Acknowledgement, ControlPlaneMac } from '@tollgate/contracts';
 import { z } from 'zod';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys } from './keys.ts';
-import { closeRedis } from './open-redis.ts';
+import { closeRedis } from './connection/open-redis.ts';
 
 /** A node gone for longer asks again by re-emitting its finals. */
 const TTL_SECONDS = 7 * 24 * 60 * 60;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { keys, shardOf } from './keys.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 
 /** A response that is made in the background, and the account that pays it. */
 export interface BackgroundPlace {

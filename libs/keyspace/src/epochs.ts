@@ -1,7 +1,7 @@
-import { FunctionLibrary } from './function-library.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { FunctionLibrary } from './functions/function-library.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys } from './keys.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { ReplyReader } from './connection/reply-reader.ts';
 
 /** Stands in place of the epoch while a shard is being filled: to all but the process that fills it the shard stays fenced. */
 const REBUILDING = 'rebuilding:';

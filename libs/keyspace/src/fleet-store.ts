@@ -18,11 +18,11 @@ import {
   type SnapshotVerdict,
 } from '@tollgate/snapshot';
 import type { z } from 'zod';
-import type { FunctionLibrary } from './function-library.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { FunctionLibrary } from './functions/function-library.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 import { parseFleetMessage } from './fleet-message.ts';
 import { keys, nodeAddress } from './keys.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { ReplyReader } from './connection/reply-reader.ts';
 
 const DUMP_TTL_MS = 30_000;
 

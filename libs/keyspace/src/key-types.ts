@@ -1,7 +1,7 @@
 import { keys, natural, shardNames, shardOf } from './keys.ts';
-import type { RedisConnection } from './redis-connection.ts';
-import { isWrongType } from './reply-reader.ts';
-import type { SubscriptionRef } from './subscription-balance.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
+import { isWrongType } from './connection/reply-reader.ts';
+import type { SubscriptionRef } from './records/subscription-balance.ts';
 
 /** A key that every function of its shard or account fails at. */
 export interface WrongKey {

@@ -1,5 +1,5 @@
-import type { RateWindow } from './admission.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RateWindow } from './metering/admission.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys, shardOf } from './keys.ts';
 
 /** As lua/shared/windows.lua writes them. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { primariesOf } from './function-library.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { primariesOf } from './functions/function-library.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 
 /**
  * How full the fullest primary is, from 0 to 1: used memory of `maxmemory`, or of the machine where none is set.

@@ -1,5 +1,5 @@
 import { BULL_PREFIX } from './keys.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 
 const LISTS = ['wait', 'active'];
 const SORTED_SETS = ['delayed', 'failed', 'prioritized'];

@@ -1,8 +1,8 @@
 import type { EpochCache } from './epochs.ts';
-import type { FunctionLibrary } from './function-library.ts';
+import type { FunctionLibrary } from './functions/function-library.ts';
 import { isRequestId, keys, requestId } from './keys.ts';
-import type { RedisConnection } from './redis-connection.ts';
-import { ReplyReader } from './reply-reader.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
+import { ReplyReader } from './connection/reply-reader.ts';
 import { lastEventIn } from './waiting-usage.ts';
 
 /** As an event of the outbox says it. */

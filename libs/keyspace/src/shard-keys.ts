@@ -1,6 +1,6 @@
-import { primariesOf, type RedisConnection } from './function-library.ts';
+import { primariesOf, type RedisConnection } from './functions/function-library.ts';
 import { keys } from './keys.ts';
-import type { SubscriptionRef } from './subscription-balance.ts';
+import type { SubscriptionRef } from './records/subscription-balance.ts';
 
 /** Keys checked in one step of SCAN. */
 const SCAN_COUNT = 1_000;

@@ -1,6 +1,6 @@
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys, shardNames } from './keys.ts';
-import { lastGeneratedId } from './reply-reader.ts';
+import { lastGeneratedId } from './connection/reply-reader.ts';
 
 export interface WaitingUsage {
   /** Events in the outboxes. */

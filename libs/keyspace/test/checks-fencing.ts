@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FUNCTION_NAMES, type FunctionName } from '../src/function-source.ts';
+import { FUNCTION_NAMES, type FunctionName } from '../src/functions/function-source.ts';
 import { LiveCounts, MeteringStore, type Recounted } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AdmitReply } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
-import { LostWithdrawals, type RepeatReply } from '../src/lost-withdrawals.ts';
+import { LostWithdrawals, type RepeatReply } from '../src/records/lost-withdrawals.ts';
 import { restore, settle, withdraw } from './tenant-acts.ts';
 import {
   admitted,

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { startServices, type Services, until } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
 import { Cluster, type Redis } from 'ioredis';
-import { readFunctionSource } from '../src/function-source.ts';
+import { readFunctionSource } from '../src/functions/function-source.ts';
 import {
   ClusterState,
   FunctionLanes,

@@ -10,7 +10,7 @@ import {
   redisReady,
 } from '../src/index.ts';
 import { pauseProcess, written } from './pause-process.ts';
-import { readFunctionSource } from '../src/function-source.ts';
+import { readFunctionSource } from '../src/functions/function-source.ts';
 import { keys } from '../src/keys.ts';
 
 const KEY = keys.epoch('s00');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
-import { readFunctionSource, readLua } from '../src/function-source.ts';
+import { readFunctionSource, readLua } from '../src/functions/function-source.ts';
 import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { callerChecks } from './checks-callers.ts';

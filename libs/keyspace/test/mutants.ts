@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { startServices } from '@tollgate/harness';
 import fc from 'fast-check';
-import { readFunctionSource, readLua } from '../src/function-source.ts';
+import { readFunctionSource, readLua } from '../src/functions/function-source.ts';
 import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { callerChecks } from './checks-callers.ts';

@@ -10,7 +10,7 @@ import {
   redisReady,
   type RedisConnection,
 } from '../src/index.ts';
-import { readFunctionSource } from '../src/function-source.ts';
+import { readFunctionSource } from '../src/functions/function-source.ts';
 
 /** What each user of Redis may not do, tried against a real server with the rights that every installation gives. */
 type User = 'controlPlane' | 'node' | 'queue';

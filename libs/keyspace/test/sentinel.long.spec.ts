@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services, until } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
-import { readFunctionSource } from '../src/function-source.ts';
+import { readFunctionSource } from '../src/functions/function-source.ts';
 import { keys } from '../src/keys.ts';
 import {
   FunctionLanes,

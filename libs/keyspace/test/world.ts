@@ -11,7 +11,7 @@ import {
   type AdmitRequest,
   type RedisConnection,
 } from '../src/index.ts';
-import { readFunctionSource, type FunctionSource } from '../src/function-source.ts';
+import { readFunctionSource, type FunctionSource } from '../src/functions/function-source.ts';
 import { keys, shardOf } from '../src/keys.ts';
 import { plainKey, plainSubscription } from './plain-records.ts';
 

@@ -2,7 +2,7 @@ import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import type { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
-import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
+import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { FleetMessage } from '@tollgate/contracts';

@@ -23,7 +23,7 @@ import { BalanceRepairs } from '../../../apps/control-plane/src/features/reconci
 import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
 import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
 import { UsageArrival } from '../../../apps/control-plane/src/features/reconciliation/usage-arrival.ts';
-import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge-triggers.ts';
+import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge-triggers.ts';
 import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { BookedAtOnce } from '../../../apps/control-plane/src/features/usage/ingest/booked-at-once.ts';

@@ -1,5 +1,5 @@
 import { JOURNAL_HEADERS } from '@tollgate/contracts';
-import type { JournalPost } from '../../../apps/proxy-node/src/usage/journal-uplink.ts';
+import type { JournalPost } from '../../../apps/proxy-node/src/usage/settling/journal-uplink.ts';
 import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { openServices, type Services } from './control-plane-services.ts';
 import { Link } from './link.ts';

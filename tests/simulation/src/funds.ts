@@ -1,7 +1,7 @@
 import type { FundsHint } from '@tollgate/contracts';
 import type { AdmitReply, AdmitRequest } from '@tollgate/keyspace';
 import { ClientGone } from '../../../apps/proxy-node/src/http/read-body.ts';
-import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
+import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
 import { Refusal } from '../../../apps/proxy-node/src/refusals.ts';
 import type { NodeWorld } from './node-parts.ts';
 import type { SimulatedProcess } from './process.ts';

@@ -5,8 +5,8 @@ import type { TryLock } from '../../../apps/proxy-node/src/journal/journal-lock.
 import {
   RechargeWaits,
   type RechargeWaitsParts,
-} from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
-import type { PostJournal } from '../../../apps/proxy-node/src/usage/journal-uplink.ts';
+} from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
+import type { PostJournal } from '../../../apps/proxy-node/src/usage/settling/journal-uplink.ts';
 import type { LiveStore } from './live-store.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Random } from './random.ts';

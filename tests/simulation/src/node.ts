@@ -2,7 +2,7 @@ import { hashCredential, holdSigner, type FleetMessage, type FundsHint } from '@
 import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
-import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
+import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
 import type { RecorderOptions } from '../../../apps/proxy-node/src/usage/recorder-options.ts';
 import { RequestRecorder } from '../../../apps/proxy-node/src/usage/request-recorder.ts';
 import type { SimulatedDisk } from './disk.ts';

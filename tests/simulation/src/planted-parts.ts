@@ -5,7 +5,7 @@ import { LostReaps } from '../../../apps/control-plane/src/features/reconciliati
 import {
   RechargeWaits,
   type RechargeWaitsParts,
-} from '../../../apps/proxy-node/src/pipeline/recharge-waits.ts';
+} from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
 import type { Timers } from '../../../apps/proxy-node/src/timers.ts';
 
 /** Answers a request at the end of its wait without asking Redis once more: the word of the purchase may be lost. */

@@ -1,7 +1,7 @@
 import type { LiveRecords } from '@tollgate/keyspace';
 import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
 import type { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
-import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
+import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { PurchasesService } from '../../../apps/control-plane/src/features/subscriptions/purchases.service.ts';
 import type { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import type { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';

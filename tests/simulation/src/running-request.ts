@@ -1,7 +1,7 @@
 import { tokenFieldsOf, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
-import { outcomeOfStop } from '../../../apps/proxy-node/src/pipeline/stop-reason.ts';
+import { outcomeOfStop } from '../../../apps/proxy-node/src/pipeline/answers/stop-reason.ts';
 import type { HoldHandle } from '../../../apps/proxy-node/src/usage/usage-recorder.ts';
 import type { Ask, NodeWorld } from './node-parts.ts';
 import type { SimulatedProcess } from './process.ts';

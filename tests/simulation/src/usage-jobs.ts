@@ -1,7 +1,7 @@
 import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
 import type { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
-import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
+import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { Link } from './link.ts';
 import type { LiveState, LiveStore } from './live-store.ts';

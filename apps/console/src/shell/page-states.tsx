@@ -2,7 +2,7 @@ import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { AdminRefusal } from '@tollgate/admin-client';
 import { Compass, TriangleAlert } from '../ui/icons.tsx';
 import { paths } from '../paths.ts';
-import { Button, ButtonLink } from '../ui/button.tsx';
+import { Button, ButtonLink } from '../ui/forms/button.tsx';
 import { EmptyState, FailureState } from '../ui/states.tsx';
 import { useWords } from '../words/words.ts';
 

@@ -2,7 +2,7 @@ import { Check, Copy } from './icons.tsx';
 import { useState } from 'react';
 import { notify } from '../browser/notices.ts';
 import { useWords } from '../words/words.ts';
-import { Button, IconButton } from './button.tsx';
+import { Button, IconButton } from './forms/button.tsx';
 
 const SHOWN_MS = 1_500;
 

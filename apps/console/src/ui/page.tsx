@@ -1,6 +1,6 @@
 import { ChevronRight } from './icons.tsx';
 import type { ReactNode } from 'react';
-import { TextLink } from './button.tsx';
+import { TextLink } from './forms/button.tsx';
 import { useTitle } from './use-title.ts';
 
 /** Every page begins like this: where it is, its title, one line of purpose, at most two actions, and below them what narrows it down. */

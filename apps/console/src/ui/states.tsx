@@ -2,7 +2,7 @@ import { CircleAlert } from './icons.tsx';
 import { useEffect, useState, type ReactNode } from 'react';
 import { failureOf } from '../api/failure.ts';
 import { useWords } from '../words/words.ts';
-import { Button } from './button.tsx';
+import { Button } from './forms/button.tsx';
 import { RequestId } from './request-id.tsx';
 
 const SKELETON_AFTER_MS = 150;

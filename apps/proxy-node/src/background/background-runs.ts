@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { finalOfHold } from '../journal/final-of-hold.ts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { outcomeOfStop } from '../pipeline/stop-reason.ts';
+import { outcomeOfStop } from '../pipeline/answers/stop-reason.ts';
 import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import type { SideCalls } from '../upstream/side-calls.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';

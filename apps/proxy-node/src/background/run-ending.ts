@@ -13,7 +13,7 @@ import {
 import { isOutputBelowText, outputCeiling } from '@tollgate/metering';
 import type { PromptFacts, StoredResponse } from '@tollgate/protocols';
 import type { BackgroundRun } from '../journal/open-hold.ts';
-import { NOTHING_COUNTED, Tally, type Counted } from '../pipeline/tally.ts';
+import { NOTHING_COUNTED, Tally, type Counted } from '../pipeline/answers/tally.ts';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
 
 /** What the gateway ends a run for. */

@@ -11,11 +11,11 @@ import {
 import type { ClientReply } from '../http/client-reply.ts';
 import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
-import type { Admitter } from '../pipeline/admit.ts';
-import { authenticate } from '../pipeline/authenticate.ts';
+import type { Admitter } from '../pipeline/admission/admit.ts';
+import { authenticate } from '../pipeline/request/authenticate.ts';
 import { unanswered } from '../pipeline/named-stored.ts';
-import { droppedHeaders, unknownHere } from '../pipeline/premiums.ts';
-import { routesToFiles, routesToStored } from '../pipeline/stored-routes.ts';
+import { droppedHeaders, unknownHere } from '../pipeline/request/premiums.ts';
+import { routesToFiles, routesToStored } from '../pipeline/request/stored-routes.ts';
 import type { StoredReach } from '../upstream/stored-reach.ts';
 import { modelNotFound } from '../refusals.ts';
 import type { CountingLane } from './counting-lane.ts';

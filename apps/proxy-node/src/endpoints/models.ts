@@ -3,8 +3,8 @@ import { isModelAllowed } from '@tollgate/keyspace';
 import { priceInForce } from '@tollgate/metering';
 import { InvalidRequest } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
-import type { Admitter } from '../pipeline/admit.ts';
-import { authenticate } from '../pipeline/authenticate.ts';
+import type { Admitter } from '../pipeline/admission/admit.ts';
+import { authenticate } from '../pipeline/request/authenticate.ts';
 import { modelNotFound } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 

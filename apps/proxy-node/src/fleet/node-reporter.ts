@@ -12,7 +12,7 @@ import {
 } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
-import type { Gate } from '../pipeline/gate.ts';
+import type { Gate } from '../pipeline/request/gate.ts';
 
 /** `FleetStore` of libs/keyspace. */
 export interface FleetPort {

@@ -1,7 +1,7 @@
 import { monotonicMs } from '../monotonic-ms.ts';
-import type { DenyCache } from '../pipeline/deny-cache.ts';
-import type { RechargeWaits } from '../pipeline/recharge-waits.ts';
-import type { SessionAffinity } from '../pipeline/session-affinity.ts';
+import type { DenyCache } from '../pipeline/admission/deny-cache.ts';
+import type { RechargeWaits } from '../pipeline/admission/recharge-waits.ts';
+import type { SessionAffinity } from '../pipeline/sending/session-affinity.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { negotiate, type UsageFinal } from '@tollgate/contracts';
-import { Gate } from '../pipeline/gate.ts';
+import { Gate } from '../pipeline/request/gate.ts';
 import { Metrics } from './metrics.ts';
 
 const RID = '01990000-0000-7000-8000-000000000001';

@@ -1,6 +1,6 @@
 import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contracts';
 import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
-import type { Gate } from '../pipeline/gate.ts';
+import type { Gate } from '../pipeline/request/gate.ts';
 import type { Served } from '../observe/observed-request.ts';
 import type { Probed } from '../upstream/route-probes.ts';
 import { RequestMetrics } from './request-metrics.ts';

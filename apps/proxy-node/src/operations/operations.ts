@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
-import type { Gate } from '../pipeline/gate.ts';
+import type { Gate } from '../pipeline/request/gate.ts';
 import type { Metrics } from './metrics.ts';
 import type { Served } from '../observe/observed-request.ts';
 

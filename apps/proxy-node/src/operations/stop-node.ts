@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
-import type { Gate } from '../pipeline/gate.ts';
+import type { Gate } from '../pipeline/request/gate.ts';
 import type { NodeReporter } from '../fleet/node-reporter.ts';
 
 export interface StopParts {

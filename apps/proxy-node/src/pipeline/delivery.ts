@@ -6,12 +6,12 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { mayBeBilled, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
-import type { Admitted } from './admission.ts';
-import type { AnswerMeter } from './answer-meter.ts';
-import type { Outbound, RouteAttempt } from './forward.ts';
-import type { Asked } from './parse.ts';
-import type { Choice } from './route.ts';
-import { sessionOf } from './session-affinity.ts';
+import type { Admitted } from './admission/admission.ts';
+import type { AnswerMeter } from './answers/answer-meter.ts';
+import type { Outbound, RouteAttempt } from './sending/forward.ts';
+import type { Asked } from './request/parse.ts';
+import type { Choice } from './sending/route.ts';
+import { sessionOf } from './sending/session-affinity.ts';
 
 /** One admitted request on its way to an answer. */
 export interface Delivery {

@@ -5,9 +5,9 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { Hedges } from '../upstream/hedges.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
-import type { Metered } from './answer-meter.ts';
-import { deadlinesFor } from './attempt-deadlines.ts';
-import { CutAnswer } from './cut-answer.ts';
+import type { Metered } from './answers/answer-meter.ts';
+import { deadlinesFor } from './sending/attempt-deadlines.ts';
+import { CutAnswer } from './answers/cut-answer.ts';
 import {
   isWorthRepeating,
   noteContinued,
@@ -24,11 +24,11 @@ import {
   type Delivery,
   type Tries,
 } from './delivery.ts';
-import type { Forwarder } from './forward.ts';
-import { raceForContent, type Runner } from './hedged-race.ts';
-import { AllRest } from './no-answer.ts';
-import { route, type Choice } from './route.ts';
-import type { SessionAffinity } from './session-affinity.ts';
+import type { Forwarder } from './sending/forward.ts';
+import { raceForContent, type Runner } from './sending/hedged-race.ts';
+import { AllRest } from './answers/no-answer.ts';
+import { route, type Choice } from './sending/route.ts';
+import type { SessionAffinity } from './sending/session-affinity.ts';
 
 interface Attempt extends Runner {
   readonly candidate: Candidate;

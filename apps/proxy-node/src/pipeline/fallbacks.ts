@@ -2,9 +2,9 @@ import { askForModel, InvalidRequest } from '@tollgate/protocols';
 import type { FallbackCondition, SnapshotModel } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { RouteAttempt } from './forward.ts';
-import { AllRest } from './no-answer.ts';
-import type { Asked } from './parse.ts';
+import type { RouteAttempt } from './sending/forward.ts';
+import { AllRest } from './answers/no-answer.ts';
+import type { Asked } from './request/parse.ts';
 
 /** The names of the models that may answer instead of this one, now that it has failed so; in order. */
 export function fallbacksOn({ failover = {} }: SnapshotModel, error: unknown): string[] {

@@ -3,10 +3,10 @@ import { namesStored, storedReferences, type Ask } from '@tollgate/protocols';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { OpenStored } from '../upstream/stored-ids.ts';
 import { isConversation, type Reach, type StoredReach } from '../upstream/stored-reach.ts';
-import type { Admitter } from './admit.ts';
-import { unavailable } from './admit-refusal.ts';
-import type { Credentials } from './authenticate.ts';
-import type { KnownCaller } from './caller-access.ts';
+import type { Admitter } from './admission/admit.ts';
+import { unavailable } from './admission/admit-refusal.ts';
+import type { Credentials } from './request/authenticate.ts';
+import type { KnownCaller } from './admission/caller-access.ts';
 
 /** What a request may name of what is stored. */
 export interface NamedStored {

@@ -7,12 +7,12 @@ import type { StoredReach } from '../upstream/stored-reach.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
-import type { Admitter } from './admit.ts';
-import type { DrainLimits } from './drain.ts';
+import type { Admitter } from './admission/admit.ts';
+import type { DrainLimits } from './answers/drain.ts';
 import type { Failover } from './failover.ts';
-import type { Gate } from './gate.ts';
-import type { Asked } from './parse.ts';
-import type { ReasoningRates } from './reasoning-rates.ts';
+import type { Gate } from './request/gate.ts';
+import type { Asked } from './request/parse.ts';
+import type { ReasoningRates } from './answers/reasoning-rates.ts';
 
 export interface PipelineLimits {
   bodyBytesMax: number;

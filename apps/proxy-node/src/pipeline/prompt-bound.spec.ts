@@ -5,7 +5,7 @@ import { NO_USAGE, promptTokensOf, tokenFields, usageOfFinal } from '@tollgate/c
 import { chargeOf, PROMPT_BOUNDS, planHold, TOOL_BOUNDS, UNKNOWN_BOUND } from '@tollgate/metering';
 import { parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
 import fc from 'fast-check';
-import { Tally } from './tally.ts';
+import { Tally } from './answers/tally.ts';
 
 const PRICE = {
   weight_input: 1_000_000,

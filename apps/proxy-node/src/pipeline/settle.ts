@@ -1,10 +1,10 @@
 import { tokenFieldsOf, wasTried, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
-import type { Admitted } from './admission.ts';
-import type { Metered } from './answer-meter.ts';
-import type { RouteAttempt } from './forward.ts';
-import type { Asked } from './parse.ts';
-import { priceAsAnswered } from './premiums.ts';
+import type { Admitted } from './admission/admission.ts';
+import type { Metered } from './answers/answer-meter.ts';
+import type { RouteAttempt } from './sending/forward.ts';
+import type { Asked } from './request/parse.ts';
+import { priceAsAnswered } from './request/premiums.ts';
 
 export interface Ending {
   readonly admitted: Admitted;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { startStream, type StreamEvent } from './stream-state.ts';
-import { streamStep } from './stream-step.ts';
+import { startStream, type StreamEvent } from './streams/stream-state.ts';
+import { streamStep } from './streams/stream-step.ts';
 import { factsOf, STAYS, CLOSES, READ, BROKE, type Facts } from '../testing/stream-facts.ts';
 
 const anyFacts: fc.Arbitrary<Facts> = fc.record({

@@ -1,11 +1,11 @@
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
-import type { Admitted } from './admission.ts';
-import type { AnswerMeter } from './answer-meter.ts';
-import type { Credentials } from './authenticate.ts';
-import type { ClientRequest } from './client-request.ts';
-import type { RouteAttempt } from './forward.ts';
-import type { Asked } from './parse.ts';
+import type { Admitted } from './admission/admission.ts';
+import type { AnswerMeter } from './answers/answer-meter.ts';
+import type { Credentials } from './request/authenticate.ts';
+import type { ClientRequest } from './request/client-request.ts';
+import type { RouteAttempt } from './sending/forward.ts';
+import type { Asked } from './request/parse.ts';
 
 /** One model's turn at a request. */
 export interface Turn {

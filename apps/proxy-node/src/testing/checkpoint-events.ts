@@ -4,7 +4,7 @@ import {
   type HoldAction,
   type HoldEvent,
   type StopReason,
-} from '../usage/checkpoint-step.ts';
+} from '../usage/checkpoints/checkpoint-step.ts';
 
 export const TERMS = {
   isStream: true,

@@ -1,4 +1,4 @@
-import type { StreamFacts } from '../pipeline/stream-state.ts';
+import type { StreamFacts } from '../pipeline/streams/stream-state.ts';
 
 export interface Facts {
   state: 'running' | 'finished' | 'failed';

@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { CheckpointReply } from '@tollgate/keyspace';
-import { checkpointStep, isTurnIdle, type HoldAction, type HoldEvent } from './checkpoint-step.ts';
+import {
+  checkpointStep,
+  isTurnIdle,
+  type HoldAction,
+  type HoldEvent,
+} from './checkpoints/checkpoint-step.ts';
 import { STARTED, WAITS, replied, granted } from '../testing/checkpoint-events.ts';
 
 const tokens = fc.nat(2_000);

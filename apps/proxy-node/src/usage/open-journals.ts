@@ -1,5 +1,5 @@
 import { nodeAddress } from '@tollgate/keyspace';
-import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
+import { adoptJournals, type AdoptedRequests } from './settling/journal-adoption.ts';
 import { LOCAL_DISK } from '../journal/journal-disk.ts';
 import { journalFolder } from '../journal/journal-files.ts';
 import { tryLock as tryLocalLock } from '../journal/journal-lock.ts';

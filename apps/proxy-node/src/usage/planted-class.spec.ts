@@ -10,14 +10,14 @@ const PLANTED = {
   isOptional: true,
 };
 const USED = new Map<string, number>(Object.entries({ input: 10, output: 4, image_output: 3 }));
-const TABLE = '../../../../libs/contracts/src/token-classes.ts';
+const TABLE = '../../../../libs/contracts/src/usage/token-classes.ts';
 const { TOKEN_CLASSES } = await import('@tollgate/contracts');
 jest.resetModules();
 jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANTED] }));
 const { tokenFieldsOf, usageFinalSchema, usageOf } = await import('@tollgate/contracts');
 const { chargeOf, planHold } = await import('@tollgate/metering');
 const { priceVersionSchema } = await import('@tollgate/snapshot');
-const { Gate } = await import('../pipeline/gate.ts');
+const { Gate } = await import('../pipeline/request/gate.ts');
 const { Metrics } = await import('../operations/metrics.ts');
 const { admittedLine, countsLine, finalLine } = await import('../journal/journal-line.ts');
 const { emptyReplay, replayText } = await import('../journal/journal-replay.ts');

@@ -3,7 +3,7 @@ import type { Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
 import type { JournalDisk } from '../journal/journal-disk.ts';
 import type { TryLock } from '../journal/journal-lock.ts';
-import type { PostJournal } from './journal-uplink.ts';
+import type { PostJournal } from './settling/journal-uplink.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { OutboxPort } from './relay-options.ts';
 import type { Timers } from '../timers.ts';

@@ -4,15 +4,15 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { AdoptedRun, UsageRecorder, HoldHandle } from './usage-recorder.ts';
-import { Checkpointer } from './checkpointer.ts';
+import { Checkpointer } from './checkpoints/checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints } from './funds-hints.ts';
 import { acknowledgedLine, finalLine, toUsage } from '../journal/journal-line.ts';
-import type { AdoptedRequests } from './journal-adoption.ts';
+import type { AdoptedRequests } from './settling/journal-adoption.ts';
 import { LOCAL_DISK } from '../journal/journal-disk.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalPlace } from '../journal/live-places.ts';
-import { openUplink, type JournalUplink } from './journal-uplink.ts';
+import { openUplink, type JournalUplink } from './settling/journal-uplink.ts';
 import { openJournals } from './open-journals.ts';
 import type { FencedBy } from './metering-port.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -22,7 +22,7 @@ import { SetAsideJournals } from '../journal/set-aside-journals.ts';
 import { RedisHealth } from './redis-health.ts';
 import { settlingPort } from './signed-metering.ts';
 import { pause, SYSTEM_TIMERS, type Clock, type Timers } from '../timers.ts';
-import { Settler, type PendingFinal } from './settler.ts';
+import { Settler, type PendingFinal } from './settling/settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;

@@ -1,6 +1,6 @@
 import type { FundsHint, TokenUsage, UsageFinal } from '@tollgate/contracts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
-import type { StopReason } from './checkpoint-step.ts';
+import type { StopReason } from './checkpoints/checkpoint-step.ts';
 import type { FailOpen } from './fail-open.ts';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */

@@ -1,7 +1,7 @@
 import { nodeAddress } from '@tollgate/keyspace';
-import { Admitter } from '../pipeline/admit.ts';
-import { DenyCache } from '../pipeline/deny-cache.ts';
-import { RechargeWaits } from '../pipeline/recharge-waits.ts';
+import { Admitter } from '../pipeline/admission/admit.ts';
+import { DenyCache } from '../pipeline/admission/deny-cache.ts';
+import { RechargeWaits } from '../pipeline/admission/recharge-waits.ts';
 import type { Foundation } from './foundation.ts';
 
 export type AdmissionParts = ReturnType<typeof openAdmission>;

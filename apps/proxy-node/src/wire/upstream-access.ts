@@ -8,7 +8,7 @@ import {
 import { nodeAddress } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { Forwarder } from '../pipeline/forward.ts';
+import { Forwarder } from '../pipeline/sending/forward.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import { RestNews } from '../upstream/rest-news.ts';
 import { RouteProbes, type Probed } from '../upstream/route-probes.ts';

@@ -14,7 +14,7 @@ import { LiveRows } from '../../../../apps/control-plane/src/features/live-state
 import { LiveStatePump } from '../../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
 import { LiveStateService } from '../../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../../apps/control-plane/src/features/live-state/lost-tail.ts';
-import { AutoRechargeService } from '../../../../apps/control-plane/src/features/subscriptions/auto-recharge.service.ts';
+import { AutoRechargeService } from '../../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { TokenLedger } from '../../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';

@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { failureOf, isRefused } from '../../api/failure.ts';
 import { signIn, type Credentials } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
 import { useWords } from '../../words/words.ts';
 import { AccessFrame } from './access-frame.tsx';
 

@@ -1,5 +1,5 @@
 import { changePassword } from '../../api/session.ts';
-import { ActForm } from '../../ui/form.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { PasswordField } from './password-field.tsx';
 

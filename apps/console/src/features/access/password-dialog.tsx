@@ -1,7 +1,7 @@
 import { answerPassword } from '../../api/password-question.ts';
 import { confirmPassword } from '../../api/session.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { PasswordField } from './password-field.tsx';
 

@@ -1,7 +1,7 @@
 import { Eye, EyeOff } from '../../ui/icons.tsx';
 import { useState } from 'react';
-import { IconButton } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { IconButton } from '../../ui/forms/button.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
 /** A password that its owner may look at while typing. */

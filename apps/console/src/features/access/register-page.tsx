@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { register, type Credentials } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { AccessFrame } from './access-frame.tsx';
 import { AwaitApproval } from './await-approval.tsx';

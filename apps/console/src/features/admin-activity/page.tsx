@@ -2,14 +2,20 @@ import { useQuery } from '@tanstack/react-query';
 import { History } from '../../ui/icons.tsx';
 import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
 import { pathOfRecord } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
-import { CursorPager } from '../../ui/cursor-pager.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
+import { CursorPager } from '../../ui/tables/cursor-pager.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
+import {
+  optional,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import type { Prefetch } from '../../page-module.ts';
 import { actionName, actionsNamed } from './actions.ts';

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { bookDeadLetter, deadLettersQuery, dismissDeadLetter } from '../../api/admin.ts';
 import type { Shape } from '../../api/client.ts';
-import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/confirm-dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { Button } from '../../ui/forms/button.tsx';
+import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 type DeadLetter = Shape<'DeadLetter'>;

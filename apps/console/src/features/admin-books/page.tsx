@@ -7,15 +7,15 @@ import {
   deadLettersQuery,
 } from '../../api/admin.ts';
 import { LIVE } from '../../api/live.ts';
-import { useAct } from '../../ui/act.ts';
+import { useAct } from '../../ui/forms/act.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { Tile, Tiles } from '../../ui/tile.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
 import { DeadLetters } from './dead-letters.tsx';

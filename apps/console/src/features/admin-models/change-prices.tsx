@@ -4,15 +4,15 @@ import { pricesInForceQuery, setPrice, type Model, type Price } from '../../api/
 import { newIdempotencyKey } from '../../api/client.ts';
 import { failureOf } from '../../api/failure.ts';
 import { notify } from '../../browser/notices.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { timesFactor } from '../../ui/cost.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { Money } from '../../ui/figures.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { formatCount, formatPercent } from '../../ui/format.ts';
 import { Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/;

@@ -7,9 +7,9 @@ import {
   type Model,
   type ModelSettings,
 } from '../../api/catalogue.ts';
-import { FormDialog, ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
-import type { FormValues } from '../../ui/form.tsx';
+import { FormDialog, ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
+import type { FormValues } from '../../ui/forms/form.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { PriceFields, priceOf } from './price-fields.tsx';

@@ -4,14 +4,20 @@ import { useState } from 'react';
 import { catalogueQuery, pricesInForceQuery, type Model, type Price } from '../../api/catalogue.ts';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
-import { Button, TextLink } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { Button, TextLink } from '../../ui/forms/button.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
+import { SearchBox } from '../../ui/tables/search-box.tsx';
+import {
+  optional,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { ChangePricesDialog } from './change-prices.tsx';
 import { CreateModelDialog } from './model-dialogs.tsx';

@@ -1,6 +1,6 @@
 import type { Price, PriceSettings } from '../../api/catalogue.ts';
-import { CheckField, TextField } from '../../ui/field.tsx';
-import type { FormValues } from '../../ui/form.tsx';
+import { CheckField, TextField } from '../../ui/forms/field.tsx';
+import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 const AMOUNT = { inputMode: 'decimal', autoComplete: 'off' } as const;

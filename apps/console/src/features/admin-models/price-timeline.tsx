@@ -2,8 +2,8 @@ import type { Price } from '../../api/catalogue.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Exact } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Exact } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 /** Price versions, newest first; which one is in force, which are planned, which are past. */

@@ -8,9 +8,9 @@ import {
   type Price,
 } from '../../api/catalogue.ts';
 import { notify } from '../../browser/notices.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';

@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { createNode } from '../../api/fleet.ts';
 import { CopyMainButton } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 
 export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {

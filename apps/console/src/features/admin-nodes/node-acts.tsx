@@ -8,9 +8,9 @@ import {
   type ProxyNode,
 } from '../../api/fleet.ts';
 import { paths } from '../../paths.ts';
-import { useAct } from '../../ui/act.ts';
-import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { useAct } from '../../ui/forms/act.ts';
+import { Button } from '../../ui/forms/button.tsx';
+import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Ellipsis } from '../../ui/icons.tsx';
 import { Menu } from '../../ui/menu.tsx';

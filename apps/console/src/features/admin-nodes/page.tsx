@@ -5,13 +5,13 @@ import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/fleet.ts
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, TextLink } from '../../ui/button.tsx';
+import { Button, TextLink } from '../../ui/forms/button.tsx';
 import { Count } from '../../ui/figures.tsx';
-import { Freshness } from '../../ui/freshness.tsx';
+import { Freshness } from '../../ui/time/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { AddNodeDialog } from './add-node.tsx';
 import { useNewest } from './lag.ts';

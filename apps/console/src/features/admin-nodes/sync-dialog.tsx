@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleDashed } from '../../ui/icons.tsx';
 import { useEffect, useState } from 'react';
 import { nodesQuery, publish, type ProxyNode } from '../../api/fleet.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { FailureState, Skeleton } from '../../ui/states.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';

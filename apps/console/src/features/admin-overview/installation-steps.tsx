@@ -4,8 +4,8 @@ import { Circle, CircleCheck } from '../../ui/icons.tsx';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
-import { ButtonLink } from '../../ui/button.tsx';
-import { NextBar } from '../../ui/next-bar.tsx';
+import { ButtonLink } from '../../ui/forms/button.tsx';
+import { NextBar } from '../../ui/tables/next-bar.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { useWords } from '../../words/words.ts';
 

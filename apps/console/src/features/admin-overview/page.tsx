@@ -4,7 +4,7 @@ import type { Shape } from '../../api/client.ts';
 import { useLive } from '../../api/stream.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
-import { ButtonLink, TextLink } from '../../ui/button.tsx';
+import { ButtonLink, TextLink } from '../../ui/forms/button.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import {
   formatCount,
@@ -13,12 +13,17 @@ import {
   formatPercent,
   formatShort,
 } from '../../ui/format.ts';
-import { Freshness } from '../../ui/freshness.tsx';
+import { Freshness } from '../../ui/time/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Sparkline } from '../../ui/sparkline.tsx';
+import { Sparkline } from '../../ui/charts/sparkline.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
 import { Tile, Tiles, TilesSkeleton } from '../../ui/tile.tsx';
-import { TimeRangePicker, useRangeChange, useTimeRange, rangeOf } from '../../ui/time-range.tsx';
+import {
+  TimeRangePicker,
+  useRangeChange,
+  useTimeRange,
+  rangeOf,
+} from '../../ui/time/time-range.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';

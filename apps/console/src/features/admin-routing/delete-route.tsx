@@ -1,5 +1,5 @@
 import { deleteRoute, type Route } from '../../api/upstreams.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 

@@ -1,8 +1,8 @@
 import { Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
 import { installationStepsQuery } from '../../api/admin.ts';
 import { useWords } from '../../words/words.ts';
 import { RoutingPicture } from './picture.tsx';

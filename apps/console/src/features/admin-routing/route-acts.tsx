@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import { updateRoute, type Route } from '../../api/upstreams.ts';
-import { useAct } from '../../ui/act.ts';
-import { Button } from '../../ui/button.tsx';
+import { useAct } from '../../ui/forms/act.ts';
+import { Button } from '../../ui/forms/button.tsx';
 import { Ellipsis } from '../../ui/icons.tsx';
 import { Menu, type MenuAct } from '../../ui/menu.tsx';
 import { useWords } from '../../words/words.ts';

@@ -1,6 +1,6 @@
 import { createRoute, updateRoute, type Route } from '../../api/upstreams.ts';
-import { FormDialog } from '../../ui/confirm-dialog.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { SelectField, TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 

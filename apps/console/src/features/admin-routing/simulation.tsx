@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { simulationQuery, type CallerProtocol } from '../../api/upstreams.ts';
 import type { Shape } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { formatPercent } from '../../ui/format.ts';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../ui/format.ts';
-import { formatExact } from '../../ui/time.tsx';
-import { useZone } from '../../ui/zone.tsx';
+import { formatExact } from '../../ui/time/time.tsx';
+import { useZone } from '../../ui/time/zone.tsx';
 import { useSpeech } from '../../words/words.ts';
 
 /** Weights and multipliers are published in millionths. */

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { nodesQuery } from '../../api/fleet.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { useWords } from '../../words/words.ts';
 import { useLags, useNewest } from '../admin-nodes/lag.ts';

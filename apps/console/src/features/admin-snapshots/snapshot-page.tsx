@@ -14,7 +14,7 @@ import { CopyText } from '../../ui/copy.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
-import { Exact } from '../../ui/time.tsx';
+import { Exact } from '../../ui/time/time.tsx';
 import { useChangeWords } from './change-words.ts';
 import { NodesOn } from './nodes-on.tsx';
 import { PublishedBy, RollBack, VersionBadges } from './version.tsx';

@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { rollBack, type Snapshot } from '../../api/fleet.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Button } from '../../ui/forms/button.tsx';
+import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { AccountName } from '../admin-users/account-name.tsx';

@@ -10,14 +10,14 @@ import {
 import { installationStepsQuery } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, TextLink } from '../../ui/button.tsx';
+import { Button, TextLink } from '../../ui/forms/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
 import { formatCount, formatPercent } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { SearchBox } from '../../ui/tables/search-box.tsx';
+import { optional, useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamState } from './upstream-state.tsx';

@@ -10,10 +10,10 @@ import {
   type UpstreamSettings,
 } from '../../api/upstreams.ts';
 import { failureOf } from '../../api/failure.ts';
-import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/confirm-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { Button } from '../../ui/forms/button.tsx';
+import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { deleteUpstream, routesQuery, type Upstream } from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 import { TestDialog, UpstreamDialog, UpstreamKeyDialog } from './upstream-dialogs.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { userQuery } from '../../api/users.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
 
 /** An account by its name, which leads to its page; one that is deleted keeps its number. */
 export function AccountName({ id }: { id: number }) {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { ceilingsQuery, setCeilings } from '../../api/admin.ts';
 import { setAccountCeilings, type User } from '../../api/users.ts';
-import { FormDialog } from '../../ui/confirm-dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
 type Limits = Record<'rpm' | 'rph' | 'rpd', number | null>;

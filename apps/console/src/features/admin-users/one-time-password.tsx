@@ -1,11 +1,11 @@
 import { useState, type ReactNode } from 'react';
 import { createUser, resetPassword, type User } from '../../api/users.ts';
 import { CopyMainButton } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
-import { ActForm, type FormValues } from '../../ui/form.tsx';
-import { formatExact } from '../../ui/time.tsx';
-import { useZone } from '../../ui/zone.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { SelectField, TextField } from '../../ui/forms/field.tsx';
+import { ActForm, type FormValues } from '../../ui/forms/form.tsx';
+import { formatExact } from '../../ui/time/time.tsx';
+import { useZone } from '../../ui/time/zone.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 
 interface OneTime {

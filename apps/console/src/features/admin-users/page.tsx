@@ -6,13 +6,13 @@ import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { paths } from '../../paths.ts';
 import type { Search } from '../../search.ts';
-import { useActedRows } from '../../ui/acted-rows.ts';
-import { Button, TextLink } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { useActedRows } from '../../ui/tables/acted-rows.ts';
+import { Button, TextLink } from '../../ui/forms/button.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Paged } from '../../ui/paged.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
+import { Paged } from '../../ui/tables/paged.tsx';
+import { SearchBox } from '../../ui/tables/search-box.tsx';
 import {
   optional,
   pageNumber,
@@ -20,10 +20,10 @@ import {
   withDefault,
   z,
   type SearchOf,
-} from '../../ui/search-state.ts';
+} from '../../ui/tables/search-state.ts';
 import { EmptyState } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useSpeech, useWords, type Words } from '../../words/words.ts';
 import { EraseButton } from './erase-user.tsx';
 import { InstallationCeilings } from './ceilings.tsx';

@@ -1,7 +1,7 @@
 import { moveUser, type User } from '../../api/users.ts';
-import { useAct } from '../../ui/act.ts';
-import type { useActedRows } from '../../ui/acted-rows.ts';
-import { Button } from '../../ui/button.tsx';
+import { useAct } from '../../ui/forms/act.ts';
+import type { useActedRows } from '../../ui/tables/acted-rows.ts';
+import { Button } from '../../ui/forms/button.tsx';
 import { useWords } from '../../words/words.ts';
 
 export type Acted = Omit<ReturnType<typeof useActedRows<User>>, 'shown'>;

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import type { User } from '../../api/users.ts';
-import { TextField } from '../../ui/field.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
 /** A field that asks for the account's name, and what holds back the act until it is typed. */

@@ -15,8 +15,8 @@ import {
 } from '../../api/users.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
-import { ConfirmDialog, FormDialog } from '../../ui/confirm-dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { ConfirmDialog, FormDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { useTypedName } from './typed-name.tsx';

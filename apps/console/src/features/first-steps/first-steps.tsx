@@ -7,7 +7,7 @@ import { useLive } from '../../api/stream.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
-import { ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/forms/button.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { Panel } from '../../ui/page.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';

@@ -5,7 +5,7 @@ import { firstStepsQuery } from '../../api/usage.ts';
 import { useMe } from '../../api/session.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
-import { NextBar } from '../../ui/next-bar.tsx';
+import { NextBar } from '../../ui/tables/next-bar.tsx';
 import { useWords } from '../../words/words.ts';
 
 /** On the pages that the first steps lead over: what comes next, until the first call is made. */

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { createKey, type CreatedKey } from '../../api/keys.ts';
-import { ActForm } from '../../ui/form.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { KeyFields, settingsOf } from './key-fields.tsx';
 import { KeySecretDialog } from './key-secret-dialog.tsx';

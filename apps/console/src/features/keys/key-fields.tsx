@@ -1,6 +1,6 @@
 import type { Key, KeySettings } from '../../api/keys.ts';
-import { TextField } from '../../ui/field.tsx';
-import type { FormValues } from '../../ui/form.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { ModelChoice } from './model-choice.tsx';
 

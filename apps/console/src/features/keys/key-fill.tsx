@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { keysWindowsQuery, type Key, type KeyWindow } from '../../api/keys.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { formatCount } from '../../ui/format.ts';
-import { Gauge } from '../../ui/gauge.tsx';
+import { Gauge } from '../../ui/charts/gauge.tsx';
 import { useSpeech } from '../../words/words.ts';
 import { KeyLimits } from './key-limits.tsx';
 import { FILL_TONES, fillOf } from './window-fill.ts';

@@ -1,6 +1,6 @@
 import type { Key } from '../../api/keys.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { useNow } from '../../ui/time.tsx';
+import { useNow } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
 
 export function KeyStatus({

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { keyWindowsQuery, type Key } from '../../api/keys.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { formatCount } from '../../ui/format.ts';
-import { Gauge } from '../../ui/gauge.tsx';
+import { Gauge } from '../../ui/charts/gauge.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';

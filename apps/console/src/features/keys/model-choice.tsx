@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
-import { TextField } from '../../ui/field.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
 /** Subscribed models to tick; a key with wildcards keeps them, as text. */

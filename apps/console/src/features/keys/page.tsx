@@ -5,11 +5,11 @@ import { keysQuery, PAGE_SIZE, type KeysQuestion } from '../../api/keys.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import type { Search } from '../../search.ts';
-import { Button } from '../../ui/button.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { Button } from '../../ui/forms/button.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Paged } from '../../ui/paged.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
+import { Paged } from '../../ui/tables/paged.tsx';
+import { SearchBox } from '../../ui/tables/search-box.tsx';
 import {
   optional,
   pageNumber,
@@ -17,7 +17,7 @@ import {
   withDefault,
   z,
   type SearchOf,
-} from '../../ui/search-state.ts';
+} from '../../ui/tables/search-state.ts';
 import { EmptyState } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { NextStep } from '../first-steps/next-step.tsx';

@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { rotateKey, type CreatedKey, type Key } from '../../api/keys.ts';
-import { SelectField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { SelectField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { KeySecretDialog } from './key-secret-dialog.tsx';
 

@@ -6,12 +6,12 @@ import { renew, subscribe, type PriceTag } from '../../api/models.ts';
 import { purchasePreviewQuery } from '../../api/previews.ts';
 import { paths } from '../../paths.ts';
 import { notify } from '../../browser/notices.ts';
-import { TextLink } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { formatCount } from '../../ui/format.ts';
-import { Segments } from '../../ui/segments.tsx';
+import { Segments } from '../../ui/tables/segments.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { PurchaseSummary } from './purchase-summary.tsx';
 

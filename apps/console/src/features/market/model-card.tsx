@@ -1,7 +1,7 @@
 import type { MarketModel, MyModel } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, ButtonLink, TextLink } from '../../ui/button.tsx';
+import { Button, ButtonLink, TextLink } from '../../ui/forms/button.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { useWords } from '../../words/words.ts';

@@ -10,10 +10,16 @@ import {
 import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
+import { SearchBox } from '../../ui/tables/search-box.tsx';
+import {
+  optional,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import type { Search } from '../../search.ts';
 import { useWords } from '../../words/words.ts';

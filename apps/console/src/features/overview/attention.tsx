@@ -2,7 +2,7 @@ import { TriangleAlert } from '../../ui/icons.tsx';
 import type { MyModel } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
 import { isNear, paceOf } from '../subscription/pace.ts';

@@ -5,11 +5,16 @@ import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
-import { ButtonLink, TextLink } from '../../ui/button.tsx';
-import { Freshness } from '../../ui/freshness.tsx';
+import { ButtonLink, TextLink } from '../../ui/forms/button.tsx';
+import { Freshness } from '../../ui/time/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Loaded, Skeleton } from '../../ui/states.tsx';
-import { TimeRangePicker, useRangeChange, useTimeRange, rangeOf } from '../../ui/time-range.tsx';
+import {
+  TimeRangePicker,
+  useRangeChange,
+  useTimeRange,
+  rangeOf,
+} from '../../ui/time/time-range.tsx';
 import { useWords } from '../../words/words.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { Attention } from './attention.tsx';

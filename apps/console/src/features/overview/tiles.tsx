@@ -5,7 +5,7 @@ import { walletQuery } from '../../api/wallet.ts';
 import { Count, Money } from '../../ui/figures.tsx';
 import { formatPercent } from '../../ui/format.ts';
 import { rangeBefore, type TimeRange } from '../../api/range-bounds.ts';
-import { Sparkline } from '../../ui/sparkline.tsx';
+import { Sparkline } from '../../ui/charts/sparkline.tsx';
 import { Tile, Tiles } from '../../ui/tile.tsx';
 import { useSpeech, type Words } from '../../words/words.ts';
 import { sumOf, timesOf, totalsOf, type CountMeasure } from '../usage/course.ts';

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { MyModel } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { ButtonLink, TextLink } from '../../ui/button.tsx';
+import { ButtonLink, TextLink } from '../../ui/forms/button.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';

@@ -1,5 +1,5 @@
 import { SendHorizontal, Square } from '../../ui/icons.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { useWords } from '../../words/words.ts';
 
 interface ComposerProps {

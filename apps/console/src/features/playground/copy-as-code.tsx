@@ -2,9 +2,9 @@ import { Code } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { requestOf } from '../../api/playground.ts';
 import { GATEWAY } from '../../paths.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
 import { useWords } from '../../words/words.ts';
 import type { Choice, Turn } from './use-conversation.ts';
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { MessagesSquare } from '../../ui/icons.tsx';
 import { bookedQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { EmptyState } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';

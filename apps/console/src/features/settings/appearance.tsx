@@ -1,8 +1,8 @@
 import { useState, type ReactNode } from 'react';
 import { recall, remember } from '../../browser/preferences.ts';
 import { chooseTheme, THEMES, useTheme } from '../../browser/theme.ts';
-import { Segments } from '../../ui/segments.tsx';
-import { useZone, type Zone } from '../../ui/zone.tsx';
+import { Segments } from '../../ui/tables/segments.tsx';
+import { useZone, type Zone } from '../../ui/time/zone.tsx';
 import { LANGUAGES, useSpeech, useWords, type Language } from '../../words/words.ts';
 
 /** What this browser remembers: theme, language, time zone and row height. */

@@ -2,11 +2,11 @@ import { useState } from 'react';
 import { createAccessToken, type TokenScope } from '../../api/account.ts';
 import { newIdempotencyKey, type Shape } from '../../api/client.ts';
 import { useMe } from '../../api/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { CopyMainButton } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { SelectField, TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 
 export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {

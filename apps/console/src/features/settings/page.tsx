@@ -1,6 +1,6 @@
 import { useMe } from '../../api/session.ts';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
-import { Exact } from '../../ui/time.tsx';
+import { Exact } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { AccessTokens } from './access-tokens.tsx';
 import { Appearance } from './appearance.tsx';

@@ -5,8 +5,8 @@ import {
   revokeAccessToken,
   type AccessToken,
 } from '../../api/account.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { CheckField } from '../../ui/field.tsx';
+import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { CheckField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
 /** Ends a token, and on request what it made. */

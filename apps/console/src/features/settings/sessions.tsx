@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { endSession, sessionsQuery, type SessionEntry } from '../../api/account.ts';
 import { useMe } from '../../api/session.ts';
-import { useAct } from '../../ui/act.ts';
-import { useActedRows } from '../../ui/acted-rows.ts';
+import { useAct } from '../../ui/forms/act.ts';
+import { useActedRows } from '../../ui/tables/acted-rows.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 /** Where the account is signed in; each can be ended. */

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import { setAutoRecharge, type MyModel, type PriceTag } from '../../api/models.ts';
 import { notify } from '../../browser/notices.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { costOf } from '../../ui/cost.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 

@@ -1,5 +1,5 @@
 import type { UsageStatistics } from '../../api/usage.ts';
-import { endOf } from '../../ui/chart-data.ts';
+import { endOf } from '../../ui/charts/chart-data.ts';
 import { timesOf } from '../usage/course.ts';
 
 /** Tokens that came in, and when. */

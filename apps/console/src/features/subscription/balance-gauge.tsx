@@ -1,6 +1,6 @@
 import type { MyModel } from '../../api/models.ts';
 import { formatCount } from '../../ui/format.ts';
-import { Gauge } from '../../ui/gauge.tsx';
+import { Gauge } from '../../ui/charts/gauge.tsx';
 import { useSpeech, type Words } from '../../words/words.ts';
 import { isNear, paceOf, type Pace } from './pace.ts';
 

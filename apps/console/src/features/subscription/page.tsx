@@ -5,10 +5,10 @@ import { marketQuery, subscriptionsQuery, type MyModel, type PriceTag } from '..
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/forms/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { OnceOpened } from '../../ui/once-opened.tsx';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';

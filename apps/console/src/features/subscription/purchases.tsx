@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import type { MyModel } from '../../api/models.ts';
 import { useLive } from '../../api/stream.ts';
 import { lotsQuery, type TokenLot } from '../../api/subscription-history.ts';
-import { CursorPager } from '../../ui/cursor-pager.tsx';
+import { CursorPager } from '../../ui/tables/cursor-pager.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 /** Each purchase with what became of its tokens: used, given back, left. */

@@ -9,14 +9,14 @@ import {
   type TokenEntryKind,
 } from '../../api/subscription-history.ts';
 import type { Search } from '../../search.ts';
-import { CursorPager } from '../../ui/cursor-pager.tsx';
+import { CursorPager } from '../../ui/tables/cursor-pager.tsx';
 import { DownloadLink } from '../../ui/download-link.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 export const ENTRY_KINDS = ['credit', 'usage', 'withdrawal', 'reconciliation'] as const;

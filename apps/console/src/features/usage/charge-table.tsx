@@ -1,6 +1,6 @@
 import type { UsageReceipt } from '../../api/usage.ts';
 import { Count } from '../../ui/figures.tsx';
-import { Exact } from '../../ui/time.tsx';
+import { Exact } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { ChargeCost } from './charge-cost.tsx';
 

@@ -1,6 +1,6 @@
 import type { Group, StatisticsRow, UsageStatistics } from '../../api/usage.ts';
-import type { ChartSeries } from '../../ui/chart-data.ts';
-import { colorOf } from '../../ui/series.ts';
+import type { ChartSeries } from '../../ui/charts/chart-data.ts';
+import { colorOf } from '../../ui/charts/series.ts';
 
 export type CountMeasure = 'charge' | 'requests' | 'errors';
 export type LatencyMeasure = 'duration_ms' | 'first_token_ms';

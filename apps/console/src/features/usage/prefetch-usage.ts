@@ -3,7 +3,7 @@ import { keysQuery } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import type { Ask, PageAddress } from '../../page-module.ts';
-import { rangeOf } from '../../ui/time-range.tsx';
+import { rangeOf } from '../../ui/time/time-range.tsx';
 import { isLatency } from './usage-chart.tsx';
 import { filterOf, readUsageSearch } from './usage-search.ts';
 

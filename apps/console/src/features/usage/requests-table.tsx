@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import type { UsageLog } from '../../api/usage.ts';
-import { TextLink } from '../../ui/button.tsx';
+import { TextLink } from '../../ui/forms/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { OutcomeBadge } from './outcome.tsx';
 import { useRequestPath } from './request-path.ts';

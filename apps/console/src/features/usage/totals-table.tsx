@@ -1,7 +1,7 @@
 import type { UsageStatistics } from '../../api/usage.ts';
 import { Count } from '../../ui/figures.tsx';
-import { colorOf, fillOf } from '../../ui/series.ts';
-import { Table, type Column } from '../../ui/table.tsx';
+import { colorOf, fillOf } from '../../ui/charts/series.ts';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { totalsOf, type GroupTotals } from './course.ts';
 import { useGroupName } from './group-name.ts';

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import type { UsageStatistics } from '../../api/usage.ts';
-import { Chart } from '../../ui/chart.tsx';
+import { Chart } from '../../ui/charts/chart.tsx';
 import { formatDuration, formatShort } from '../../ui/format.ts';
 import { EmptyState } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';

@@ -1,6 +1,12 @@
 import type { UsageFilter } from '../../api/usage.ts';
 import type { PageAddress } from '../../page-module.ts';
-import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
+import {
+  optional,
+  useSearchState,
+  withDefault,
+  z,
+  type SearchOf,
+} from '../../ui/tables/search-state.ts';
 
 const id = z.coerce.number().check(z.int(), z.positive());
 

@@ -3,8 +3,8 @@ import { useMe } from '../../api/session.ts';
 import type { WalletEntry } from '../../api/wallet.ts';
 import { Amount } from '../../ui/figures.tsx';
 import { fractionDigits } from '../../ui/format.ts';
-import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
 /** What moved the money, the model whose tokens it bought or gave back, and on narrow screens the note. */

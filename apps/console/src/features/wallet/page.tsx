@@ -6,13 +6,13 @@ import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { entriesQuery, ENTRIES_PAGE_SIZE, walletQuery } from '../../api/wallet.ts';
 import type { Search } from '../../search.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/forms/button.tsx';
 import { DownloadLink } from '../../ui/download-link.tsx';
-import { SelectFilter } from '../../ui/select-filter.tsx';
+import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Money } from '../../ui/figures.tsx';
-import { Freshness } from '../../ui/freshness.tsx';
+import { Freshness } from '../../ui/time/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Paged } from '../../ui/paged.tsx';
+import { Paged } from '../../ui/tables/paged.tsx';
 import {
   optional,
   pageNumber,
@@ -20,7 +20,7 @@ import {
   withDefault,
   z,
   type SearchOf,
-} from '../../ui/search-state.ts';
+} from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { payoutsQuery, type Payout } from '../../api/wallet.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/page.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { providerColumns } from './provider-columns.tsx';
 

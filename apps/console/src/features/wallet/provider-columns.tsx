@@ -1,8 +1,8 @@
 import type { Payment, Payout } from '../../api/wallet.ts';
 import { CopyText } from '../../ui/copy.tsx';
 import { Money } from '../../ui/figures.tsx';
-import type { Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import type { Column } from '../../ui/tables/table.tsx';
+import { Ago } from '../../ui/time/time.tsx';
 import type { Words } from '../../words/words.ts';
 
 /** What goes through a payment provider in either direction has the same columns, but for its status and the moment it was done. */

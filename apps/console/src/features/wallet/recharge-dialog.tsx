@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { newIdempotencyKey, type Shape } from '../../api/client.ts';
 import { recharge } from '../../api/wallet.ts';
 import { notify } from '../../browser/notices.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { ActForm } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/forms/dialog.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
+import { ActForm } from '../../ui/forms/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 

@@ -10,7 +10,7 @@ import {
   purchases,
   services,
   subscribed,
-} from './auto-recharge-under-test.ts';
+} from './auto-recharge/auto-recharge-under-test.ts';
 
 test('a wallet too small raises an alert and backs off; once it is filled the purchase follows and the alert goes', async () => {
   const one = await subscribed('0', { threshold: 100, amount: 1_000_000 }, 0);

@@ -1,6 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { eventually } from '@tollgate/harness';
-import { ledger, post, purchases, services, subscribed, use } from './auto-recharge-under-test.ts';
+import {
+  ledger,
+  post,
+  purchases,
+  services,
+  subscribed,
+  use,
+} from './auto-recharge/auto-recharge-under-test.ts';
 
 test('one need is one purchase, however many settles and replicas see it', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 5_000 });

@@ -1,6 +1,13 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { eventually } from '@tollgate/harness';
-import { ledger, plane, post, services, subscribed, use } from './auto-recharge-under-test.ts';
+import {
+  ledger,
+  plane,
+  post,
+  services,
+  subscribed,
+  use,
+} from './auto-recharge/auto-recharge-under-test.ts';
 
 const WAITING =
   "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";

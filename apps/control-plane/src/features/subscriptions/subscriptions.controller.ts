@@ -23,7 +23,7 @@ import {
   type Subscribe,
   type Unsubscribe,
 } from './subscriptions.dto.ts';
-import { AutoRechargeSettings } from './auto-recharge-settings.service.ts';
+import { AutoRechargeSettings } from './auto-recharge/auto-recharge-settings.service.ts';
 import { MySubscriptions } from './my-subscriptions.service.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';

@@ -9,7 +9,7 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ModelsService } from '../models/models.service.ts';
-import { AutoRechargeService } from './auto-recharge.service.ts';
+import { AutoRechargeService } from './auto-recharge/auto-recharge.service.ts';
 import { findActive, notSubscribed } from './find-active.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';

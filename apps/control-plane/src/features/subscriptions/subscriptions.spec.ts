@@ -1,5 +1,5 @@
 import { shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
-import { shareAutoRecharge } from './auto-recharge-under-test.ts';
+import { shareAutoRecharge } from './auto-recharge/auto-recharge-under-test.ts';
 import './subscribing.part.spec.ts';
 import './unsubscribing.part.spec.ts';
 import './subscription-history.part.spec.ts';

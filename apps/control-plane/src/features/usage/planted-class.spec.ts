@@ -11,7 +11,7 @@ const PLANTED = {
   parent: 'output',
   isOptional: true,
 };
-const TABLE = '../../../../../libs/contracts/src/token-classes.ts';
+const TABLE = '../../../../../libs/contracts/src/usage/token-classes.ts';
 const { TOKEN_CLASSES } = await import('@tollgate/contracts');
 jest.resetModules();
 jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANTED] }));

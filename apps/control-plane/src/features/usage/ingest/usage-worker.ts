@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { QueueWorkers } from '../../../platform/queues/queue-workers.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
 import { UseGuard } from '../../reconciliation/use-guard.ts';
-import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
+import { AutoRechargeService } from '../../subscriptions/auto-recharge/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
 import { preciseNow } from '@tollgate/tracing';
 import { BookedFigures } from './booked-figures.ts';

@@ -1,1 +1,1 @@
-export { route } from '../pipeline/route.ts';
+export { route } from '../pipeline/sending/route.ts';

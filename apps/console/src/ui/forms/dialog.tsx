@@ -1,0 +1,118 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from '../icons.tsx';
+import { useState, type ReactNode } from 'react';
+import { useWords } from '../../words/words.ts';
+import { Button } from './button.tsx';
+
+const VEIL = 'enters fixed inset-0 z-30 bg-veil';
+const POPUP =
+  'enters fixed top-[8dvh] left-1/2 z-30 flex max-h-[84dvh] w-[min(var(--dialog),calc(100vw-24px))] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-float';
+const WIDTHS = { narrow: '[--dialog:440px]', wide: '[--dialog:720px]' } as const;
+
+export interface DialogControls {
+  close: () => void;
+  /** From now on, closing asks first. */
+  markChanged: () => void;
+  /** Closing no longer asks. */
+  markSaved: () => void;
+}
+
+export interface DialogProps {
+  title: string;
+  purpose?: ReactNode;
+  isOpen: boolean;
+  onClose: () => void;
+  width?: keyof typeof WIDTHS;
+  children: (controls: DialogControls) => ReactNode;
+}
+
+/** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost without a question. */
+export function Dialog({
+  title,
+  purpose,
+  isOpen,
+  onClose,
+  width = 'narrow',
+  children,
+}: DialogProps) {
+  const [isChanged, setChanged] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const close = (): void => {
+    setChanged(false);
+    setAsking(false);
+    onClose();
+  };
+  const askToClose = (): void => (isChanged ? setAsking(true) : close());
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && askToClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={VEIL} />
+        <Base.Popup className={`${POPUP} ${WIDTHS[width]}`}>
+          <DialogHead title={title} purpose={purpose} />
+          <div className="overflow-y-auto px-5 py-4">
+            {children({
+              close,
+              markChanged: () => setChanged(true),
+              markSaved: () => setChanged(false),
+            })}
+          </div>
+        </Base.Popup>
+      </Base.Portal>
+      <AskUnsaved isOpen={isAsking} onKeep={() => setAsking(false)} onDiscard={close} />
+    </Base.Root>
+  );
+}
+
+function DialogHead({ title, purpose }: Pick<DialogProps, 'title' | 'purpose'>) {
+  const { general } = useWords();
+  return (
+    <header className="flex items-start gap-3 border-b border-line px-5 py-3.5">
+      <div className="min-w-0 flex-1">
+        <Base.Title className="foreign text-lead font-semibold">{title}</Base.Title>
+        {purpose !== undefined && (
+          <Base.Description className="foreign text-table text-text-2">{purpose}</Base.Description>
+        )}
+      </div>
+      <Base.Close
+        aria-label={general.close}
+        className="-mr-1.5 rounded-md p-1.5 text-text-3 hover:bg-sunken hover:text-text"
+      >
+        <X aria-hidden className="size-4" />
+      </Base.Close>
+    </header>
+  );
+}
+
+function AskUnsaved({
+  isOpen,
+  onKeep,
+  onDiscard,
+}: {
+  isOpen: boolean;
+  onKeep: () => void;
+  onDiscard: () => void;
+}) {
+  const { general } = useWords();
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onKeep()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={VEIL} />
+        <AlertDialog.Popup className={`${POPUP} ${WIDTHS.narrow} gap-3 p-5`}>
+          <AlertDialog.Title className="text-lead font-semibold">
+            {general.unsaved}
+          </AlertDialog.Title>
+          <AlertDialog.Description className="text-text-2">
+            {general.unsavedDetail}
+          </AlertDialog.Description>
+          <div className="flex justify-end gap-2">
+            <Button onClick={onKeep}>{general.keepEditing}</Button>
+            <Button look="danger" onClick={onDiscard}>
+              {general.discard}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

@@ -1,0 +1,46 @@
+import { ChevronLeft, ChevronRight } from '../icons.tsx';
+import { useSpeech } from '../../words/words.ts';
+import { Button } from '../forms/button.tsx';
+import { formatCount } from '../format.ts';
+
+/** Below a list that is paged by number; nothing where one page holds all of it. */
+export function Pager({
+  page,
+  pageSize,
+  total,
+  onPage,
+}: {
+  page: number;
+  pageSize: number;
+  total: number;
+  onPage: (page: number) => void;
+}) {
+  const { words, locale } = useSpeech();
+  const pages = Math.max(1, Math.ceil(total / pageSize));
+  if (pages === 1) return null;
+  const count = (value: number): string => formatCount(value, locale);
+  const from = (page - 1) * pageSize + 1;
+  return (
+    <footer className="flex items-center justify-end gap-3 border-t border-line px-4 py-2 text-table text-text-2">
+      <span className="tabular">
+        {words.general.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
+      </span>
+      <Button
+        size="small"
+        icon={<ChevronLeft aria-hidden className="size-4" />}
+        className={page <= 1 ? 'invisible' : ''}
+        onClick={() => onPage(page - 1)}
+      >
+        {words.general.previous}
+      </Button>
+      <Button
+        size="small"
+        className={page >= pages ? 'invisible' : ''}
+        onClick={() => onPage(page + 1)}
+      >
+        {words.general.next}
+        <ChevronRight aria-hidden className="size-4" />
+      </Button>
+    </footer>
+  );
+}

@@ -1,0 +1,206 @@
+import { useNavigate } from '@tanstack/react-router';
+import { ArrowDown, ArrowUp } from '../icons.tsx';
+import { lazy, Suspense, type MouseEvent, type ReactNode } from 'react';
+import { ScrollBox } from './scroll-box.tsx';
+import { recall } from '../../browser/preferences.ts';
+import { useWords } from '../../words/words.ts';
+
+export interface Column<Row> {
+  id: string;
+  /** Empty over buttons: screen readers hear "Actions". */
+  header: string;
+  cell: (row: Row) => ReactNode;
+  /** Figures stand right. */
+  align?: 'right';
+  /** The server's name of this order; without one the column does not sort. */
+  sort?: string;
+  /** Hidden on screens narrower than this. */
+  from?: 'sm' | 'md' | 'lg';
+}
+
+export interface TableProps<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowId: (row: Row) => string | number;
+  /** Where a click on a row leads; the link is in one of its cells, for keyboards. */
+  rowTo?: (row: Row) => string;
+  /** `name` or `-name`, as the server writes it. */
+  sort?: string | undefined;
+  onSort?: (sort: string) => void;
+  /** In place of rows where there are none. */
+  empty?: ReactNode;
+}
+
+/** A longer table draws only the rows near the window. */
+const WINDOWED_FROM = 200;
+const WindowedRows = lazy(async () => ({
+  default: (await import('./windowed-rows.tsx')).WindowedRows,
+}));
+
+const FROM = { sm: 'max-sm:hidden', md: 'max-md:hidden', lg: 'max-lg:hidden' } as const;
+
+/** The one table. Sorting and paging are the server's, so that lists of any length stay quick. */
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  rowId,
+  rowTo,
+  sort,
+  onSort,
+  empty,
+}: TableProps<Row>) {
+  const navigate = useNavigate();
+  if (rows.length === 0 && empty !== undefined) return empty;
+  const height = recall('rows') === 'compact' ? 'h-8' : 'h-10';
+  const onOpen = rowTo && ((row: Row): void => void navigate({ to: rowTo(row) }));
+  const rowOf = (row: Row, place?: RowPlace) => (
+    <BodyRow key={rowId(row)} {...{ row, columns, height, onOpen, place }} />
+  );
+  return (
+    <ScrollBox label={label}>
+      <table
+        className="w-full border-collapse text-table"
+        aria-label={label}
+        {...(rows.length > WINDOWED_FROM && { 'aria-rowcount': rows.length + 1 })}
+      >
+        <HeaderRow columns={columns} sort={sort} onSort={onSort} />
+        {rows.length > WINDOWED_FROM ? (
+          <Suspense fallback={null}>
+            <WindowedRows
+              count={rows.length}
+              columns={columns.length}
+              row={(index, measure) => rowOf(rows[index] as Row, { index, measure })}
+            />
+          </Suspense>
+        ) : (
+          <tbody>{rows.map((row) => rowOf(row))}</tbody>
+        )}
+      </table>
+    </ScrollBox>
+  );
+}
+
+interface BodyRowProps<Row> {
+  row: Row;
+  columns: readonly Column<Row>[];
+  height: string;
+  onOpen: ((row: Row) => void) | undefined;
+  place: RowPlace | undefined;
+}
+
+function BodyRow<Row>({ row, columns, height, onOpen, place }: BodyRowProps<Row>) {
+  return (
+    <tr
+      onClick={(event) => isPlainClick(event) && onOpen?.(row)}
+      className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${onOpen ? 'cursor-pointer' : ''}`}
+      {...(place && {
+        ref: place.measure,
+        'data-index': place.index,
+        'aria-rowindex': place.index + 2,
+      })}
+    >
+      {columns.map((column) => (
+        <td key={column.id} className={`${cellClass(column)} ${endOf(columns, column)}`}>
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+interface HeaderRowProps<Row> {
+  columns: readonly Column<Row>[];
+  sort: string | undefined;
+  onSort: ((sort: string) => void) | undefined;
+}
+
+function HeaderRow<Row>({ columns, sort, onSort }: HeaderRowProps<Row>) {
+  return (
+    <thead>
+      <tr className="border-b border-line">
+        {columns.map((column) => (
+          <HeaderCell
+            key={column.id}
+            column={column}
+            end={endOf(columns, column)}
+            sort={sort}
+            onSort={onSort}
+          />
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+/** Of a row among those that are drawn: which it is, and what measures its height. */
+interface RowPlace {
+  index: number;
+  measure: (element: HTMLElement | null) => void;
+}
+
+/** The last column that is seen stands as far from the edge as the first, whatever is hidden. */
+function endOf<Row>(columns: readonly Column<Row>[], column: Column<Row>): string {
+  const isLast = (...shown: readonly (string | undefined)[]): boolean =>
+    columns.findLast(({ from }) => shown.includes(from)) === column;
+  return [
+    isLast(undefined) ? 'max-sm:pr-4' : '',
+    isLast(undefined, 'sm') ? 'max-md:pr-4' : '',
+    isLast(undefined, 'sm', 'md') ? 'max-lg:pr-4' : '',
+  ].join(' ');
+}
+
+function cellClass<Row>({ align, from }: Column<Row>): string {
+  return `px-2 py-1.5 sm:px-3 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
+}
+
+/** Links, buttons and marked text in a row keep their own meaning. */
+function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
+  const isOnControl =
+    event.target instanceof Element && event.target.closest('a,button,input,select,label') !== null;
+  // The second click of a double click was meant for what stood here before.
+  const isFirst = event.detail < 2;
+  const hasModifier = event.metaKey || event.ctrlKey;
+  return !isOnControl && isFirst && !hasModifier && String(getSelection()) === '';
+}
+
+interface HeaderCellProps<Row> {
+  column: Column<Row>;
+  end: string;
+  sort: string | undefined;
+  onSort: ((sort: string) => void) | undefined;
+}
+
+function HeaderCell<Row>({ column, end, sort, onSort }: HeaderCellProps<Row>) {
+  const { general } = useWords();
+  const { header, align, from } = column;
+  const isUp = column.sort !== undefined && sort === column.sort;
+  const isDown = column.sort !== undefined && sort === `-${column.sort}`;
+  const className = `h-9 px-2 sm:px-3 first:pl-4 last:pr-4 text-tiny font-medium whitespace-nowrap text-text-3 ${align === 'right' ? 'text-right' : 'text-left'} ${from ? FROM[from] : ''} ${end}`;
+  if (column.sort === undefined || !onSort)
+    return (
+      <th scope="col" className={className}>
+        {header === '' ? <span className="sr-only">{general.actions}</span> : header}
+      </th>
+    );
+  const name = column.sort;
+  return (
+    <th
+      scope="col"
+      aria-sort={isUp ? 'ascending' : isDown ? 'descending' : 'none'}
+      className={className}
+    >
+      <button
+        type="button"
+        title={general.sortBy(header)}
+        onClick={() => onSort(isDown ? name : `-${name}`)}
+        className="inline-flex items-center gap-1 rounded-sm hover:text-text"
+      >
+        {header}
+        {isUp && <ArrowUp aria-hidden className="size-3" />}
+        {isDown && <ArrowDown aria-hidden className="size-3" />}
+      </button>
+    </th>
+  );
+}

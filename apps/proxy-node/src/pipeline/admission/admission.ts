@@ -1,0 +1,60 @@
+import type {
+  AccessReply,
+  AccessRequest,
+  AdmitReply,
+  AdmitRequest,
+  InquiryReply,
+  InquiryRequest,
+} from '@tollgate/keyspace';
+import type { HoldPlan, Overrun } from '@tollgate/metering';
+import type { Ask } from '@tollgate/protocols';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import type { ClientReply } from '../../http/client-reply.ts';
+import type { ChargedPrice } from '../../journal/open-hold.ts';
+import type { HoldHandle } from '../../usage/usage-recorder.ts';
+
+/** The part of `MeteringStore` admission needs. */
+export interface AdmissionStore {
+  admit(request: AdmitRequest): Promise<AdmitReply>;
+  access(request: AccessRequest): Promise<AccessReply>;
+  inquire(request: InquiryRequest): Promise<InquiryReply>;
+}
+
+export interface AdmissionLimits {
+  concurrencyMax: number;
+  leaseMs: number;
+  sliceOutputTokens: number;
+}
+
+/** One admitted request: who, at which price, with which hold. The holder of this must settle it. */
+export interface Admitted {
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly keyHash: string;
+  readonly subscriptionId: number;
+  readonly price: ChargedPrice;
+  readonly plan: HoldPlan;
+  /** Of the prompt's text, where the hold had to know. */
+  readonly exactTextTokens: number | null;
+  /** Of each choice, to be written into the upstream request; null for embeddings. */
+  readonly outputLimit: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly hold: HoldHandle;
+}
+
+export interface Admission {
+  rid: string;
+  receivedAtMs: number;
+  addressHex: string;
+  ask: Ask;
+  model: SnapshotModel;
+  /** Names of the model at the upstreams that may serve the request. */
+  upstreamModels: readonly string[];
+  price: ChargedPrice;
+  /** Whose request it is: it waits for tokens only while its client is there. */
+  client: Pick<ClientReply, 'isGone' | 'onGone'>;
+  /** False for a request that the key's windows have counted already. True by default. */
+  isCounted?: boolean;
+  /** How an upstream that may serve the request overruns its limits; null where none does. The hold covers it. */
+  overrun: Overrun | null;
+}

@@ -1,0 +1,82 @@
+import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
+import { balanceTooLow, modelNotFound, Refusal, retryHeaders } from '../../refusals.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rechargePending } from './recharge-waits.ts';
+
+/** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
+export const INQUIRIES_PER_MINUTE = 60;
+const FENCED_RETRY_MS = 2_000;
+const HELD_RETRY_MS = 1_000;
+
+/** Another key of the same request may still be good. */
+export function isKeyDenied(reply: AdmitReply): boolean {
+  return (
+    reply.kind === 'key_unknown' || reply.kind === 'key_disabled' || reply.kind === 'key_expired'
+  );
+}
+
+/** `modelName`: as the request names it. `minTokens`: with so many it would have been admitted. */
+export function admitRefusal(
+  reply: AdmitReply,
+  { modelName, minTokens }: { modelName: string; minTokens: number },
+): Refusal {
+  switch (reply.kind) {
+    case 'not_subscribed':
+    case 'subscription_closing':
+      return modelNotFound(modelName);
+    case 'rate_limited':
+      return tooManyRequests(reply);
+    case 'concurrency_exceeded':
+      return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'tokens_held':
+      return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'recharge_due':
+      return rechargePending();
+    case 'balance_too_low':
+      return balanceTooLow(reply.balance, minTokens);
+    case 'fenced':
+    case 'admitted':
+    case 'duplicate':
+      return unavailable();
+    default:
+      return accessRefusal(reply);
+  }
+}
+
+type RateLimited = Extract<InquiryReply, { kind: 'rate_limited' }>;
+
+export function tooManyRequests({ window, retryAfterMs, windows }: RateLimited): Refusal {
+  return new Refusal('rate_limited', {
+    detail: `Rate limit reached: the key's limit of requests per ${WINDOW_WORDS[window]} is reached; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    headers: { ...rateLimitHeaders(windows, retryAfterMs), ...retryHeaders(retryAfterMs) },
+  });
+}
+
+export function tooManyInquiries({ retryAfterMs, windows }: RateLimited): Refusal {
+  const [{ limit } = { limit: INQUIRIES_PER_MINUTE }] = windows;
+  return new Refusal('rate_limited', {
+    detail: `Rate limit reached: the key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    headers: retryHeaders(retryAfterMs),
+  });
+}
+
+const WINDOW_WORDS = { rpm: 'minute', rph: 'hour', rpd: 'day' } as const;
+
+export function accessRefusal(denied: AccessDenied): Refusal {
+  switch (denied.kind) {
+    case 'key_unknown':
+    case 'key_disabled':
+    case 'key_expired':
+      return new Refusal('invalid_api_key');
+    case 'address_not_allowed':
+      return new Refusal('ip_not_allowed');
+    case 'account_not_active':
+      return new Refusal('account_frozen');
+    case 'model_not_allowed':
+      return new Refusal('model_not_allowed', { param: 'model' });
+  }
+}
+
+export function unavailable(): Refusal {
+  return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
+}

@@ -1,0 +1,34 @@
+import { affordableOutput, isHeldWhole, type HoldPlan, type HoldRequest } from '@tollgate/metering';
+import type { Ask } from '@tollgate/protocols';
+import { countPrompt } from '../request/count-prompt.ts';
+
+/**
+ * A JSON request that was granted less than its bound gets a lower output limit, so that it cannot cost more than it holds. The prompt is
+ * counted exactly then: its byte bound would take away output the caller can pay for.
+ */
+export async function outputLimitFor(
+  ask: Ask,
+  { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
+): Promise<number | null> {
+  if (request.model.kind === 'embedding') return null;
+  if (isHeldWhole(ask) && grantedTokens < plan.wantTokens) {
+    const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
+    return Math.min(
+      plan.outputLimit,
+      affordableOutput({ ...request, exactTextTokens }, grantedTokens),
+    );
+  }
+  return plan.outputLimit;
+}
+
+/** A JSON request without a limit would hold its model's default in full: on a small balance nothing could run beside it. */
+export function leavesHalf({ ask, model }: Pick<HoldRequest, 'model'> & { ask: Ask }): boolean {
+  return isHeldWhole(ask) && ask.outputLimit === null && model.kind !== 'embedding';
+}
+
+/** A report is judged by the limit that goes upstream, not by the one that was asked for. */
+export function judgedBy(plan: HoldPlan, ask: Ask, outputLimit: number | null): HoldPlan {
+  if (outputLimit === null || outputLimit === plan.outputLimit) return plan;
+  const outputTokens = plan.bounds.outputTokens - (plan.outputLimit - outputLimit) * ask.choices;
+  return { ...plan, bounds: { ...plan.bounds, outputTokens } };
+}

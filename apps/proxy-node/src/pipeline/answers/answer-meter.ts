@@ -1,0 +1,72 @@
+import type { AttemptCost, Outcome } from '@tollgate/contracts';
+import type { Delivered, StreamSink } from '@tollgate/protocols';
+import type { ClientReply } from '../../http/client-reply.ts';
+import type { Ticker } from '../../upstream/ticker.ts';
+import type { HoldHandle } from '../../usage/usage-recorder.ts';
+import type { DrainLimits } from './drain.ts';
+import type { Splice } from './splice.ts';
+import type { Answer, Flight } from '../sending/forward.ts';
+import type { ReasoningRate } from './reasoning-rates.ts';
+import type { StopReason } from './stop-reason.ts';
+import type { Counted, Tally } from './tally.ts';
+
+/** What became of an answer, what it used, and the end of it that the client has not seen yet. */
+export interface Metered {
+  readonly outcome: Outcome;
+  readonly counted: Counted;
+  readonly firstTokenMs: number | null;
+  /** That the client sees; 499 when it left before there was one. */
+  readonly status: number;
+  /**
+   * Sends the rest of the answer and ends it. To be called once the final is in the journal: a request whose client saw its end is charged exactly,
+   * whenever the node is killed.
+   */
+  readonly sendEnd: () => void;
+}
+
+export interface MeterContext {
+  readonly reply: ClientReply;
+  readonly hold: HoldHandle;
+  /** `splice`: of the attempt that continues a cut answer. */
+  readonly createTally: (splice: Splice | null) => Tally;
+  /** Of a stream that another upstream may continue; null for any other. */
+  readonly delivered: Delivered | null;
+  readonly ticker: Ticker;
+  readonly receivedMonotonicMs: number;
+  readonly keepAliveMs: number;
+  readonly drain: DrainLimits;
+  readonly reasoning: ReasoningRate;
+  /** Called once the upstream has named an answer that it makes in the background, before the client knows of it; null for any other request. */
+  readonly onBackground: ((seen: BackgroundSeen) => void) | null;
+}
+
+export interface BackgroundSeen {
+  readonly upstreamId: number;
+  /** Native. */
+  readonly responseId: string;
+}
+
+/** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
+export interface AnswerMeter {
+  /** A new attempt: what an earlier one generated is dropped, as no client received it. */
+  begin(): StreamSink;
+  /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
+  watch(flight: Flight): void;
+  /**
+   * Passes the answer on, all but its end. Throws UpstreamFailure while the client has nothing of an answer, so that another upstream may be asked, and
+   * CutAnswer where another one may continue what the client has.
+   */
+  read(answer: Answer): Promise<Metered>;
+  /** The client left and the attempt ended with this error: what the request is charged. */
+  left(error: unknown): Promise<Metered>;
+  /** Access was withdrawn or not confirmed, or the balance is used up: no further upstream is to be asked. */
+  readonly stopReason: StopReason | null;
+  /** What the attempt in progress may have cost the installation, by our own count. */
+  costSoFar(): AttemptCost;
+  /** The request failed permanently after its stream had begun: reports the error in the stream. */
+  fail(error: unknown): void;
+  /** The node stops and waits no longer: ends the answer now, in its protocol's words. */
+  cut(): void;
+  /** Always called last. */
+  close(): void;
+}

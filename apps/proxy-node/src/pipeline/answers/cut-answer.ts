@@ -1,0 +1,71 @@
+import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
+import { continuationAsk, type Ask, type Delivered, type UpstreamError } from '@tollgate/protocols';
+import type { Candidate } from '../../snapshot/routing-index.ts';
+import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
+import type { Metered } from './answer-meter.ts';
+import type { Splice } from './splice.ts';
+import type { Counted } from './tally.ts';
+
+/** The upstream broke off in the middle of an answer that another one may continue. The client knows nothing of it yet. */
+export class CutAnswer extends UpstreamFailure {
+  readonly #delivered: Delivered;
+  readonly #counted: Promise<Counted>;
+  readonly #resume: (splice: Splice) => void;
+  readonly #end: (counted: Counted, error: UpstreamError) => Metered;
+
+  /** `counted`: what is charged up to here. `resume` readies the meter for the next attempt, `end` ends the stream with the error. */
+  constructor(
+    broken: UpstreamError,
+    {
+      delivered,
+      counted,
+      resume,
+      end,
+    }: {
+      delivered: Delivered;
+      counted: Promise<Counted>;
+      resume: (splice: Splice) => void;
+      end: (counted: Counted, error: UpstreamError) => Metered;
+    },
+  ) {
+    super(broken, { evidence: 'unknown' });
+    this.#delivered = delivered;
+    this.#counted = counted;
+    this.#resume = resume;
+    this.#end = end;
+    // A failure to count is seen where the count is awaited.
+    counted.catch(() => undefined);
+  }
+
+  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is. */
+  async askOf(
+    ask: Ask,
+    {
+      candidate: { route, upstream },
+      outputLimit,
+      mayPrefill,
+    }: { candidate: Candidate; outputLimit: number; mayPrefill: boolean },
+  ): Promise<{ ask: Ask; outputLimit: number; isPrefill: boolean } | null> {
+    const charged: TokenUsage = (await this.#counted).usage;
+    const outputTokens = outputLimit - outputTokensOf(charged);
+    if (outputTokens < 1) return null;
+    const {
+      ask: rest,
+      trimmed,
+      isPrefill,
+    } = continuationAsk(ask, {
+      delivered: this.#delivered.text,
+      upstreamProtocol: upstream.protocol,
+      upstreamModel: route.upstream_model,
+      mayPrefill,
+    });
+    const delivered = this.#delivered;
+    this.#resume({ delivered, trimmed, charged, prompt: rest.prompt, outputTokens });
+    return { ask: rest, outputLimit: outputTokens, isPrefill };
+  }
+
+  /** No upstream continues it: the stream ends as one that broke. */
+  async giveUp(error: UpstreamError): Promise<Metered> {
+    return this.#end(await this.#counted, error);
+  }
+}

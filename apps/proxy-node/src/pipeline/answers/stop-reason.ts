@@ -1,0 +1,9 @@
+import type { StopReason as HoldStop } from '../../usage/checkpoints/checkpoint-step.ts';
+
+/** What ends a request from the gateway's side. */
+export type StopReason = HoldStop | 'node_stopped';
+
+/** A node that could not confirm the hold is why the answer ended, as one that was stopped is. */
+export function outcomeOfStop(reason: StopReason): Exclude<StopReason, 'unconfirmed'> {
+  return reason === 'unconfirmed' ? 'node_stopped' : reason;
+}

@@ -1,0 +1,34 @@
+import type { PromptFacts } from '@tollgate/protocols';
+import type { Admitted } from '../admission/admission.ts';
+import type { CloserEstimate } from '../request/closer-estimate.ts';
+import type { Splice } from './splice.ts';
+import { Tally } from './tally.ts';
+
+/** Of one attempt; of one that continues a cut answer for what it was asked itself. */
+export function tallyOf(
+  prompt: PromptFacts,
+  {
+    admitted: { plan, exactTextTokens },
+    splice,
+    closer,
+  }: {
+    admitted: Pick<Admitted, 'plan' | 'exactTextTokens'>;
+    splice: Splice | null;
+    closer: CloserEstimate | null;
+  },
+): Tally {
+  if (!splice) return new Tally({ prompt, plan, exactTextTokens, closer });
+  const { bounds, besideTextTokens } = plan;
+  const longerBytes = splice.prompt.textBytes - prompt.textBytes;
+  return new Tally({
+    prompt: splice.prompt,
+    plan: {
+      besideTextTokens,
+      bounds: {
+        ...bounds,
+        promptTokens: bounds.promptTokens + longerBytes,
+        outputTokens: splice.outputTokens,
+      },
+    },
+  });
+}

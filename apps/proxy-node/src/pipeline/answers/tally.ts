@@ -1,0 +1,295 @@
+import {
+  NO_OUTPUT,
+  NO_USAGE,
+  outputTokensOf,
+  promptTokensOf,
+  type AttemptCost,
+  type ChargeBasis,
+  type OutputUsage,
+  type ReportedUsage,
+  type TokenUsage,
+} from '@tollgate/contracts';
+import {
+  estimateUsage,
+  isOutputBelowText,
+  isOutputWorthACount,
+  outputCeiling,
+  overrunOf,
+  type Doubt,
+  type HoldPlan,
+  type Judgement,
+  type Overrun,
+  type UsageBounds,
+} from '@tollgate/metering';
+import { countTokens, countTokensGently, TokenCounter } from '@tollgate/metering/token-counter';
+import type { PromptFacts } from '@tollgate/protocols';
+import { nextTurn } from '../../next-turn.ts';
+import { CallCount, type WholeCalls } from './call-count.ts';
+import type { CloserEstimate } from '../request/closer-estimate.ts';
+import {
+  finalOutput,
+  judgedReport,
+  outputCharged,
+  promptReported,
+  type Reported,
+} from '../judged-report.ts';
+
+/** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
+const PROMPT_AT_ONCE_BYTES = 16 * 1024;
+
+/** Of common text, on the average. */
+const BYTES_PER_TOKEN = 4;
+
+export interface Counted {
+  usage: TokenUsage;
+  basis: ChargeBasis;
+  /** Why the upstream's report was not believed, or deserves an operator's look. */
+  doubt: Doubt | null;
+  /** Prompt tokens that the upstream reported above their bound: they are not charged. */
+  excessTokens: number;
+  /** By how much the output exceeded what the upstream was allowed; null where it did not. */
+  overrun: Overrun | null;
+  /** The ordinary services at which the upstream says it answered. */
+  services?: ReportedUsage['services'];
+}
+
+export const NOTHING_COUNTED: Counted = {
+  usage: NO_USAGE,
+  basis: 'reported',
+  doubt: null,
+  excessTokens: 0,
+  overrun: null,
+};
+
+/** Of an answer that continues without its request. */
+export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
+
+/**
+ * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised on demand: a request whose
+ * usage is reported never pays for it.
+ */
+export class Tally {
+  readonly #prompt: PromptFacts;
+  readonly #bounds: UsageBounds;
+  readonly #besideTextTokens: number;
+  readonly #output = new TokenCounter();
+  /** The part of the output that is not shown; see `StreamSink`. */
+  readonly #hidden = new TokenCounter();
+  #outputChars = 0;
+  /** Of the prompt's text; null until it is tokenised. */
+  #textTokens: number | null;
+  #isCountingPrompt = false;
+  readonly #calls = new CallCount();
+  readonly #closer: CloserEstimate | null;
+
+  /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
+  constructor({
+    prompt,
+    plan,
+    exactTextTokens = null,
+    closer = null,
+  }: {
+    prompt: PromptFacts;
+    plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>;
+    exactTextTokens?: number | null;
+    /** Of the model's family; null where none is known. */
+    closer?: CloserEstimate | null;
+  }) {
+    this.#prompt = prompt;
+    this.#bounds = plan.bounds;
+    this.#besideTextTokens = plan.besideTextTokens;
+    this.#textTokens = exactTextTokens;
+    this.#closer = closer;
+  }
+
+  /** One more tool call is generated, whose text follows. */
+  called(): void {
+    this.#calls.begin();
+  }
+
+  /** All calls of an answer that came as a whole. */
+  calledInAll(calls: WholeCalls): void {
+    this.#calls.takeAll(calls);
+  }
+
+  output(text: string, isShown = true): void {
+    this.#output.push(text);
+    if (!isShown) this.#hidden.push(text);
+    if (this.#closer) this.#calls.read(text);
+    this.#outputChars += text.length;
+  }
+
+  /** Of the text that was generated. */
+  get outputChars(): number {
+    return this.#outputChars;
+  }
+
+  /** Its tokens will be known without a further chunk. */
+  get isCountingPrompt(): boolean {
+    return this.#isCountingPrompt && this.#textTokens === null;
+  }
+
+  /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
+  soFar(reported: Reported): TokenUsage {
+    const judged = judgedReport(reported, this.#bounds);
+    const prompt = promptReported(judged);
+    if (!prompt) this.#startCountingPrompt();
+    return {
+      ...(prompt ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))),
+      ...(this.#outputReported(judged, reported) ?? textOutput(this.#charged(this.#output.tokens))),
+    };
+  }
+
+  /**
+   * What `atEnd` would charge if the answer ended here, or more. For holds, which must cover it: until the upstream has reported its prompt tokens, and
+   * many do at the end only, the prompt stands with all the hold took for it, less what its text has too many bytes.
+   */
+  ifEnded(reported: Reported): TokenUsage {
+    const judged = judgedReport(reported, this.#bounds);
+    const prompt = promptReported(judged) ?? {
+      ...NO_USAGE,
+      input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
+    };
+    const output =
+      this.#outputReported(judged, reported) ?? // A report that is still to come may name all that is not shown.
+      textOutput(this.#charged(this.#output.tokensIfEnded, this.hiddenTokens));
+    return { ...prompt, ...output };
+  }
+
+  /** Output tokens that are certain so far, by our own count. */
+  get outputTokens(): number {
+    return this.#output.tokens;
+  }
+
+  /** As `outputTokens`, of the text that is shown. */
+  get shownTokens(): number {
+    return this.#output.tokens - this.hiddenTokens;
+  }
+
+  get hiddenTokens(): number {
+    return this.#hidden.tokensIfEnded;
+  }
+
+  /** The limit that the upstream was given, times the choices. */
+  get outputLimit(): number {
+    return this.#bounds.outputTokens;
+  }
+
+  /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */
+  costSoFar(reported: Reported): AttemptCost {
+    const prompt =
+      promptReported(judgedReport(reported, this.#bounds)) ??
+      this.#promptOf(this.#textTokens ?? Math.ceil(this.#prompt.textBytes / BYTES_PER_TOKEN));
+    return { input_tokens: promptTokensOf(prompt), output_tokens: this.#output.tokens };
+  }
+
+  /**
+   * What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, our count of the
+   * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them. What is counted is what providers of the
+   * model's family would count, where that still `fits` the hold.
+   */
+  async atEnd(
+    reported: Reported,
+    unseenTokens = 0,
+    fits: (usage: TokenUsage) => boolean = () => false,
+  ): Promise<Counted> {
+    const judged = judgedReport(reported, this.#bounds);
+    const prompt = promptReported(judged);
+    if (this.#isTextDecisive(judged, reported)) await this.#output.countGently(nextTurn);
+    const output = this.#outputReported(judged, reported);
+    const isBelowText = this.#isBelowText(finalOutput(judged, reported));
+    const plain = {
+      ...(prompt ?? this.#promptOf(await this.#countPrompt())),
+      ...(output && !isBelowText ? output : this.#outputCounted(isBelowText ? 0 : unseenTokens)),
+    };
+    const closer = await this.#closerThan(plain, { prompt, output });
+    const usage = closer && fits(closer) ? closer : plain;
+    const services = judged?.usage?.services;
+    return {
+      usage,
+      ...(services && { services }),
+      basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
+      doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
+      excessTokens: judged?.excessTokens ?? 0,
+      overrun: overrunOf({ reported: judged?.usage, counted: usage }, this.#bounds.outputTokens),
+    };
+  }
+
+  #outputReported(judged: Judgement | null, reported: Reported): OutputUsage | null {
+    return outputCharged(finalOutput(judged, reported), {
+      limit: this.#bounds.outputTokens,
+      hiddenTokens: () => this.hiddenTokens,
+      deliveredTokens: () => this.#output.tokensIfEnded,
+    });
+  }
+
+  /** Whether the text of the answer is counted: without a final report, and where that is above the limit or may be below the text. */
+  #isTextDecisive(judged: Judgement | null, reported: Reported): boolean {
+    const usage = finalOutput(judged, reported);
+    if (!usage) return true;
+    const output = outputTokensOf(usage);
+    return output > this.#bounds.outputTokens || isOutputWorthACount(output, this.#outputChars);
+  }
+
+  #outputCounted(unseenTokens: number): OutputUsage {
+    const seen = this.#charged(this.#output.finish());
+    const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
+    return textOutput(seen + reasoning, reasoning);
+  }
+
+  /** Of what was counted, what is charged: an upstream that ignores its limit and reports nothing is not paid for more by the customer. */
+  #charged(tokens: number, more = 0): number {
+    return Math.min(tokens, outputCeiling(this.#bounds.outputTokens) + more);
+  }
+
+  /** Null where the upstream reported all of it, or the model's family is not known. A report below its own text stays with the plain count. */
+  async #closerThan(
+    plain: TokenUsage,
+    { prompt, output }: { prompt: TokenUsage | null; output: OutputUsage | null },
+  ): Promise<TokenUsage | null> {
+    if (this.#closer === null || (prompt && output)) return null;
+    const input = prompt ? plain.input : Math.max(plain.input, await this.#closer.promptTokens());
+    if (output) return { ...plain, input };
+    const seen = this.#charged(this.#output.finish());
+    const unseen = outputTokensOf(plain) - seen;
+    const limit = Math.max(this.#bounds.outputTokens, seen);
+    const counted = Math.min(this.#closer.outputTokens(this.#calls.counts(seen)) + unseen, limit);
+    return { ...plain, input, ...textOutput(counted, unseen) };
+  }
+
+  #isBelowText(reported: ReportedUsage | null): boolean {
+    if (!reported) return false;
+    const output = outputTokensOf(reported);
+    return (
+      isOutputWorthACount(output, this.#outputChars) &&
+      isOutputBelowText(output, this.#output.tokensIfEnded)
+    );
+  }
+
+  #startCountingPrompt(): void {
+    if (this.#isCountingPrompt) return;
+    this.#isCountingPrompt = true;
+    // A failure to tokenise would leave the prompt uncounted until the end, where it is seen.
+    this.#countPrompt().catch(() => undefined);
+  }
+
+  async #countPrompt(): Promise<number> {
+    if (this.#textTokens !== null) return this.#textTokens;
+    const text = this.#prompt.text();
+    this.#textTokens =
+      this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES
+        ? countTokens(text)
+        : await countTokensGently(text, nextTurn);
+    return this.#textTokens;
+  }
+
+  #promptOf(promptTextTokens: number): TokenUsage {
+    const { imageCount } = this.#prompt;
+    return estimateUsage({ promptTextTokens, imageCount, outputTokens: 0 });
+  }
+}
+
+/** Output as the gateway counts it: all of it text. */
+function textOutput(output: number, reasoning = 0): OutputUsage {
+  return { ...NO_OUTPUT, output, reasoning };
+}

@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
+import type { ClientReply } from '../../http/client-reply.ts';
+import type { ObservedRequest } from '../../observe/observed-request.ts';
+import { traceIds } from '../../observe/observer.ts';
+
+/** A request as it arrived, before anything of it is read. */
+export interface ClientRequest {
+  readonly rid: string;
+  /** The id that the caller gave the request; null without one. */
+  readonly callerId: string | null;
+  readonly protocol: ClientProtocol;
+  readonly isCompaction: boolean;
+  readonly shape: ErrorShape;
+  readonly incoming: IncomingMessage;
+  readonly reply: ClientReply;
+  readonly addressHex: string;
+  /** Follows it for trace and access log; null while both are off. */
+  readonly observed: ObservedRequest | null;
+  /** Unix ms. */
+  readonly receivedAtMs: number;
+  /** The same moment by `monotonicMs`, for durations. */
+  readonly receivedMonotonicMs: number;
+}
+
+export function requestIds({ rid, callerId, observed, incoming }: ClientRequest) {
+  return { rid, caller_id: callerId, ...traceIds(observed, incoming.headers) };
+}

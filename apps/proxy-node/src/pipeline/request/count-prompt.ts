@@ -1,0 +1,21 @@
+import { BYTES_PER_TOKEN_MAX, countTokensGently } from '@tollgate/metering/token-counter';
+import type { PromptFacts } from '@tollgate/protocols';
+import { nextTurn } from '../../next-turn.ts';
+
+/** About what the largest context windows hold. More text than any model reads must not be tokenised in full: the rest is counted by its bytes. */
+export const TOKENISED_CHARS_MAX = 4 * 1024 * 1024;
+
+/**
+ * Tokens of the prompt's text, to replace the byte bound where that does not fit: never below the count. Beside other requests, a batch at a time.
+ * Above `tokensMax` the answer is some number above it: what is certainly too long is not tokenised at all, the rest only until that is certain.
+ */
+export async function countPrompt(
+  { textBytes, text }: Pick<PromptFacts, 'textBytes' | 'text'>,
+  tokensMax = Infinity,
+): Promise<number> {
+  if (textBytes / BYTES_PER_TOKEN_MAX > tokensMax) return Infinity;
+  const whole = text();
+  const counted = whole.slice(0, TOKENISED_CHARS_MAX);
+  const restBytes = counted.length < whole.length ? textBytes - Buffer.byteLength(counted) : 0;
+  return restBytes + (await countTokensGently(counted, nextTurn, tokensMax - restBytes));
+}

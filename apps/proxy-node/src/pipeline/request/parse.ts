@@ -1,0 +1,125 @@
+import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { isPromptBounded, priceInForce } from '@tollgate/metering';
+import {
+  findUnsupported,
+  parseAsk,
+  parseAskInTurns,
+  type Ask,
+  type ClientProtocol,
+} from '@tollgate/protocols';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import type { TakeQuota } from '../../http/body-quota.ts';
+import { readBody } from '../../http/read-body.ts';
+import { modelNotFound, Refusal } from '../../refusals.ts';
+import type { CandidateGroups, RoutingIndex } from '../../snapshot/routing-index.ts';
+import type { NamedStored } from '../named-stored.ts';
+import { routesToFiles, routesToStored } from './stored-routes.ts';
+import { termsOf, type Terms } from './premiums.ts';
+
+/** Parsed within a few milliseconds. */
+const LARGE_BODY_BYTES = 256 * 1024;
+
+/** A request that can be served, if its caller may. */
+export interface Asked extends Terms {
+  readonly ask: Ask;
+  readonly model: SnapshotModel;
+  readonly candidates: CandidateGroups;
+  /** Names of the model at the upstreams that may serve it. */
+  readonly upstreamModels: readonly string[];
+  readonly stored: NamedStored;
+}
+
+/** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: callers are authenticated before they see them. */
+export async function parse({
+  incoming,
+  protocol,
+  isCompaction,
+  index,
+  receivedAtMs,
+  storedFor,
+  bytesMax,
+  take,
+}: {
+  incoming: IncomingMessage;
+  protocol: ClientProtocol;
+  isCompaction: boolean;
+  index: RoutingIndex;
+  receivedAtMs: number;
+  storedFor: (ask: Ask) => Promise<NamedStored>;
+  bytesMax: number;
+  take: TakeQuota;
+}): Promise<Asked> {
+  const raw = await readBody(incoming, { bytesMax, take });
+  const ask = await askOf(protocol, raw, isCompaction);
+  return routesFor(ask, { index, receivedAtMs, stored: await storedFor(ask) });
+}
+
+/** Other requests continue between the passes over a large body. */
+function askOf(protocol: ClientProtocol, raw: Buffer, isCompaction: boolean): Ask | Promise<Ask> {
+  return raw.length > LARGE_BODY_BYTES
+    ? parseAskInTurns(protocol, raw, { pause: setImmediate, isCompaction })
+    : parseAsk(protocol, raw, { isCompaction });
+}
+
+/** The model a request names, its routes, and the terms on which it is served. Throws as `parse` does. */
+export function routesFor(
+  ask: Ask,
+  {
+    index,
+    receivedAtMs,
+    stored,
+  }: { index: RoutingIndex; receivedAtMs: number; stored: NamedStored },
+): Asked {
+  const { protocol } = ask;
+  const model = index.modelNamed(ask.model);
+  if (!model?.is_on_shelf) throw modelNotFound(ask.model);
+  if ((model.kind === 'embedding') !== (protocol === 'embeddings'))
+    throw new Refusal('wrong_model_kind', { param: 'model' });
+  const price = priceInForce(model.prices, receivedAtMs);
+  if (!price) throw modelNotFound(ask.model);
+  const all = index.candidates(model.id, protocol);
+  if (all.length === 0) throw noRoute(index, model, protocol);
+  const candidates = routesToFiles(ask, routesToStored(ask, all, stored.open));
+  refuseUncarried(ask, candidates);
+  // Nothing could be held for what it may cost.
+  if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
+  const upstreamModels = candidates.flat().map(({ route }) => route.upstream_model);
+  const terms = termsOf({ ask, price, candidates });
+  return { ask, model, candidates, upstreamModels, stored, ...terms };
+}
+
+/** A request that no route's protocol can express is the caller's error: it is refused before it is counted, takes a hold or leaves a usage row. */
+function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
+  let first: Error | null = null;
+  for (const group of candidates) {
+    for (const { route, upstream } of group) {
+      const unsupported = findUnsupported(ask, {
+        speech: upstream,
+        upstreamModel: route.upstream_model,
+      });
+      if (!unsupported) return;
+      first ??= unsupported;
+    }
+  }
+  if (first) throw first;
+}
+
+const PATHS: Readonly<Record<ClientProtocol, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  completions: '/v1/completions',
+  embeddings: '/v1/embeddings',
+};
+
+function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {
+  if (!index.hasRoutes(model.id))
+    return new Refusal('no_route', { headers: { 'retry-after': '5' }, about: model.name });
+  const served = Object.entries(PATHS)
+    .filter(([other]) => (other === 'embeddings') === (model.kind === 'embedding'))
+    .filter(([other]) => index.candidates(model.id, other as ClientProtocol).length > 0)
+    .map(([, path]) => path);
+  const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol; it is served at ${served.join(', ')}.`;
+  return new Refusal('protocol_not_served', { param: 'model', detail });
+}

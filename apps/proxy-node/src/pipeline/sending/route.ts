@@ -1,0 +1,107 @@
+import type { SkipReason } from '@tollgate/contracts';
+import type { CandidateGroups, Candidate } from '../../snapshot/routing-index.ts';
+import type { UpstreamHealth } from '../../upstream/upstream-health.ts';
+
+export type Choice =
+  | { kind: 'candidate'; candidate: Candidate }
+  /** Routes are left, but all rest: `skipped` says why. `waitMs` until the first may be tried; `isRateLimited` where its provider's limit is what it waits for. */
+  | {
+      kind: 'resting';
+      waitMs: number;
+      isRateLimited: boolean;
+      skipped: readonly Skipped[];
+    }
+  | { kind: 'exhausted' };
+
+/** A route that may not be tried now. */
+export interface Skipped {
+  readonly upstreamId: number;
+  readonly routeId: number;
+  readonly reason: SkipReason;
+}
+
+/** Full upstreams are checked again soon: a place may free any moment. */
+const FULL_WAIT_MS = 1_000;
+
+export interface Routing {
+  groups: CandidateGroups;
+  tried: ReadonlySet<number>;
+  /** The route that served the session last; null when there is none. */
+  preferred: number | null;
+  health: UpstreamHealth;
+  /** Whose request it is: a route may rest for one account alone. */
+  accountId: number;
+  now: number;
+  random: () => number;
+}
+
+/**
+ * The next upstream to try: in the first group with a candidate that is free, the one the session knows, else of two drawn by weight the
+ * less loaded one (power of two choices). A route is tried once a request.
+ */
+export function route(routing: Routing): Choice {
+  const { groups, tried, preferred, health, random } = routing;
+  let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
+  const skipped: Skipped[] = [];
+  for (const group of groups) {
+    const free: Candidate[] = [];
+    for (const candidate of group) {
+      if (tried.has(candidate.route.id)) continue;
+      const wait = waitFor(candidate, routing);
+      if (!wait) {
+        free.push(candidate);
+        continue;
+      }
+      if (wait.ms < first.ms) first = wait;
+      const { route: of, upstream } = candidate;
+      skipped.push({ upstreamId: upstream.id, routeId: of.id, reason: wait.reason });
+    }
+    const candidate =
+      free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
+    if (candidate) return { kind: 'candidate', candidate };
+  }
+  if (skipped.length === 0) return { kind: 'exhausted' };
+  return { kind: 'resting', waitMs: first.ms, isRateLimited: first.isRateLimit, skipped };
+}
+
+interface Wait {
+  readonly ms: number;
+  readonly isRateLimit: boolean;
+  readonly reason: SkipReason;
+}
+
+function waitFor(
+  { route: { id }, upstream }: Candidate,
+  { health, accountId, now }: Routing,
+): Wait | null {
+  const use = { upstreamId: upstream.id, routeId: id, accountId };
+  const ms = health.waitMs(use, now);
+  if (ms > 0) return { ms, isRateLimit: health.isRateLimited(use, now), reason: 'resting' };
+  return upstream.max_concurrency !== null &&
+    health.inFlight(upstream.id) >= upstream.max_concurrency
+    ? { ms: FULL_WAIT_MS, isRateLimit: false, reason: 'full' }
+    : null;
+}
+
+function lessLoaded(
+  free: readonly Candidate[],
+  health: UpstreamHealth,
+  random: () => number,
+): Candidate | undefined {
+  if (free.length < 2) return free[0];
+  const one = draw(free, random);
+  const other = draw(
+    free.filter((candidate) => candidate !== one),
+    random,
+  );
+  return health.load(other.upstream.id) < health.load(one.upstream.id) ? other : one;
+}
+
+function draw(candidates: readonly Candidate[], random: () => number): Candidate {
+  let point = random() * candidates.reduce((sum, { route: { weight } }) => sum + weight, 0);
+  for (const candidate of candidates) {
+    point -= candidate.route.weight;
+    if (point < 0) return candidate;
+  }
+  return candidates.at(-1) as Candidate;
+}

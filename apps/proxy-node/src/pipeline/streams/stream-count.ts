@@ -1,0 +1,180 @@
+import {
+  withMoreOutput,
+  type AttemptCost,
+  type Outcome,
+  type TokenUsage,
+} from '@tollgate/contracts';
+import type { StreamReader, StreamSink } from '@tollgate/protocols';
+import { monotonicMs } from '../../monotonic-ms.ts';
+import type { MeterContext, Metered } from '../answers/answer-meter.ts';
+import { chargeOfLeft } from '../answers/charge-of-left.ts';
+import type { Splice } from '../answers/splice.ts';
+import type { Flight } from '../sending/forward.ts';
+import { HoldBudget } from './hold-budget.ts';
+import { OutputCeiling } from '../answers/output-ceiling.ts';
+import { NOTHING_COUNTED, type Counted, type Tally } from '../answers/tally.ts';
+
+const NO_REST = Buffer.alloc(0);
+
+/** What one attempt of a stream has generated, what its hold still covers of it, and what it is charged in the end. */
+export class StreamCount {
+  readonly #tally: Tally;
+  readonly #splice: Splice | null;
+  readonly sink: StreamSink;
+  readonly #context: MeterContext;
+  readonly #reader: () => StreamReader | null;
+  readonly #budget: HoldBudget;
+  /** Null for an answer that is made in the background: it ends with no stream. */
+  readonly #ceiling: OutputCeiling | null;
+  readonly #askedAtMs = monotonicMs();
+  #contentAtMs: number | null = null;
+  #drainedFromTokens = 0;
+
+  /** `reader`: of this attempt, once there is one. `splice`: where it continues an answer, whose earlier usage then counts along. */
+  constructor(
+    context: MeterContext,
+    reader: () => StreamReader | null,
+    splice: Splice | null = null,
+  ) {
+    this.#context = context;
+    this.#reader = reader;
+    this.#splice = splice;
+    this.#tally = context.createTally(splice);
+    this.#budget = new HoldBudget({
+      hold: context.hold,
+      usage: () => this.#whole(this.#tally.ifEnded(this.#reported())),
+      reported: reader,
+    });
+    this.#ceiling = context.onBackground
+      ? null
+      : new OutputCeiling({
+          limit: this.#tally.outputLimit,
+          shownTokens: () => this.#tally.shownTokens,
+          hiddenTokens: () => this.#tally.hiddenTokens,
+          reported: reader,
+        });
+    this.sink = {
+      output: (text, isShown) => this.#generated(text, isShown),
+      call: () => this.#tally.called(),
+    };
+  }
+
+  /** What of a chunk reaches the client, and what must wait until the hold has grown. */
+  readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
+    this.#context.hold.more();
+    let taken = this.#take(chunk.length);
+    if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
+    const parts: Uint8Array[] = [];
+    let rest = chunk;
+    for (; taken > 0; taken = rest.length > 0 ? this.#take(rest.length) : 0) {
+      parts.push(reader.push(rest.subarray(0, taken)));
+      rest = rest.subarray(taken);
+    }
+    return { bytes: Buffer.concat(parts), rest };
+  }
+
+  /** The upstream ignores its limit: the answer ends here. */
+  get isBeyondLimit(): boolean {
+    return this.#ceiling?.isPassed() ?? false;
+  }
+
+  /** What an attempt that brought no answer may have cost the installation. */
+  costSoFar(): AttemptCost {
+    return this.#tally.costSoFar(this.#reported());
+  }
+
+  soFar(): TokenUsage {
+    const usage = this.#tally.soFar(this.#reported());
+    if (this.#tally.isCountingPrompt) this.#context.hold.more();
+    return this.#whole(usage);
+  }
+
+  sawContent(): void {
+    this.#contentAtMs ??= monotonicMs();
+  }
+
+  /** The client has left: what comes now is counted for the drain. */
+  beginDrain(): void {
+    this.#drainedFromTokens = this.#tally.outputTokens;
+  }
+
+  get isDrained(): boolean {
+    return this.#tally.outputTokens - this.#drainedFromTokens >= this.#context.drain.streamTokens;
+  }
+
+  /** The client left, and the attempt ended with this error before there was an answer. */
+  left(flight: Flight | null, error: unknown): Promise<Metered> {
+    const { reply, hold } = this.#context;
+    const unseenTokens = this.#unseenTokens;
+    return chargeOfLeft({ flight, error, tally: this.#tally, reply, hold, unseenTokens });
+  }
+
+  async atEnd(outcome: Outcome): Promise<Counted> {
+    if (outcome === 'upstream_failed') return NOTHING_COUNTED;
+    const counted = await this.#tally.atEnd(
+      this.#reported(),
+      this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
+      (usage) => this.#context.hold.room(usage) >= 0,
+    );
+    if (this.#ceiling?.isPassed()) counted.doubt ??= 'output_beyond_limit';
+    // The first piece has no report of its own.
+    if (this.#splice) return { ...counted, usage: this.#whole(counted.usage), basis: 'estimated' };
+    if (outcome === 'completed' && counted.basis === 'reported')
+      this.#context.reasoning.observe({
+        tokens: counted.usage.output - this.#tally.outputChars,
+        silentMs: this.#silentMs,
+      });
+    return counted;
+  }
+
+  /** Where the caller ended it, by leaving or by what became of the key. What the upstream or the node ends is charged for what was seen. */
+  #isUnseenCharged(outcome: Outcome): boolean {
+    switch (outcome) {
+      case 'client_closed':
+      case 'access_revoked':
+        return true;
+      case 'balance_exhausted':
+      case 'node_stopped':
+        return this.#context.reply.isGone;
+      case 'completed':
+      case 'upstream_failed':
+      case 'upstream_interrupted':
+      case 'node_lost':
+        return false;
+    }
+  }
+
+  /** Generated without being shown, as the model usually does in this time. */
+  get #unseenTokens(): number {
+    return this.#context.reasoning.tokensIn(this.#silentMs);
+  }
+
+  get #silentMs(): number {
+    return (this.#contentAtMs ?? monotonicMs()) - this.#askedAtMs;
+  }
+
+  /** The customer pays the prompt of the first piece, and the output of both. */
+  #whole(usage: TokenUsage): TokenUsage {
+    return this.#splice ? withMoreOutput(this.#splice.charged, usage) : usage;
+  }
+
+  #take(bytes: number): number {
+    // What is made in the background is held for to its end, and ends with no hold.
+    if (this.#ceiling === null) return bytes;
+    return this.#ceiling.isPassed() ? 0 : this.#budget.take(this.#ceiling.take(bytes));
+  }
+
+  #generated(text: string, isShown: boolean): void {
+    const bytes = Buffer.byteLength(text);
+    this.#tally.output(text, isShown);
+    this.#budget.generated(bytes);
+    if (isShown) this.#ceiling?.shown(bytes);
+  }
+
+  #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
+    const reader = this.#reader();
+    // The figures by which a stream was ended are those of its end.
+    const isFinal = reader?.isUsageFinal || this.#ceiling?.isReportBeyond();
+    return { usage: reader?.usage ?? null, isFinal: isFinal ?? false };
+  }
+}

@@ -1,0 +1,289 @@
+import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
+import type { OpenHold } from '../../journal/open-hold.ts';
+
+const CHECKPOINT_INTERVAL_MS = 5_000;
+/** Self-fencing: a node that has not reached Redis for this share of the lease (45 s of 60) ends its streams, before another may spend what they hold. */
+const FENCE_AFTER_LEASES = 0.75;
+const EXTEND_RETRY_MS = 500;
+/** A hold that Redis has lost is asked for again this often, until its shard is filled. */
+const RESTORE_RETRY_MS = 500;
+
+/** `unconfirmed`: the lease was not renewed in time, by a node without Redis or without a core; nothing is known of the access. */
+export type StopReason = 'balance_exhausted' | 'access_revoked' | 'unconfirmed';
+
+/** What does not change while a hold is kept. */
+export interface HoldTerms extends Pick<OpenHold, 'isStream' | 'sliceTokens' | 'boundTokens'> {
+  readonly leaseMs: number;
+  /** A stream whose hold is used up waits this long for a purchase of auto-recharge. */
+  readonly rechargeWaitMs: number;
+}
+
+/** A hold of a running request. Times are those of one clock. */
+export interface HoldState {
+  readonly terms: HoldTerms;
+  readonly charged: number;
+  readonly heldTokens: number;
+  /** Since when the stream waits for its hold to grow; null while it does not. */
+  readonly waitsSinceMs: number | null;
+  /** Redis is being asked: one call at a time. */
+  readonly isAsking: boolean;
+  /** Last time Redis was asked about it. */
+  readonly askedAtMs: number;
+  readonly nextCheckpointAtMs: number;
+  readonly nextExtensionAtMs: number;
+  /** Last time Redis renewed the lease. */
+  readonly renewedAtMs: number;
+  /** Its upstream makes the answer in the background: only its key, account or subscription end it. */
+  readonly isDetached: boolean;
+  /** Nothing is held for it any more, and it continues. */
+  readonly isReaped: boolean;
+  readonly stopped: StopReason | null;
+}
+
+export type HoldEvent =
+  /** Its turn: what is charged so far, and whether its epoch is known to be gone. */
+  | { kind: 'turn'; charge: number; isEpochLost: boolean }
+  /** The hold is used up and the stream waits. */
+  | { kind: 'waits' }
+  | { kind: 'checkpointed'; reply: CheckpointReply; askedTokens: number }
+  /** Null = it could not be asked for yet. */
+  | { kind: 'restored'; reply: RestoreReply | null }
+  /** The call failed: whether Redis did anything is unknown. */
+  | { kind: 'unanswered' }
+  /** Redis was away and may have lost holds. */
+  | { kind: 'look_again' }
+  /** Its answer is made in the background from now on. */
+  | { kind: 'detached' }
+  | { kind: 'released' };
+
+export type HoldAction =
+  | { kind: 'checkpoint'; extendTokens: number }
+  | { kind: 'restore' }
+  | { kind: 'grown' }
+  | { kind: 'stop'; reason: StopReason }
+  | { kind: 'recharge_due' }
+  | { kind: 'epoch_lost' }
+  | { kind: 'epoch_restored' };
+
+type Step = readonly [HoldState, readonly HoldAction[]];
+
+/** `spread` between 0 and 1: streams that are admitted together do not all report together. */
+export function startCheckpoints(
+  terms: HoldTerms,
+  { heldTokens, now, spread }: { heldTokens: number; now: number; spread: number },
+): HoldState {
+  return {
+    terms,
+    charged: 0,
+    heldTokens,
+    waitsSinceMs: null,
+    isAsking: false,
+    askedAtMs: Number.NEGATIVE_INFINITY,
+    nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS * (0.5 + spread / 2),
+    nextExtensionAtMs: Number.NEGATIVE_INFINITY,
+    renewedAtMs: now,
+    isDetached: false,
+    isReaped: false,
+    stopped: null,
+  };
+}
+
+/** Keeps one hold alive and large enough, and says when its stream must end. Pure: `now` comes with each event, and the actions are the caller's to do. */
+export function checkpointStep(state: HoldState, event: HoldEvent, now: number): Step {
+  switch (event.kind) {
+    case 'turn':
+      return turn(state, event, now);
+    case 'waits':
+      return askForSlice({ ...state, waitsSinceMs: now }, now);
+    case 'checkpointed':
+      return checkpointed({ ...state, isAsking: false }, event, now);
+    case 'restored':
+      return restored({ ...state, isAsking: false }, event.reply, now);
+    case 'unanswered':
+      return [
+        {
+          ...state,
+          isAsking: false,
+          // Before the next interval; without an answer for long enough the stream ends.
+          nextCheckpointAtMs: Math.min(state.nextCheckpointAtMs, now + CHECKPOINT_INTERVAL_MS / 5),
+        },
+        [],
+      ];
+    case 'look_again':
+      return [{ ...state, nextCheckpointAtMs: now }, []];
+    case 'detached':
+      return [{ ...state, isDetached: true }, []];
+    case 'released':
+      return [{ ...state, waitsSinceMs: null }, []];
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Until then a hold cannot have been reaped. */
+export function isLeaseOver({ renewedAtMs, terms }: HoldState, now: number): boolean {
+  return now - renewedAtMs >= FENCE_AFTER_LEASES * terms.leaseMs;
+}
+
+/** Whether a turn would change nothing: most turns of most holds, which so cost no new state. */
+export function isTurnIdle(
+  state: HoldState,
+  { charge, isEpochLost }: { charge: number; isEpochLost: boolean },
+  now: number,
+): boolean {
+  return (
+    charge <= state.charged &&
+    !isEpochLost &&
+    !isLeaseOver(state, now) &&
+    (state.isAsking ||
+      state.isReaped ||
+      (now < state.nextCheckpointAtMs && wantedExtension(state, now) === 0))
+  );
+}
+
+function turn(
+  before: HoldState,
+  { charge, isEpochLost }: { charge: number; isEpochLost: boolean },
+  now: number,
+): Step {
+  const counted = charge > before.charged ? { ...before, charged: charge } : before;
+  const isFenced = isLeaseOver(counted, now) && !counted.isDetached;
+  const [state, ended] = isFenced ? stop(counted, 'unconfirmed') : idle(counted);
+  if (state.isAsking || state.isReaped) return [state, ended];
+  if (isEpochLost) {
+    if (now - state.askedAtMs < RESTORE_RETRY_MS) return [state, ended];
+    return [{ ...state, isAsking: true, askedAtMs: now }, [...ended, { kind: 'restore' }]];
+  }
+  const extendTokens = wantedExtension(state, now);
+  if (extendTokens === 0 && now < state.nextCheckpointAtMs) return [state, ended];
+  const [asking, asked] = checkpoint(state, extendTokens, now);
+  return [asking, [...ended, ...asked]];
+}
+
+/** A stream asks for its next slice when less than half of one is left. */
+function wantedExtension(
+  { terms, heldTokens, charged, waitsSinceMs, nextExtensionAtMs, stopped }: HoldState,
+  now: number,
+): number {
+  const { isStream, sliceTokens, boundTokens } = terms;
+  if (!isStream || stopped || now < nextExtensionAtMs) return 0;
+  if (waitsSinceMs !== null) return sliceOf(terms);
+  if (heldTokens - charged >= sliceTokens / 2) return 0;
+  return Math.max(0, Math.min(sliceTokens, boundTokens - heldTokens));
+}
+
+/** Never nothing: a request without any output of its own may still be sent some. */
+function sliceOf({ sliceTokens }: HoldTerms): number {
+  return Math.max(1, sliceTokens);
+}
+
+function checkpoint(state: HoldState, extendTokens: number, now: number): Step {
+  return [
+    {
+      ...state,
+      isAsking: true,
+      askedAtMs: now,
+      nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS,
+      nextExtensionAtMs: extendTokens > 0 ? now + EXTEND_RETRY_MS : state.nextExtensionAtMs,
+    },
+    [{ kind: 'checkpoint', extendTokens }],
+  ];
+}
+
+/** Also beyond the bound, as an upstream may count otherwise than we do. */
+function askForSlice(state: HoldState, now: number): Step {
+  return state.isAsking ? idle(state) : checkpoint(state, sliceOf(state.terms), now);
+}
+
+function checkpointed(
+  state: HoldState,
+  { reply, askedTokens }: { reply: CheckpointReply; askedTokens: number },
+  now: number,
+): Step {
+  const { askedAtMs } = state;
+  switch (reply.kind) {
+    case 'ok': {
+      const { heldTokens, extendedTokens, isRechargeDue } = reply;
+      const [next, actions] = extended(
+        { ...state, heldTokens, renewedAtMs: askedAtMs },
+        { askedTokens, extendedTokens, isRechargeDue },
+        now,
+      );
+      return [next, isRechargeDue ? [{ kind: 'recharge_due' }, ...actions] : actions];
+    }
+    case 'stop':
+      return stop({ ...state, renewedAtMs: askedAtMs }, 'access_revoked');
+    case 'gone':
+      // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
+      if (reply.state === 'reaped') return ended(state, 'unconfirmed');
+      return reply.state === 'none' ? restore(state) : idle(state);
+    case 'fenced': {
+      const [restoring, actions] = restore(state);
+      return [restoring, [{ kind: 'epoch_lost' }, ...actions]];
+    }
+    default:
+      return reply satisfies never;
+  }
+}
+
+/**
+ * Takes a hold again that Redis lost, so that no other request spends its tokens meanwhile. Only while its lease cannot have run out: a hold that may have
+ * been reaped before the loss has a charge in PostgreSQL already, and its final must go there. Not a checkpoint, which alone looks at key and
+ * account: the next one comes when it would have come.
+ */
+function restore(state: HoldState): Step {
+  return [{ ...state, isAsking: true }, [{ kind: 'restore' }]];
+}
+
+function restored(state: HoldState, reply: RestoreReply | null, now: number): Step {
+  if (reply?.kind === 'restored') {
+    const held = { ...state, heldTokens: reply.heldTokens, renewedAtMs: state.askedAtMs };
+    const [next, actions] = extended(
+      held,
+      { askedTokens: 0, extendedTokens: 0, isRechargeDue: false },
+      now,
+    );
+    return [next, [{ kind: 'epoch_restored' }, ...actions]];
+  }
+  if (reply?.kind === 'fenced') return [state, [{ kind: 'epoch_lost' }]];
+  if (reply?.kind === 'gone' && reply.state === 'reaped') return ended(state, 'unconfirmed');
+  if (reply?.kind === 'gone' && state.waitsSinceMs !== null) return ended(state, 'access_revoked');
+  return idle(state);
+}
+
+/** A stream that waits continues with what it got, however little. It ends when that is nothing, unless a purchase is due: that it is given time for. */
+function extended(
+  before: HoldState,
+  {
+    askedTokens,
+    extendedTokens,
+    isRechargeDue,
+  }: { askedTokens: number; extendedTokens: number; isRechargeDue: boolean },
+  now: number,
+): Step {
+  const isWhole = askedTokens > 0 && extendedTokens === askedTokens;
+  const state = isWhole ? { ...before, nextExtensionAtMs: 0 } : before;
+  const { waitsSinceMs, terms } = state;
+  if (waitsSinceMs === null) return idle(state);
+  // The lease was just being renewed when the stream began to wait.
+  if (askedTokens === 0) return askForSlice(state, now);
+  const isGivenTime = isRechargeDue && now - waitsSinceMs < terms.rechargeWaitMs;
+  if (extendedTokens === 0 && isGivenTime) return idle(state);
+  const going = { ...state, waitsSinceMs: null };
+  return extendedTokens > 0 ? [going, [{ kind: 'grown' }]] : stop(going, 'balance_exhausted');
+}
+
+/** What is made in the background costs what it costs, held for or not. */
+function ended(state: HoldState, reason: StopReason): Step {
+  return state.isDetached ? [{ ...state, isReaped: true }, []] : stop(state, reason);
+}
+
+/** Once; the first reason stands. */
+function stop(state: HoldState, reason: StopReason): Step {
+  if (state.stopped) return idle(state);
+  return [{ ...state, stopped: reason, waitsSinceMs: null }, [{ kind: 'stop', reason }]];
+}
+
+function idle(state: HoldState): Step {
+  return [state, []];
+}

@@ -1,0 +1,86 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { NodeReport } from '../fleet.ts';
+
+type ProvenReport = Omit<NodeReport, 'proof'>;
+
+/** Every word of a report, in the order that is signed: an attacker who can only write Redis must not be able to alter one of them. */
+const PROVEN_FIELDS = [
+  'name',
+  'worker',
+  'instance',
+  'url',
+  'state',
+  'version',
+  'checksum',
+  'applied_at',
+  'refused',
+  'started_at',
+  'reported_at',
+  'in_flight',
+  'unacknowledged',
+  'software',
+] as const satisfies readonly (keyof ProvenReport)[];
+
+/** Signed as well by nodes that report them. A report from which they were taken is proven by neither list. */
+const LATER_FIELDS = [
+  'lineage',
+  'abilities',
+  'upstreams',
+  'journals_set_aside',
+] as const satisfies readonly (keyof ProvenReport)[];
+
+/** Signed as well since reports of format 2. */
+const SINCE_FORMAT_2 = [
+  'doubted',
+  'format',
+  'redis',
+] as const satisfies readonly (keyof ProvenReport)[];
+
+/** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
+export function hashCredential(credential: string): string {
+  return createHash('sha256').update(credential).digest('hex');
+}
+
+/** `NodeReport.proof`: shows that the sender holds the credential without sending it. */
+export function proveReport(report: ProvenReport, credentialHash: string): string {
+  return (
+    createHmac('sha256', Buffer.from(credentialHash, 'hex'))
+      // As JSON, so that no field can run over into the next.
+      .update(JSON.stringify(signedFields(report).map((field) => report[field])))
+      .digest('hex')
+  );
+}
+
+function signedFields(report: ProvenReport): readonly (keyof ProvenReport)[] {
+  if (report.format !== undefined) return [...PROVEN_FIELDS, ...LATER_FIELDS, ...SINCE_FORMAT_2];
+  const hasLater = LATER_FIELDS.some((field) => report[field] !== undefined);
+  return hasLater ? [...PROVEN_FIELDS, ...LATER_FIELDS] : PROVEN_FIELDS;
+}
+
+export function isReportProven(report: NodeReport, credentialHash: string): boolean {
+  return isSame(report.proof, proveReport(report, credentialHash));
+}
+
+/** Proof of a journal upload: the same key, over who sends it, when, and every byte of the body. */
+export function proveJournal(
+  { node, atMs, body }: { node: string; atMs: number; body: string | Buffer },
+  credentialHash: string,
+): string {
+  return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
+    .update(
+      JSON.stringify(['journal', node, atMs, createHash('sha256').update(body).digest('hex')]),
+    )
+    .digest('hex');
+}
+
+export function isJournalProven(
+  upload: { node: string; atMs: number; body: string | Buffer; proof: string },
+  credentialHash: string,
+): boolean {
+  return isSame(upload.proof, proveJournal(upload, credentialHash));
+}
+
+function isSame(proof: string, expected: string): boolean {
+  const [given, wanted] = [Buffer.from(proof), Buffer.from(expected)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}

@@ -1,0 +1,85 @@
+import type { AdmitRequest, CheckpointRequest, RestoreRequest } from './admission.ts';
+import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
+
+/** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
+export interface FunctionCall {
+  keys: string[];
+  args: (string | number)[];
+}
+
+export function admitCall(shard: string, request: AdmitRequest): FunctionCall {
+  const { rid, accountId, modelId, keyHash, wantTokens, minTokens } = request;
+  parseNodeAddress(request.node);
+  return {
+    keys: [
+      keys.epoch(shard),
+      keys.key(shard, keyHash),
+      keys.account(shard, accountId),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+      keys.windows(shard, keyHash),
+    ],
+    args: [
+      ...[rid, accountId, modelId, request.modelName],
+      identifier(request.priceVersionId, 'price version id'),
+      natural(wantTokens, 'wantTokens'),
+      natural(minTokens, 'minTokens'),
+      request.addressHex,
+      concurrencyLimit(request),
+      natural(request.leaseMs, 'leaseMs'),
+      request.node,
+    ],
+  };
+}
+
+/** As Redis counts: it still counts what has ended on the node and was not settled. */
+function concurrencyLimit({ concurrencyMax, endedHere }: AdmitRequest): number {
+  const limit = natural(concurrencyMax, 'concurrencyMax');
+  return limit === 0 ? 0 : limit + (endedHere?.() ?? 0);
+}
+
+export function checkpointCall(shard: string, request: CheckpointRequest): FunctionCall {
+  const { rid, accountId, modelId, keyHash } = request;
+  parseNodeAddress(request.node);
+  return {
+    keys: [
+      keys.epoch(shard),
+      keys.key(shard, keyHash),
+      keys.account(shard, accountId),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+    ],
+    args: [
+      ...[rid, accountId, modelId],
+      natural(request.usedTokens, 'usedTokens'),
+      natural(request.extendTokens, 'extendTokens'),
+      natural(request.leaseMs, 'leaseMs'),
+    ],
+  };
+}
+
+export function restoreCall(shard: string, request: RestoreRequest): FunctionCall {
+  const { rid, accountId, modelId } = request;
+  parseNodeAddress(request.node);
+  return {
+    keys: [
+      keys.epoch(shard),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+    ],
+    args: [
+      ...[rid, accountId, modelId],
+      identifier(request.subscriptionId, 'subscription id'),
+      identifier(request.keyId, 'key id'),
+      identifier(request.priceVersionId, 'price version id'),
+      natural(request.generation, 'generation'),
+      request.node,
+      natural(request.wantTokens, 'wantTokens'),
+      natural(request.usedTokens, 'usedTokens'),
+      natural(request.leaseMs, 'leaseMs'),
+    ],
+  };
+}

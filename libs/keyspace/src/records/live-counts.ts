@@ -1,0 +1,105 @@
+import type { EpochCache } from '../epochs.ts';
+import type { FunctionLibrary } from '../functions/function-library.ts';
+import { identifier, keys, natural, shardNames, shardOf } from '../keys.ts';
+import { ReplyReader } from '../connection/reply-reader.ts';
+import type { SubscriptionRef } from './subscription-balance.ts';
+
+/** What Redis said that a subscription holds, in its own words, and what its open holds hold. Charged tokens. */
+export interface Recounted extends SubscriptionRef {
+  before: string;
+  held: number;
+}
+
+export interface LiveCountsParts {
+  library: FunctionLibrary;
+  epochs: EpochCache;
+  shards: number;
+}
+
+/** Corrects what Redis counts beside a balance: tokens held, requests running, credits applied. Only another than the functions makes them wrong. */
+export class LiveCounts {
+  readonly #library: FunctionLibrary;
+  readonly #epochs: EpochCache;
+  readonly #shards: number;
+
+  constructor({ library, epochs, shards }: LiveCountsParts) {
+    this.#library = library;
+    this.#epochs = epochs;
+    this.#shards = natural(shards, 'shards');
+  }
+
+  /**
+   * Counts what these subscriptions hold, and what all others in their shards do that run requests. Answers those that were wrong.
+   * One call a shard, which reads each of its open holds. A fenced shard is left as it is.
+   */
+  async recountHolds(subscriptions: readonly SubscriptionRef[]): Promise<Recounted[]> {
+    const byShard = Map.groupBy(subscriptions, ({ accountId }) => shardOf(accountId, this.#shards));
+    return this.#recountEach([...byShard]);
+  }
+
+  /** As `recountHolds`, for all subscriptions that run requests. */
+  async recountAllHolds(): Promise<Recounted[]> {
+    return this.#recountEach(shardNames(this.#shards).map((shard) => [shard, []]));
+  }
+
+  /** One shard whose holds cannot be read keeps no other from being counted. Throws only when none could be. */
+  async #recountEach(
+    shards: readonly (readonly [string, readonly SubscriptionRef[]])[],
+  ): Promise<Recounted[]> {
+    const counted = await settledInTurn(shards, ([shard, refs]) => this.#recount(shard, refs));
+    const failed = counted.find((each) => each.status === 'rejected');
+    if (failed && counted.every(({ status }) => status === 'rejected')) throw failed.reason;
+    return counted.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  }
+
+  /** False when the record is not as it was found any more, or the shard is fenced. `seq`: of the last credit that PostgreSQL has given. */
+  async resetCredits({
+    accountId,
+    modelId,
+    id,
+    foundSeq,
+    seq,
+  }: SubscriptionRef & { id: number; foundSeq: number; seq: number }): Promise<boolean> {
+    const shard = shardOf(accountId, this.#shards);
+    const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId)];
+    const args = [identifier(id, 'subscription id'), foundSeq, natural(seq, 'credit seq')];
+    const reply = await this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const raw = await this.#library.call('reset_credits', functionKeys, [epoch, ...args]);
+      return { kind: RESET_REPLIES[new ReplyReader(raw).oneOf('OK', 'CHANGED', 'FENCED')] };
+    });
+    return reply.kind === 'reset';
+  }
+
+  async #recount(shard: string, refs: readonly SubscriptionRef[]): Promise<Recounted[]> {
+    const prefixes = [keys.holdPrefix(shard), keys.subscriptionPrefix(shard)];
+    const names = refs.map(({ accountId, modelId }) => keys.subscriptionName(accountId, modelId));
+    const reply = await this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const reader = new ReplyReader(
+        await this.#library.call(
+          'recount',
+          [keys.epoch(shard), keys.holds(shard)],
+          [epoch, ...prefixes, ...names],
+        ),
+      );
+      if (reader.oneOf('OK', 'FENCED') === 'FENCED') return { kind: 'fenced' as const };
+      return { kind: 'counted' as const, found: reader.all(readRecounted) };
+    });
+    return reply.kind === 'counted' ? reply.found : [];
+  }
+}
+
+const RESET_REPLIES = { OK: 'reset', CHANGED: 'changed', FENCED: 'fenced' } as const;
+
+function readRecounted(reader: ReplyReader): Recounted {
+  const [accountId = 0, modelId = 0] = reader.text().split(':').map(Number);
+  return { accountId, modelId, before: reader.text(), held: reader.integer() };
+}
+
+async function settledInTurn<Item, Value>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Value>,
+): Promise<PromiseSettledResult<Value>[]> {
+  const settled: PromiseSettledResult<Value>[] = [];
+  for (const item of items) settled.push(...(await Promise.allSettled([work(item)])));
+  return settled;
+}
