@@ -71,7 +71,7 @@ export function readFunctionSource(read: (file: string) => string = readLua): Fu
   };
 }
 
-/** lua/ lies beside both src and dist. */
+/** lua/ is next to both src and dist. */
 export function readLua(file: string): string {
-  return readFileSync(new URL(`../lua/${file}.lua`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../lua/${file}.lua`, import.meta.url), 'utf8');
 }
