@@ -78,8 +78,8 @@ describe('boards and alert rules', () => {
   });
 });
 
-test('every alert of the control plane has a row of the runbook in docs/reliability.md', () => {
-  const rows = read('docs/reliability.md')
+test('every alert of the control plane has a row of the runbook in docs/operations.md', () => {
+  const rows = read('docs/operations.md')
     .split('\n')
     .map((line) => /^\| (`\w+`(?:, `\w+`)*) \|/.exec(line)?.[1] ?? '')
     .join(' ');

@@ -1,6 +1,6 @@
 import type { Measured, Storage } from './measured.ts';
 
-/** Memory of an open stream (docs/reliability.md, scenario `streams`). */
+/** Memory of an open stream (bench/results.md, scenario `streams`). */
 const STREAM_BYTES = 130_000;
 /** SHARDS is 1,024 at most; with fewer than four shards each, primaries are loaded unevenly. */
 const SHARDS_PER_PRIMARY = 4;
