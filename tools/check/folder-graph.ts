@@ -2,7 +2,11 @@ import path from 'node:path';
 import { isProduct, read, sources } from './tracked-files.ts';
 
 /** The sources whose README has the order of their folders, in one table: each folder may import those before it. */
-export const ORDERED_SOURCES = ['apps/control-plane/src/features', 'apps/proxy-node/src'];
+export const ORDERED_SOURCES = [
+  'apps/control-plane/src/features',
+  'apps/proxy-node/src',
+  'libs/protocols/src',
+];
 
 export interface Layer {
   readonly name: string;

@@ -1,5 +1,5 @@
 /**
- * The protocols that upstreams speak. A further one takes its line here, its folder in libs/protocols/src/providers, which `PROVIDERS` there names, and a
+ * The protocols that upstreams speak. A further one takes its line here, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
  * migration of the constraint on upstreams.protocol.
  */
 export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;

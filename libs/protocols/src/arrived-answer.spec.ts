@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readArrived } from './arrived-answer.ts';
-import { openaiAnswers } from './providers/openai/answers.ts';
-import { readJson } from './providers/read-json.ts';
+import { openaiAnswers } from './answers/openai/answers.ts';
+import { readJson } from './answers/read-json.ts';
 import { storedResponse } from './responses/stored-response.ts';
 
 const bytes = (value: object, cutAt: string) => {

@@ -21,9 +21,9 @@ export { errorShapeOf } from './errors/error-shape.ts';
 export type { ErrorShape } from './errors/error-shape.ts';
 export { redact } from './errors/redact.ts';
 export { readUpstreamError, retryAfterMs, upstreamError } from './errors/upstream-error.ts';
-export { readChatUsage } from './providers/openai/chat-usage.ts';
+export { readChatUsage } from './answers/openai/chat-usage.ts';
 export { toChatUsage } from './usage/chat-usage.ts';
-export { readMessagesUsage } from './providers/anthropic/messages-usage.ts';
+export { readMessagesUsage } from './answers/anthropic/messages-usage.ts';
 export { toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
 export { continuationAsk } from './continuation/continuation-ask.ts';
@@ -37,10 +37,10 @@ export {
   createExchange,
   findUnsupported,
   isNative,
-} from './create-exchange.ts';
+} from './providers/create-exchange.ts';
 export { withoutMark } from './json/json-guard.ts';
 export { PROVIDERS } from './providers/registry.ts';
-export { PROBE_BODIES, probeLimit } from './route-probe.ts';
+export { PROBE_BODIES, probeLimit } from './providers/route-probe.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
 export { conversationBody } from './stored/conversation-body.ts';

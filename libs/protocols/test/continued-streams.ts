@@ -2,7 +2,7 @@ import { NO_USAGE, type TokenUsage, type UpstreamProtocol } from '@tollgate/cont
 import fc from 'fast-check';
 import { RID, wireEvents } from './drive.ts';
 import { parseAsk } from '../src/ask/parse-ask.ts';
-import { createExchange } from '../src/create-exchange.ts';
+import { createExchange } from '../src/providers/create-exchange.ts';
 import type { Ask, StreamReader } from '../src/exchange.ts';
 import { record, records, type JsonRecord } from '../src/json/json-guard.ts';
 import { continuationAsk } from '../src/continuation/continuation-ask.ts';

@@ -1,5 +1,5 @@
 import type { Ask } from '../exchange.ts';
-import { withModel } from '../same-protocol/with-model.ts';
+import { withModel } from '../json/with-model.ts';
 import { parseAsk } from './parse-ask.ts';
 
 /** The same request to another model. */

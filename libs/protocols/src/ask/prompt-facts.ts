@@ -8,7 +8,7 @@ import { offeredTools } from '../fields/server-tools.ts';
 import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
-import { isItemReference } from '../stored/item-reference.ts';
+import { isItemReference } from './item-reference.ts';
 import { imageInput } from './image-input.ts';
 import {
   AUDIO_PARTS,

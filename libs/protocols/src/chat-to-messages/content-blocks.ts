@@ -2,7 +2,7 @@ import { InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { contentValue } from '../translation/content-value.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 
 /** https://platform.claude.com/docs/en/build-with-claude/vision */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);

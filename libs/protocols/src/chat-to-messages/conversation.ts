@@ -3,7 +3,7 @@ import { isRecord, list, nonEmpty, parseJson, record, records, text } from '../j
 import type { JsonRecord } from '../json/json-guard.ts';
 import { isReusable } from '../translation/sealed-thinking.ts';
 import { messagesToolId } from '../translation/tool-ids.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 import { contentBlocks } from './content-blocks.ts';
 
 export interface Conversation {

@@ -3,7 +3,7 @@ import { isRecord, list, nonEmpty, numberOf, record } from '../json/json-guard.t
 import type { JsonRecord } from '../json/json-guard.ts';
 import { claudeModel } from '../translation/claude-model.ts';
 import type { ClaudeModel } from '../translation/claude-model.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 import { conversation } from './conversation.ts';
 import { thinkingChoice } from './thinking.ts';
 import type { ThinkingChoice } from './thinking.ts';

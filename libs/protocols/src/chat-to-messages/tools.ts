@@ -1,6 +1,6 @@
 import { isRecord, list, nonEmpty, record, records, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 
 /** https://platform.openai.com/docs/guides/function-calling -> https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
 export function messagesTools(body: JsonRecord): JsonRecord {

@@ -1,7 +1,7 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
 import { parseAsk } from '../ask/parse-ask.ts';
 import type { Ask } from '../exchange.ts';
-import { isNative } from '../create-exchange.ts';
+import { isNative } from '../providers/create-exchange.ts';
 import { jsonBytes, list } from '../json/json-guard.ts';
 import { claudeModel } from '../translation/claude-model.ts';
 

@@ -1,7 +1,7 @@
 import type { Ask, InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupportedHere } from '../translation/unsupported.ts';
+import { unsupportedHere } from '../errors/unsupported.ts';
 import { declaredTools } from './declared-tools.ts';
 import { fieldName } from './field-name.ts';
 

@@ -2,7 +2,7 @@ import { InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, records, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { contentValue } from '../translation/content-value.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 
 /** Claude Code's attribution block changes with every request: left in, it would defeat the upstream's prefix cache (docs/design/protocols.md#coding-clients). */
 const BILLING_HEADER = 'x-anthropic-billing-header:';

@@ -2,7 +2,7 @@ import { list, nonEmpty, record, records, text, wordOf } from '../json/json-guar
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatToolId } from '../translation/tool-ids.ts';
 import { contentValue } from '../translation/content-value.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
 /** What an assistant turn may hold that only its own vendor can use again. Dropped, never shown as text (docs/design/protocols.md#messages-to-chat). */

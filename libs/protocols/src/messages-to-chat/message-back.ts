@@ -1,7 +1,7 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import { isRecord, nonEmpty, parseJson, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { chatText } from '../providers/openai/chat-text.ts';
+import { chatText } from '../answers/openai/chat-text.ts';
 import { stopReason } from '../translation/stop-reasons.ts';
 import { carryToolId } from '../translation/tool-ids.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { takesReasoningEffort, wantsReasoningBack } from '../translation/chat-model.ts';
-import { refuseThread, unsupported } from '../translation/unsupported.ts';
+import { refuseThread, unsupported } from '../errors/unsupported.ts';
 import { chatMessages } from './conversation.ts';
 import { chatTools } from './tools.ts';
 

@@ -1,6 +1,6 @@
 import { list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 
 /** Claude Code's stand-in for tools it loads later through a server tool; it can never be called (docs/design/protocols.md#coding-clients). */
 const PLACEHOLDER = 'DeferredToolPlaceholder';

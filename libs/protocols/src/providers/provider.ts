@@ -1,14 +1,6 @@
-import type { FurtherEndpoint, ReportedUsage } from '@tollgate/contracts';
-import type {
-  Ask,
-  ClientProtocol,
-  Exchange,
-  ExchangeRequest,
-  StreamSink,
-  ErrorWords,
-} from '../exchange.ts';
+import type { FurtherEndpoint } from '@tollgate/contracts';
+import type { Ask, ClientProtocol, Exchange, ExchangeRequest, ErrorWords } from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import type { StreamTap } from '../stream/stream-handler.ts';
 
 /** One upstream protocol: all that differs between providers. `PROVIDERS` names each. */
 export interface Provider {
@@ -39,32 +31,4 @@ export interface Probe {
   readonly path: string;
   readonly body: Readonly<JsonRecord>;
   readonly headers: Readonly<Record<string, string>>;
-}
-
-/** How the answers of a protocol are read. */
-export interface ProviderAnswers {
-  openTap(sink: StreamSink): StreamTap & { observe(event: JsonRecord): void };
-  /** Null when the JSON is no answer. */
-  readWhole(answer: JsonRecord): WholeAnswer | null;
-  /** The event stream that says the same as a JSON answer. */
-  eventsOfWhole(answer: JsonRecord): string;
-  /** The event that ends a stream, where the protocol has one. */
-  isEnd(event: JsonRecord): boolean;
-  /** `[DONE]` is the protocol's own end mark; elsewhere it is an addition of compatible servers. */
-  readonly isEndedByDone: boolean;
-  readonly errorWords?: ErrorWords;
-}
-
-/** What a JSON answer delivers, whatever its protocol. */
-export interface WholeAnswer {
-  /** Null when it reports none, or none that can be true. */
-  readonly usage: ReportedUsage | null;
-  /** All generated text, to be counted where usage is missing. */
-  readonly outputText: string;
-  /** Calls of tools in the output. */
-  readonly calls: number;
-  /** Arguments of those calls: members at the top of each. Read when they are asked for. */
-  readonly callArguments: () => number;
-  /** Native id of an answer that its upstream continues making. */
-  readonly unfinished?: string | null;
 }

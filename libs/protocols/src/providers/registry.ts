@@ -1,6 +1,6 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
-import { anthropic } from './anthropic/anthropic.ts';
-import { openai } from './openai/openai.ts';
+import { anthropic } from './anthropic.ts';
+import { openai } from './openai.ts';
 import type { Provider } from './provider.ts';
 
 export const PROVIDERS: Readonly<Record<UpstreamProtocol, Provider>> = { openai, anthropic };

@@ -5,7 +5,7 @@ import { chatContent } from '../messages-to-chat/content-parts.ts';
 import { addAssistant } from '../messages-to-chat/conversation.ts';
 import { contentValue } from '../translation/content-value.ts';
 import { unsealThinking } from '../translation/sealed-thinking.ts';
-import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
+import { unsupported, unsupportedHere } from '../errors/unsupported.ts';
 import { flatName } from './tool-registry.ts';
 
 interface Turn {

@@ -1,6 +1,6 @@
 import { isRecord, nonEmpty, numberOf, record, records, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
+import { unsupported, unsupportedHere } from '../errors/unsupported.ts';
 import { inputMessages } from './input-messages.ts';
 import { chatToolOf, flatName, registerTools } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';

@@ -2,7 +2,7 @@ import type { ReportedUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../exchange.ts';
 import { bufferOf, isRecord, parseJson, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { ResponsesTap } from '../providers/openai/responses-tap.ts';
+import { ResponsesTap } from '../answers/openai/responses-tap.ts';
 import { SseFramer } from '../sse/sse-framer.ts';
 
 /** Reads the events that a provider keeps of a stored response, for what they show of it. */

@@ -1,8 +1,8 @@
 import { isRecord, parseJson, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import type { WholeAnswer } from '../providers/provider.ts';
-import { isToolCall, itemText } from '../providers/openai/response-text.ts';
-import { readResponsesUsage } from '../providers/openai/responses-usage.ts';
+import type { WholeAnswer } from '../answers/provider-answers.ts';
+import { isToolCall, itemText } from '../answers/openai/response-text.ts';
+import { readResponsesUsage } from '../answers/openai/responses-usage.ts';
 import { argumentCount } from '../usage/argument-count.ts';
 
 /** A response as its upstream has it now. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { list, nonEmpty, record, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 
 /** Chat and messages take function names of this length. */
 const NAME_LENGTH_MAX = 64;

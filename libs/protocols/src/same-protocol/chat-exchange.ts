@@ -2,13 +2,13 @@ import type { Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { openaiAnswers } from '../providers/openai/answers.ts';
-import { readJson } from '../providers/read-json.ts';
+import { openaiAnswers } from '../answers/openai/answers.ts';
+import { readJson } from '../answers/read-json.ts';
 import { openedIds } from '../stored/references.ts';
 import { sealedSounds } from '../stored/sealed-ids.ts';
 import { ChatStream } from './chat-stream.ts';
 import { fieldEdits, streamUsageEdits } from './field-edits.ts';
-import { withModel } from './with-model.ts';
+import { withModel } from '../json/with-model.ts';
 
 /** chat -> chat: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
 export function chatExchange(request: ExchangeRequest): Exchange {

@@ -12,12 +12,12 @@ import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import type { Identity } from '../stream/made-identity.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
-import { ChatTap } from '../providers/openai/chat-tap.ts';
+import { ChatTap } from '../answers/openai/chat-tap.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
 import { editChunk } from './chat-chunk-edits.ts';
 import type { ChunkEdits, EditedChunk } from './chat-chunk-edits.ts';
 import { ChunkTemplate } from './chunk-template.ts';
-import { completionEvents } from './completion-events.ts';
+import { completionEvents } from '../answers/openai/completion-events.ts';
 
 export interface ChatStreamOptions {
   /** The name the client asked for. */

@@ -5,7 +5,7 @@ import type { JsonLayout, JsonRange } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
-import { generatedParts } from '../providers/openai/chat-text.ts';
+import { generatedParts } from '../answers/openai/chat-text.ts';
 
 /** Chunks that were read by a template: where the last one ends, and all that they generated; see `StreamSink` for `isShown`. */
 export interface AlikeChunks {

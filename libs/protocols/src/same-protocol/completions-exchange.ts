@@ -6,13 +6,13 @@ import { list, numberOf, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { readChatUsage } from '../providers/openai/chat-usage.ts';
-import type { WholeAnswer } from '../providers/provider.ts';
-import { readJson } from '../providers/read-json.ts';
+import { readChatUsage } from '../answers/openai/chat-usage.ts';
+import type { WholeAnswer } from '../answers/provider-answers.ts';
+import { readJson } from '../answers/read-json.ts';
 import { CompletionsStream } from './completions-stream.ts';
 import { echoOf } from './echo.ts';
 import { fieldEdits, streamUsageEdits } from './field-edits.ts';
-import { withModel } from './with-model.ts';
+import { withModel } from '../json/with-model.ts';
 
 /** completions -> completions, the legacy endpoint: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
 export function completionsExchange(request: ExchangeRequest): Exchange {

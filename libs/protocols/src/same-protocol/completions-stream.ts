@@ -10,7 +10,7 @@ import type { ByteOutput } from '../sse/byte-output.ts';
 import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
-import { CompletionsTap } from '../providers/openai/completions-tap.ts';
+import { CompletionsTap } from '../answers/openai/completions-tap.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
 import { echoOf } from './echo.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { exchangeOf } from '../../test/drive.ts';
 import { describeRecorded, recordings, upstreamBytes } from '../../test/fixtures.ts';
-import { readChatUsage } from '../providers/openai/chat-usage.ts';
+import { readChatUsage } from '../answers/openai/chat-usage.ts';
 
 describe('embeddings -> embeddings', () => {
   test('behaviour 31: tokens and the base64 default go up as they are, base64 and floats come back as they are', () => {

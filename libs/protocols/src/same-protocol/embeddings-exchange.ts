@@ -4,10 +4,10 @@ import { editPaths } from '../json/edit-paths.ts';
 import { isRecord } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
-import { readChatUsage } from '../providers/openai/chat-usage.ts';
-import { readJson } from '../providers/read-json.ts';
+import { readChatUsage } from '../answers/openai/chat-usage.ts';
+import { readJson } from '../answers/read-json.ts';
 import { fieldEdits } from './field-edits.ts';
-import { withModel } from './with-model.ts';
+import { withModel } from '../json/with-model.ts';
 
 /** embeddings -> embeddings. `encoding_format` and vectors pass as they are: clients decode base64 or take floats (behaviour 31). */
 export function embeddingsExchange(request: ExchangeRequest): Exchange {

@@ -9,15 +9,15 @@ import type {
 import { editPaths, withoutFields } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { anthropicAnswers } from '../providers/anthropic/answers.ts';
-import { readJson } from '../providers/read-json.ts';
+import { anthropicAnswers } from '../answers/anthropic/answers.ts';
+import { readJson } from '../answers/read-json.ts';
 import { openedIds } from '../stored/references.ts';
 import { sealedContainer } from '../stored/sealed-ids.ts';
-import { refuseThread } from '../translation/unsupported.ts';
+import { refuseThread } from '../errors/unsupported.ts';
 import { fieldEdits, modelEdit } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
-import { withModel } from './with-model.ts';
+import { withModel } from '../json/with-model.ts';
 
 /** For clients that send none; still accepted beside the newer one (docs/design/protocols.md#keys-and-versions). */
 const DEFAULT_VERSION = '2023-06-01';

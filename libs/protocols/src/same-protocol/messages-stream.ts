@@ -15,9 +15,9 @@ import { madeIdentity } from '../stream/made-identity.ts';
 import { messageStart } from '../stream/message-start.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
 import { sealedContainer } from '../stored/sealed-ids.ts';
-import { MessagesTap } from '../providers/anthropic/messages-tap.ts';
+import { MessagesTap } from '../answers/anthropic/messages-tap.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
-import { messageEvents } from './message-events.ts';
+import { messageEvents } from '../answers/anthropic/message-events.ts';
 
 export interface MessagesStreamOptions {
   /** The name the client asked for. */

@@ -14,13 +14,13 @@ import { isRecord, nonEmpty, parseJson } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { layoutObject } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
-import type { WholeAnswer } from '../providers/provider.ts';
-import { readJson } from '../providers/read-json.ts';
+import type { WholeAnswer } from '../answers/provider-answers.ts';
+import { readJson } from '../answers/read-json.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { storedResponse } from '../responses/stored-response.ts';
 import { openedIds } from '../stored/references.ts';
 import { sealedIds } from '../stored/sealed-ids.ts';
-import { unsupportedHere } from '../translation/unsupported.ts';
+import { unsupportedHere } from '../errors/unsupported.ts';
 import { fieldEdits, modelEdit } from './field-edits.ts';
 import { ResponsesStream } from './responses-stream.ts';
 

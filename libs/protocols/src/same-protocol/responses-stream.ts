@@ -15,9 +15,9 @@ import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
 import { sealedIds } from '../stored/sealed-ids.ts';
-import { responseOf } from '../providers/openai/response-text.ts';
-import { isLastEvent, ResponsesTap } from '../providers/openai/responses-tap.ts';
-import { responseEvents } from './response-events.ts';
+import { responseOf } from '../answers/openai/response-text.ts';
+import { isLastEvent, ResponsesTap } from '../answers/openai/responses-tap.ts';
+import { responseEvents } from '../answers/openai/response-events.ts';
 
 export interface ResponsesStreamOptions {
   ask: Pick<Ask, 'body' | 'model'>;

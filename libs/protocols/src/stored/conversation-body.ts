@@ -6,7 +6,7 @@ import { fileRefused, fileReference } from '../fields/file-reference.ts';
 import { serverTools } from '../fields/server-tools.ts';
 import { editPaths, withoutFields } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
-import { unsupportedHere } from '../translation/unsupported.ts';
+import { unsupportedHere } from '../errors/unsupported.ts';
 import { openedItems, type StoredReference } from './references.ts';
 
 /** The upstream that has it. */

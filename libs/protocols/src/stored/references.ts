@@ -5,7 +5,7 @@ import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { containersIn } from './containers.ts';
-import { isItemReference } from './item-reference.ts';
+import { isItemReference } from '../ask/item-reference.ts';
 
 /** What a provider has stored, as a request names it. */
 export interface StoredReference {

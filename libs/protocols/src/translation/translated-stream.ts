@@ -4,7 +4,7 @@ import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { ClientProtocol, StreamSink, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import type { ProviderAnswers } from '../providers/provider.ts';
+import type { ProviderAnswers } from '../answers/provider-answers.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readChatUsage } from '../providers/openai/chat-usage.ts';
+import { readChatUsage } from '../answers/openai/chat-usage.ts';
 import { chat, usage } from '../../test/usage-figures.ts';
 
 const details = (cached_tokens: number, reasoning_tokens: number, more: object = {}): object => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { mergeMessagesUsage, readMessagesUsage } from '../providers/anthropic/messages-usage.ts';
+import { mergeMessagesUsage, readMessagesUsage } from '../answers/anthropic/messages-usage.ts';
 import { usage } from '../../test/usage-figures.ts';
 
 describe('messages usage in normal form', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { MessagesTap } from '../providers/anthropic/messages-tap.ts';
-import { ChatTap } from '../providers/openai/chat-tap.ts';
+import { MessagesTap } from '../answers/anthropic/messages-tap.ts';
+import { ChatTap } from '../answers/openai/chat-tap.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
 /** What a tap counts of one chunk. */

@@ -1,9 +1,10 @@
 import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 import type { ExchangeRequest, StreamSink } from '../../src/exchange.ts';
 import { jsonBytes, record, text, type JsonRecord } from '../../src/json/json-guard.ts';
-import type { Provider, ProviderAnswers } from '../../src/providers/provider.ts';
-import { readJson } from '../../src/providers/read-json.ts';
-import { tokenCount, UNREADABLE } from '../../src/providers/token-count.ts';
+import type { ProviderAnswers } from '../../src/answers/provider-answers.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { readJson } from '../../src/answers/read-json.ts';
+import { tokenCount, UNREADABLE } from '../../src/answers/token-count.ts';
 import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../../src/sse/sse-format.ts';
 import { EventStreamReader } from '../../src/stream/event-stream-reader.ts';
 import type { StreamTap } from '../../src/stream/stream-handler.ts';

@@ -1,7 +1,7 @@
 import { records } from '../../json/json-guard.ts';
-import { messageEvents } from '../../same-protocol/message-events.ts';
+import { messageEvents } from './message-events.ts';
 import { argumentCount } from '../../usage/argument-count.ts';
-import type { ProviderAnswers } from '../provider.ts';
+import type { ProviderAnswers } from '../provider-answers.ts';
 import { messageCalls, messageText } from './message-text.ts';
 import { MessagesTap } from './messages-tap.ts';
 import { readMessagesUsage } from './messages-usage.ts';

@@ -3,7 +3,7 @@ import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { JsonReading } from '../exchange.ts';
 import { isRecord, parseJson } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import type { ProviderAnswers } from './provider.ts';
+import type { ProviderAnswers } from './provider-answers.ts';
 
 /** A JSON answer of an upstream as the client receives it; `write` answers null when nothing can be made of it. */
 export function readJson(

@@ -1,4 +1,4 @@
-import { InvalidRequest } from './exchange.ts';
+import { InvalidRequest } from '../exchange.ts';
 import type {
   Ask,
   ClientProtocol,
@@ -8,11 +8,11 @@ import type {
   ExchangeRequest,
   Speech,
   StoredIds,
-} from './exchange.ts';
-import type { ProviderExchange } from './providers/provider.ts';
-import { PROVIDERS } from './providers/registry.ts';
-import { messagesCount } from './same-protocol/messages-exchange.ts';
-import { responsesCount } from './same-protocol/responses-exchange.ts';
+} from '../exchange.ts';
+import type { ProviderExchange } from './provider.ts';
+import { PROVIDERS } from './registry.ts';
+import { messagesCount } from '../same-protocol/messages-exchange.ts';
+import { responsesCount } from '../same-protocol/responses-exchange.ts';
 
 /** Whether a model behind such an upstream can serve this endpoint at all. */
 export function canExchange(protocol: ClientProtocol, speech: Speech): boolean {

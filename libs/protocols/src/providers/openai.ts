@@ -1,16 +1,13 @@
-import { messagesToChatExchange } from '../../messages-to-chat/exchange.ts';
-import { toChatRequest } from '../../messages-to-chat/request.ts';
-import { responsesToChatExchange } from '../../responses/exchange.ts';
-import { chatBodyOf } from '../../responses/request.ts';
-import { chatExchange } from '../../same-protocol/chat-exchange.ts';
-import {
-  completionsExchange,
-  refuseEchoedTokens,
-} from '../../same-protocol/completions-exchange.ts';
-import { embeddingsExchange } from '../../same-protocol/embeddings-exchange.ts';
-import { refuseUnserved, responsesExchange } from '../../same-protocol/responses-exchange.ts';
-import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from '../probe.ts';
-import type { Provider } from '../provider.ts';
+import { messagesToChatExchange } from '../messages-to-chat/exchange.ts';
+import { toChatRequest } from '../messages-to-chat/request.ts';
+import { responsesToChatExchange } from '../responses/exchange.ts';
+import { chatBodyOf } from '../responses/request.ts';
+import { chatExchange } from '../same-protocol/chat-exchange.ts';
+import { completionsExchange, refuseEchoedTokens } from '../same-protocol/completions-exchange.ts';
+import { embeddingsExchange } from '../same-protocol/embeddings-exchange.ts';
+import { refuseUnserved, responsesExchange } from '../same-protocol/responses-exchange.ts';
+import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
+import type { Provider } from './provider.ts';
 
 /** OpenAI, and every server that is compatible with it. */
 export const openai: Provider = {

@@ -1,7 +1,7 @@
-import { record, records, text } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
-import { namedEvent } from '../sse/sse-format.ts';
-import type { TypedRecord } from '../sse/sse-format.ts';
+import { record, records, text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
+import { namedEvent } from '../../sse/sse-format.ts';
+import type { TypedRecord } from '../../sse/sse-format.ts';
 
 /** The event stream that says what a whole message says; an error body becomes an error event. */
 export function messageEvents(message: JsonRecord): string {

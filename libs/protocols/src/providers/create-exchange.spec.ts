@@ -1,8 +1,8 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { parseAsk } from './ask/parse-ask.ts';
+import { parseAsk } from '../ask/parse-ask.ts';
 import { createExchange, findUnsupported } from './create-exchange.ts';
-import { InvalidRequest, type ClientProtocol } from './exchange.ts';
+import { InvalidRequest, type ClientProtocol } from '../exchange.ts';
 
 const USER = { role: 'user', content: 'hello' };
 const BODIES: Record<

@@ -1,7 +1,7 @@
-import type { PathEdit } from '../json/edit-paths.ts';
-import { editPaths } from '../json/edit-paths.ts';
-import { findMember, layoutObject } from '../json/json-layout.ts';
-import { applyPatches } from '../json/json-splice.ts';
+import type { PathEdit } from './edit-paths.ts';
+import { editPaths } from './edit-paths.ts';
+import { findMember, layoutObject } from './json-layout.ts';
+import { applyPatches } from './json-splice.ts';
 
 /** The body with its `model`, if it has one, replaced, these members edited, and no other byte changed. */
 export function withModel(

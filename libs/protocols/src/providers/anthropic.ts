@@ -1,12 +1,12 @@
-import { chatToMessagesExchange } from '../../chat-to-messages/exchange.ts';
-import { toMessagesRequest } from '../../chat-to-messages/request.ts';
-import { responsesToMessagesExchange } from '../../responses/exchange.ts';
-import { chatBodyOf } from '../../responses/request.ts';
-import { messagesExchange } from '../../same-protocol/messages-exchange.ts';
-import { TRANSLATED_HEADERS } from '../../translation/anthropic-headers.ts';
-import { refuseThread } from '../../translation/unsupported.ts';
-import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from '../probe.ts';
-import type { Provider } from '../provider.ts';
+import { chatToMessagesExchange } from '../chat-to-messages/exchange.ts';
+import { toMessagesRequest } from '../chat-to-messages/request.ts';
+import { responsesToMessagesExchange } from '../responses/exchange.ts';
+import { chatBodyOf } from '../responses/request.ts';
+import { messagesExchange } from '../same-protocol/messages-exchange.ts';
+import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
+import { refuseThread } from '../errors/unsupported.ts';
+import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
+import type { Provider } from './provider.ts';
 
 /** Anthropic, and every server that is compatible with it. */
 export const anthropic: Provider = {

@@ -1,6 +1,6 @@
 import { isNative } from './create-exchange.ts';
-import type { ClientProtocol, Speech } from './exchange.ts';
-import { PROBE_MESSAGES } from './providers/probe.ts';
+import type { ClientProtocol, Speech } from '../exchange.ts';
+import { PROBE_MESSAGES } from './probe.ts';
 
 /** The least that `/v1/responses` takes: https://platform.openai.com/docs/api-reference/responses/create#max_output_tokens */
 const RESPONSES_LIMIT = 16;

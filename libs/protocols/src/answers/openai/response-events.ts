@@ -1,6 +1,6 @@
-import { record, records, text } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
-import type { TypedRecord } from '../sse/sse-format.ts';
+import { record, records, text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
+import type { TypedRecord } from '../../sse/sse-format.ts';
 
 const UNDER_WAY: ReadonlySet<unknown> = new Set(['queued', 'in_progress']);
 const ENDS: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed']);

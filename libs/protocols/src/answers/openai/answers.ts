@@ -1,7 +1,7 @@
 import { record, records } from '../../json/json-guard.ts';
-import { completionEvents } from '../../same-protocol/completion-events.ts';
+import { completionEvents } from './completion-events.ts';
 import { argumentCount } from '../../usage/argument-count.ts';
-import type { ProviderAnswers } from '../provider.ts';
+import type { ProviderAnswers } from '../provider-answers.ts';
 import { ChatTap } from './chat-tap.ts';
 import { argumentsOf, callsIn, generatedText } from './chat-text.ts';
 import { readChatUsage } from './chat-usage.ts';
