@@ -104,9 +104,13 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     return async () => {
       watch.end();
       clearInterval(stalledCheck);
-      // While Redis is away a worker cannot say goodbye; its jobs are idempotent and are taken up by another.
-      await Promise.race([worker.close(), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
-      worker.disconnect().catch(onError);
+      // While Redis is away a job cannot be finished; jobs are idempotent, and another worker takes it up.
+      await Promise.race([
+        worker.pause().catch(onError),
+        sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
+      ]);
+      // A worker that closes without force renews the locks of unfinished jobs until Redis answers, and its timer keeps the process alive.
+      await worker.close(true);
       closeRedis(connection);
     };
   }
