@@ -150,11 +150,17 @@ describe('who is asking', () => {
           }),
         },
       });
+    const { error } = await bodyOf(await ask('/v1/nothing', 'GET', 'https://app.example'));
+    const servedMethods = [...error.message.matchAll(/\b([A-Z]+) \/v1\//g)].map(([, name]) => name);
+    expect(servedMethods).toContain('DELETE');
     for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/models/a/b']) {
       const preflight = await ask(path, 'OPTIONS', 'https://app.example');
       expect([path, preflight.status]).toEqual([path, 204]);
       expect(preflight.headers.get('access-control-allow-headers')).toBe(
         'authorization, content-type',
+      );
+      expect(preflight.headers.get('access-control-allow-methods')?.split(', ')).toEqual(
+        expect.arrayContaining(servedMethods),
       );
     }
     const refused = await ask('/v1/models', 'GET', 'https://app.example');
@@ -255,5 +261,11 @@ describe('model lists and token counts', () => {
     const { key } = await node.putKey({ rpm: 70 });
     const statuses = await Promise.all(Array.from({ length: 71 }, () => list(key)));
     expect(statuses.filter(({ status }) => status === 200)).toHaveLength(70);
+  });
+
+  test('a key without an rpm may ask 600 times a minute', async () => {
+    const { key } = await node.putKey({ rpm: 0 });
+    const statuses = await Promise.all(Array.from({ length: 601 }, () => list(key)));
+    expect(statuses.filter(({ status }) => status === 200)).toHaveLength(600);
   });
 });

@@ -144,7 +144,7 @@ export const boundaryChecks: Checks = {
       ...[keys.subscribedModels(shard, accountId), keys.inquiries(shard, keyHash)],
     ];
     await assert.rejects(
-      library.call('inquire', asked, ['e1', accountId, '', '-1', tenant.clock.now]),
+      library.call('inquire', asked, ['e1', accountId, '', '-1', '1', tenant.clock.now]),
       /invalid inquiry/,
     );
   },

@@ -14,6 +14,7 @@ export const windowChecks: Checks = {
           keyHash: tenant.keyHash,
           addressHex: '',
           limitAtLeast,
+          limitWithoutRpm: 4,
         });
       const startedMs = tenant.clock.now;
       const allowed = { kind: 'allowed', keyId: 5, allowedModels: '', subscribedModelIds: [3] };
@@ -27,7 +28,11 @@ export const windowChecks: Checks = {
       await refuses(tenant, {}, 'rate_limited');
       tenant.clock.now = startedMs + full.retryAfterMs;
       assert.deepEqual(await inquire(5), allowed);
-      await putKey(tenant, { status: 'disabled', revision: 2 });
+      await putKey(tenant, { rpm: 0, revision: 2 });
+      for (let nth = 1; nth < 4; nth += 1) assert.deepEqual(await inquire(1), allowed);
+      const without = await inquire(1);
+      assert.ok(without.kind === 'rate_limited' && without.windows[0]?.limit === 4);
+      await putKey(tenant, { status: 'disabled', revision: 3 });
       assert.equal((await inquire(5)).kind, 'key_disabled');
     },
 

@@ -37,7 +37,7 @@ describe('with an exact origin', () => {
       }),
     ).toMatchObject({
       'access-control-allow-origin': APP,
-      'access-control-allow-methods': 'GET, HEAD, POST',
+      'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
       'access-control-allow-headers': names,
     });
   });

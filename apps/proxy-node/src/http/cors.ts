@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 const PREFLIGHT_SECONDS = 600;
-const METHODS = 'GET, HEAD, POST';
+const METHODS = 'GET, HEAD, POST, DELETE';
 /** A header that names nothing but header names; anything else is not repeated to the browser. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 

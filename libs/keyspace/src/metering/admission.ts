@@ -9,7 +9,10 @@ export interface AccessRequest {
 }
 
 export interface InquiryRequest extends AccessRequest {
+  /** Inquiries a minute of a key whose rpm is lower. */
   limitAtLeast: number;
+  /** Inquiries a minute of a key without an rpm. */
+  limitWithoutRpm: number;
   /** It counts in the key's windows of requests too. False by default. */
   isRequest?: boolean;
 }

@@ -104,14 +104,15 @@ export class MeteringStore {
     );
   }
 
-  /** As `access`, and counted in a window of a minute of its own: as many as the key's rpm, `limitAtLeast` if that is more. */
+  /** As `access`, and counted in a window of a minute of its own: as many as the key's rpm, `limitAtLeast` if that is more; `limitWithoutRpm` for a key without one. */
   inquire(request: InquiryRequest): Promise<InquiryReply> {
     const { shard, functionKeys, args } = this.#accessCall(request);
     const all = [...functionKeys, keys.inquiries(shard, request.keyHash)];
     if (request.isRequest) all.push(keys.windows(shard, request.keyHash));
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
       const limit = natural(request.limitAtLeast, 'limitAtLeast');
-      const asked = [epoch, ...args, limit, this.#now()];
+      const otherwise = natural(request.limitWithoutRpm, 'limitWithoutRpm');
+      const asked = [epoch, ...args, limit, otherwise, this.#now()];
       return toInquiryReply(await this.#library.call('inquire', all, asked));
     });
   }

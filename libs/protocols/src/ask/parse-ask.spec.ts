@@ -68,6 +68,9 @@ describe('parseAsk', () => {
     ['embeddings', { model: 'm' }, 'input', 'missing_required_parameter'],
     ['embeddings', { model: 'm', input: [1, 'a'] }, 'input[0]', 'invalid_value'],
     ['embeddings', { model: 'm', input: [-1] }, 'input[0]', 'invalid_value'],
+    ['embeddings', { model: 'm', input: '' }, 'input', 'invalid_value'],
+    ['embeddings', { model: 'm', input: [] }, 'input', 'invalid_value'],
+    ['embeddings', { model: 'm', input: ['a', ''] }, 'input[1]', 'invalid_value'],
     ['responses', { model: 'm' }, 'input', 'missing_required_parameter'],
   ])('%s refuses %j and names %s', (protocol, body, param, code) => {
     expect(refusal(protocol, body)).toEqual({

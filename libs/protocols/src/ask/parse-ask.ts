@@ -224,19 +224,26 @@ interface Issue {
   message: string;
 }
 
-/** Of a union's complaints the one that got furthest into the value says most: `messages[0].content[1].type`, not `messages`. */
+/** Returns the complaint of the union member that matched most of the value: `messages[0].content[1].type`, not `messages`. */
 function deepest(issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyKey[] = []): Issue {
   const candidates = issues.map((issue): Issue => {
     const here: Issue = { path: [...prefix, ...issue.path], message: issue.message };
     if (issue.code !== 'invalid_union') return here;
-    const inner = deepest(issue.errors.flat(), here.path);
-    return inner.path.length > here.path.length ? inner : here;
+    return issue.errors.map((member) => deepest(member, here.path)).reduce(further, here);
   });
   const [first = { path: prefix, message: 'Invalid value' }] = candidates;
-  return candidates.reduce(
-    (best, issue) => (issue.path.length > best.path.length ? issue : best),
-    first,
-  );
+  return candidates.reduce((best, issue) => (isDeeper(issue, best) ? issue : best), first);
+}
+
+/** Returns the complaint that is deeper in the value, or at a later item of the same list. */
+function further(best: Issue, issue: Issue): Issue {
+  const isLater =
+    issue.path.length === best.path.length && Number(issue.path.at(-1)) > Number(best.path.at(-1));
+  return isDeeper(issue, best) || isLater ? issue : best;
+}
+
+function isDeeper(issue: Issue, best: Issue): boolean {
+  return issue.path.length > best.path.length;
 }
 
 /** `['messages', 0, 'role']` -> `messages[0].role` */

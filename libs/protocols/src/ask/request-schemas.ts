@@ -106,9 +106,12 @@ export const completionsRequestSchema = z.looseObject({
   stop: z.union([z.string(), z.array(z.string()).max(STOPS_MAX)]).nullish(),
 });
 
+/** OpenAI refuses an empty text, alone and in a list (API reference, create embeddings). */
+const notEmpty = z.string().min(1);
+
 export const embeddingsRequestSchema = z.looseObject({
   model,
-  input: texts,
+  input: z.union([notEmpty, listOf(notEmpty).min(1), tokens, listOf(tokens).min(1)]),
   dimensions: z.int().min(1).nullish(),
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });

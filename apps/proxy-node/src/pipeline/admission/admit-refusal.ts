@@ -4,7 +4,9 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { rechargePending } from './recharge-waits.ts';
 
 /** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
+/** Inquiries a minute of a key: its rpm, if that is more than the first; the second where it has none. */
 export const INQUIRIES_PER_MINUTE = 60;
+export const INQUIRIES_WITHOUT_RPM = 600;
 const FENCED_RETRY_MS = 2_000;
 const HELD_RETRY_MS = 1_000;
 

@@ -12,6 +12,7 @@ import type { AdmissionStore } from './admission.ts';
 import {
   accessRefusal,
   INQUIRIES_PER_MINUTE,
+  INQUIRIES_WITHOUT_RPM,
   tooManyInquiries,
   tooManyRequests,
   unavailable,
@@ -50,7 +51,12 @@ export class CallerAccess {
   async inquire(keys: Keys, addressHex: string, { isRequest = false } = {}): Promise<Access> {
     const access = await this.#access(keys, addressHex, {
       ask: (request) =>
-        this.#store.inquire({ ...request, limitAtLeast: INQUIRIES_PER_MINUTE, isRequest }),
+        this.#store.inquire({
+          ...request,
+          limitAtLeast: INQUIRIES_PER_MINUTE,
+          limitWithoutRpm: INQUIRIES_WITHOUT_RPM,
+          isRequest,
+        }),
       tooMany: isRequest ? tooManyRequests : tooManyInquiries,
     });
     if (access === null) throw unavailable();
