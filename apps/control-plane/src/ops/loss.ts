@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { RedisConnection } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { configSchema } from '../config.ts';
-import { offlineAlerts } from '../features/alerts/offline-alerts.ts';
+import { AlertsService } from '../features/alerts/alerts.service.ts';
 import { carryOutPromises } from '../features/usage/ingest/offline-ingest.ts';
 import { EXIT, noArguments, report, say, type Call, type Command } from './command.ts';
 import { withDatabase, withRedis } from './connections.ts';
@@ -70,7 +70,7 @@ export async function readLoss(
 
 async function close(dataSource: DataSource): Promise<void> {
   await dataSource.query('UPDATE restores SET closed_at = now() WHERE closed_at IS NULL');
-  await offlineAlerts(dataSource, alertConfig()).resolve(dataSource.manager, {
+  await new AlertsService(dataSource, alertConfig()).resolve(dataSource.manager, {
     rule: 'restore_open',
     subject: 'database',
   });

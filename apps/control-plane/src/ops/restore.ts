@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { offlineAlerts } from '../features/alerts/offline-alerts.ts';
+import { AlertsService } from '../features/alerts/alerts.service.ts';
 import { configSchema } from '../config.ts';
 import { dataSourceOptions } from '../platform/database/data-source-options.ts';
 import {
@@ -73,7 +73,7 @@ async function raiseAlert({ taken_at }: Backup): Promise<void> {
       'SELECT 1 FROM restores WHERE closed_at IS NULL',
     );
     if (open === undefined) return;
-    await offlineAlerts(dataSource, { ALERT_WEBHOOK_URL }).raise(dataSource.manager, {
+    await new AlertsService(dataSource, { ALERT_WEBHOOK_URL }).raise(dataSource.manager, {
       rule: 'restore_open',
       subject: 'database',
       message: `The database was restored from a backup of ${taken_at}; balances in Redis are not reconciled until tollgate-ops loss has run`,

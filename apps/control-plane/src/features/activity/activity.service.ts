@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import type { Credential } from '../../platform/access/caller.ts';
+import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
@@ -110,7 +111,7 @@ export class ActivityService {
 
   private async append(tx: EntityManager, actor: Actor, activity: Activity): Promise<void> {
     // One writer at a time: each entry names its predecessor.
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);
+    await lockUntilEnd(tx, [ADVISORY_LOCKS.activityChain]);
     const last: { hash: string }[] = await tx.query(
       'SELECT hash FROM activity_log ORDER BY id DESC LIMIT 1',
     );

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { guardedPost } from '../../platform/outbound/guarded-post.ts';
-import { AlertsService } from './alerts.service.ts';
+import { ListedAlertsService } from './listed-alerts.service.ts';
 
 const LOOK_MS = 1_000;
 const BATCH = 10;
@@ -31,7 +31,7 @@ export class AlertWebhook extends BackgroundService {
   private readonly policy: OutboundPolicy;
   constructor(
     private readonly dataSource: DataSource,
-    private readonly alerts: AlertsService,
+    private readonly alerts: ListedAlertsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     super({

@@ -4,12 +4,12 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { alertListSchema, alertResponseSchema, type AlertList } from './alerts.dto.ts';
-import { AlertsService } from './alerts.service.ts';
+import { ListedAlertsService } from './listed-alerts.service.ts';
 
 @ApiTags('alerts')
 @Controller('admin/alerts')
 export class AlertsController {
-  constructor(private readonly alerts: AlertsService) {}
+  constructor(private readonly alerts: ListedAlertsService) {}
 
   @Get()
   @Permission('admin')

@@ -4,12 +4,13 @@ import { AlertWebhook } from './alert-webhook.ts';
 import { Alert } from './alert.entity.ts';
 import { AlertsController } from './alerts.controller.ts';
 import { AlertsService } from './alerts.service.ts';
+import { ListedAlertsService } from './listed-alerts.service.ts';
 import { TamperWatch } from './tamper-watch.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Alert])],
   controllers: [AlertsController],
-  providers: [AlertsService, AlertWebhook, TamperWatch],
-  exports: [AlertsService],
+  providers: [AlertsService, ListedAlertsService, AlertWebhook, TamperWatch],
+  exports: [AlertsService, ListedAlertsService],
 })
 export class AlertsModule {}

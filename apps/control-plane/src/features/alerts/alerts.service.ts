@@ -1,24 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { DataSource, IsNull, Repository, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
-import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.ts';
-import {
-  ALERT_RULES,
-  type AlertRule,
-  type AlertSeverity,
-  type AlertToRaise,
-} from './alert-rules.ts';
-import { Alert } from './alert.entity.ts';
-import type { AlertList, AlertResponse } from './alerts.dto.ts';
-
-/** The most alerts the dashboard lists; it must stay fast when many alerts are open. */
-const OPEN_COUNTED_MAX = 1_000;
-const NEWEST = 5;
+import { ALERT_RULES, type AlertRule, type AlertToRaise } from './alert-rules.ts';
 
 const HAS_OPEN = prepared('SELECT id FROM alerts WHERE rule = $1 AND resolved_at IS NULL LIMIT 1');
 const countRow = z.object({
@@ -34,12 +20,12 @@ export interface OpenAlert {
   unseenMs: number;
 }
 
+/** Opens and closes alerts, and counts them; `ListedAlertsService` shows them. */
 @Injectable()
 export class AlertsService {
   private readonly isDelivered: boolean;
 
   constructor(
-    @InjectRepository(Alert) private readonly alerts: Repository<Alert>,
     private readonly dataSource: DataSource,
     @Inject(CONFIG) config: Pick<Config, 'ALERT_WEBHOOK_URL'>,
   ) {
@@ -102,82 +88,4 @@ export class AlertsService {
     );
     return rows.map((row) => countRow.parse(row));
   }
-
-  /** How many are open by severity, and the newest of them. */
-  async open(): Promise<{
-    open: number;
-    critical: number;
-    warning: number;
-    info: number;
-    newest: AlertResponse[];
-  }> {
-    const rows = await this.alerts.find({
-      where: { resolvedAt: IsNull() },
-      order: { id: 'DESC' },
-      take: OPEN_COUNTED_MAX,
-    });
-    const count = (severity: AlertSeverity): number =>
-      rows.filter((row) => row.severity === severity).length;
-    return {
-      open: rows.length,
-      critical: count('critical'),
-      warning: count('warning'),
-      info: count('info'),
-      newest: await this.named(rows.slice(0, NEWEST)),
-    };
-  }
-
-  /** Undefined for an alert that is not there. */
-  async find(id: number): Promise<AlertResponse | undefined> {
-    const row = await this.alerts.findOneBy({ id });
-    return row ? (await this.named([row]))[0] : undefined;
-  }
-
-  async list(query: AlertList): Promise<Page<AlertResponse>> {
-    const builder = this.alerts.createQueryBuilder('alert');
-    if (query.status !== 'all')
-      builder.andWhere(
-        query.status === 'open' ? 'alert.resolvedAt IS NULL' : 'alert.resolvedAt IS NOT NULL',
-      );
-    if (query.rule !== undefined) builder.andWhere('alert.rule = :rule', { rule: query.rule });
-    if (query.severity !== undefined)
-      builder.andWhere('alert.severity = :severity', { severity: query.severity });
-    if (query.subject !== undefined)
-      builder.andWhere('alert.subject = :subject', { subject: query.subject });
-    const { data, ...page } = await readPage(builder, query, {
-      columns: { id: 'alert.id', raised_at: 'alert.raisedAt', last_seen_at: 'alert.lastSeenAt' },
-      search: ['alert.message', 'alert.subject'],
-      map: (row) => row,
-    });
-    return { data: await this.named(data), ...page };
-  }
-
-  private async named(rows: readonly Alert[]): Promise<AlertResponse[]> {
-    const subjects = rows.map(({ subject }) => subjectOf(subject));
-    const nameOf = await nameRecords(this.dataSource, subjects);
-    return rows.map((row) => toAlertResponse(row, nameOf(subjectOf(row.subject))));
-  }
-}
-
-function subjectOf(subject: string): RecordRef {
-  const [kind = '', id = null] = subject.split(':');
-  return { kind, id };
-}
-
-function toAlertResponse(row: Alert, { name, userId, isGone }: RecordName): AlertResponse {
-  return {
-    id: row.id,
-    rule: row.rule,
-    severity: row.severity,
-    subject: row.subject,
-    subject_name: name,
-    subject_user_id: userId,
-    subject_is_gone: isGone,
-    message: row.message,
-    detail: row.detail,
-    status: row.resolvedAt === null ? 'open' : 'resolved',
-    raised_at: row.raisedAt.toISOString(),
-    last_seen_at: row.lastSeenAt.toISOString(),
-    resolved_at: row.resolvedAt?.toISOString() ?? null,
-  };
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { EntityManager, Repository } from 'typeorm';
+import { IsNull, MoreThan, type EntityManager, type Repository } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import { issueAccessToken } from '../../platform/access/access-tokens.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -119,10 +119,9 @@ export class AccessTokensService {
   /** The account's row is locked: of two calls at once the second sees what the first made, or that the account is frozen. */
   private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
     if (!(await lockActiveAccount(tx, userId))) throw new Refusal('unauthenticated');
-    const [{ count }]: [{ count: number }] = await tx.query(
-      'SELECT count(*)::int AS count FROM access_tokens WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > now()',
-      [userId],
-    );
+    const count = await tx
+      .getRepository(AccessTokenRow)
+      .countBy({ userId, revokedAt: IsNull(), expiresAt: MoreThan(new Date()) });
     if (count >= TOKENS_MAX)
       throw new Refusal('limit_reached', {
         detail: `An account has at most ${TOKENS_MAX} access tokens; revoke one first`,

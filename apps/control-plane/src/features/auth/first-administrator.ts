@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -26,7 +27,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (username === undefined || password === undefined) return;
     const passwordHash = await this.passwords.hash(password);
     await this.transactions.run(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstAdministrator]);
+      await lockUntilEnd(tx, [ADVISORY_LOCKS.firstAdministrator]);
       if (await this.accounts.hasAdministrator(tx)) return;
       const account = await this.accounts.create(tx, {
         username,

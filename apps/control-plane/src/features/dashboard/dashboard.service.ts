@@ -3,7 +3,7 @@ import type { NodeState } from '@tollgate/contracts';
 import { formatAmount } from '@tollgate/money';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
-import { AlertsService } from '../alerts/alerts.service.ts';
+import { ListedAlertsService } from '../alerts/listed-alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { nameRecords } from '../names/record-names.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
@@ -20,7 +20,7 @@ export class DashboardService {
     private readonly dataSource: DataSource,
     private readonly nodes: ProxyNodesService,
     private readonly snapshots: SnapshotRepository,
-    private readonly alerts: AlertsService,
+    private readonly alerts: ListedAlertsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { shardNames, shardOf } from '@tollgate/keyspace';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
@@ -100,10 +101,7 @@ export class ShardEpochs {
   /** What was booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
-        ADVISORY_LOCK_FAMILIES.shardEpoch,
-        this.shards.indexOf(shard),
-      ]);
+      await lockUntilEnd(tx, [ADVISORY_LOCK_FAMILIES.shardEpoch, this.shards.indexOf(shard)]);
       await tx.query(
         'INSERT INTO shard_epochs (shard, epoch, updated_at) VALUES ($1, $2, clock_timestamp()) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = excluded.updated_at',
         [shard, epoch],

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
-import { AlertsService } from '../alerts/alerts.service.ts';
+import { ListedAlertsService } from '../alerts/listed-alerts.service.ts';
 import type { UsageLogResponse } from '../usage/api/usage-answers.ts';
 import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
 import type { EventPosition } from './event-position.ts';
@@ -24,7 +24,7 @@ const alertData = z.object({ id: z.number() });
 @Injectable()
 export class EventDetails {
   constructor(
-    private readonly alerts: AlertsService,
+    private readonly alerts: ListedAlertsService,
     private readonly requests: UsageLogsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}

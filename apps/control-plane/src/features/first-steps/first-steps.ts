@@ -1,3 +1,4 @@
+import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
 /** In the order in which they are done. `sql` answers whether it is done; `$1` is the account. */
@@ -40,3 +41,16 @@ export const installationStepsSchema = firstSteps(
   Object.keys(INSTALLATION_STEPS) as [InstallationStep, ...InstallationStep[]],
   'InstallationSteps',
 );
+
+/** Returns for each step whether it is done, by one statement. */
+export async function stepsDone<Step extends string>(
+  dataSource: DataSource,
+  steps: Readonly<Record<Step, string>>,
+  parameters: unknown[],
+): Promise<{ is_complete: boolean; steps: { step: Step; is_done: boolean }[] }> {
+  const names = Object.keys(steps) as Step[];
+  const columns = names.map((name) => `(${steps[name]}) AS "${name}"`).join(', ');
+  const [row]: Record<string, unknown>[] = await dataSource.query(`SELECT ${columns}`, parameters);
+  const done = names.map((step) => ({ step, is_done: row?.[step] === true }));
+  return { is_complete: done.every(({ is_done: isDone }) => isDone), steps: done };
+}

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
 import { In, IsNull, Not, Repository, type EntityManager } from 'typeorm';
+import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
@@ -15,6 +16,7 @@ import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { isModelAllowed } from './allowed-models.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { deleteKeysOfAccount } from './delete-keys.sql.ts';
 import { columnsOf, toKeyResponse } from './key-columns.ts';
 import type {
   CreatedKeyResponse,
@@ -153,10 +155,7 @@ export class KeysService {
 
   /** One key is made at a time for an account, so that of two calls at once the second sees what the first made. Temporary keys count. */
   async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
-    await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
-      ADVISORY_LOCK_FAMILIES.keysOfAccount,
-      userId,
-    ]);
+    await lockUntilEnd(tx, [ADVISORY_LOCK_FAMILIES.keysOfAccount, userId]);
     const count = await tx.getRepository(ApiKeyRow).countBy({ userId, status: Not('deleted') });
     if (count >= this.config.KEYS_PER_ACCOUNT)
       throw new Refusal('limit_reached', {
@@ -188,23 +187,7 @@ export class KeysService {
 
   /** For the deletion of an account. Usage keeps the rows. */
   async deleteAll(tx: EntityManager, userId: number, drain: boolean): Promise<void> {
-    await this.deleteWhere(tx, 'user_id = $1', [userId], drain);
-  }
-
-  /** `condition` is SQL of ours over api_keys; what callers say goes into `parameters`. */
-  async deleteWhere(
-    tx: EntityManager,
-    condition: string,
-    parameters: readonly unknown[],
-    drain = false,
-  ): Promise<void> {
-    // TypeORM answers an UPDATE with its rows and their number.
-    const [rows]: [{ id: number }[], number] = await tx.query(
-      `UPDATE api_keys SET status = 'deleted', drain = ${drain}, deleted_at = now(), updated_at = now(), revision = revision + 1
-       WHERE status <> 'deleted' AND (${condition}) RETURNING id`,
-      [...parameters],
-    );
-    for (const { id } of rows) await this.liveState.keyChanged(tx, id);
+    await this.liveState.keysChanged(tx, await deleteKeysOfAccount(tx, userId, drain));
   }
 
   private changing(

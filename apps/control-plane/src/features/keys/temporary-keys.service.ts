@@ -3,15 +3,15 @@ import { issueApiKey } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
-import { lockSession, sessionStands } from '../../platform/access/session-rows.ts';
+import { lockSession } from '../../platform/access/session-rows.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
-import { prepared } from '../../platform/database/prepared.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { deleteEndedKeys, deleteKeysOfSession, hasEndedKeys } from './delete-keys.sql.ts';
 import type { TemporaryKey } from './keys.dto.ts';
 import { KeysService } from './keys.service.ts';
 
@@ -20,9 +20,6 @@ const RPM = 20;
 /** A key ends within a second of its session; a look costs one read of a small index. */
 const SWEEP_MS = 400;
 const NAME = 'playground';
-/** Keys that expired, and those whose session has ended. Redis refuses an expired key by itself. */
-const ENDED = `playground_sid IS NOT NULL AND (expires_at <= now() OR NOT ${sessionStands('playground_sid')})`;
-const ANY_ENDED = prepared(`SELECT 1 FROM api_keys WHERE status <> 'deleted' AND ${ENDED} LIMIT 1`);
 
 /** Keys of the playground: the secret of an existing key is never needed there. One a session, for a quarter of an hour. */
 @Injectable()
@@ -72,7 +69,7 @@ export class TemporaryKeysService extends BackgroundService {
       await this.ceilings.keep(tx);
       // Two tabs of one session at once: the second waits here and replaces the first one's.
       await lockSession(tx, sid);
-      await this.keys.deleteWhere(tx, 'playground_sid = $1', [sid]);
+      await this.liveState.keysChanged(tx, await deleteKeysOfSession(tx, sid));
       await this.keys.keepBelowLimit(tx, caller.userId);
       const row = await insertKey(tx, { userId: caller.userId, sid, issued, like });
       const { id } = row;
@@ -94,8 +91,10 @@ export class TemporaryKeysService extends BackgroundService {
 
   /** Deletes what has ended. */
   async sweep(): Promise<void> {
-    const ended: unknown[] = await this.dataSource.query(ANY_ENDED);
-    if (ended.length > 0) await this.transactions.run((tx) => this.keys.deleteWhere(tx, ENDED, []));
+    if (await hasEndedKeys(this.dataSource))
+      await this.transactions.run(async (tx) =>
+        this.liveState.keysChanged(tx, await deleteEndedKeys(tx)),
+      );
   }
 }
 

@@ -9,6 +9,7 @@ import { ModelFamiliesService } from './model-families.service.ts';
 import { ModelsService } from './models.service.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
 import { PriceWatch } from './price-watch.ts';
+import { PricesInForce } from './prices-in-force.service.ts';
 import { PricingService } from './pricing.service.ts';
 
 /** `SubscriptionsModule` registers the controller, after the routes of subscriptions below `/models`. */
@@ -19,7 +20,7 @@ import { PricingService } from './pricing.service.ts';
     ActivityModule,
     AlertsModule,
   ],
-  providers: [ModelsService, PricingService, ModelFamiliesService, PriceWatch],
-  exports: [ModelsService, PricingService, ModelFamiliesService],
+  providers: [ModelsService, PricingService, PricesInForce, ModelFamiliesService, PriceWatch],
+  exports: [ModelsService, PricingService, PricesInForce, ModelFamiliesService],
 })
 export class ModelsModule {}

@@ -22,6 +22,7 @@ import type {
   PriceTag,
   UpdateModel,
 } from './models.dto.ts';
+import { PricesInForce } from './prices-in-force.service.ts';
 import { PricingService } from './pricing.service.ts';
 
 @Injectable()
@@ -30,6 +31,7 @@ export class ModelsService {
     @InjectRepository(ModelRow) private readonly models: Repository<ModelRow>,
     private readonly transactions: Transactions,
     private readonly pricing: PricingService,
+    private readonly pricesInForce: PricesInForce,
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
     private readonly families: ModelFamiliesService,
@@ -177,7 +179,7 @@ export class ModelsService {
   }
 
   private async refuseUnpriced(tx: EntityManager, id: number): Promise<void> {
-    if (!(await this.pricing.isPriced(tx, id))) throw new Refusal('model_not_priced');
+    if (!(await this.pricesInForce.isPriced(tx, id))) throw new Refusal('model_not_priced');
   }
 }
 

@@ -4,7 +4,7 @@ import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { keepStateAlerts } from '../alerts/state-alerts.ts';
-import { FOR_SALE_UNPRICED } from './pricing.service.ts';
+import { FOR_SALE_UNPRICED } from './prices-in-force.service.ts';
 
 const LOOK_MS = 60_000;
 

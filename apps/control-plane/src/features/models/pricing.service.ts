@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { mapFields, WEIGHT_FIELDS, weightFields, type WeightField } from '@tollgate/contracts';
-import { formatAmount, micros, type Micros } from '@tollgate/money';
+import { formatAmount } from '@tollgate/money';
 import { IsNull, Repository, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
@@ -21,35 +20,15 @@ import {
   type SetPrice,
 } from './models.dto.ts';
 import { PriceVersionRow, type PriceWeightValues } from './price-version.entity.ts';
+import { AFTER_LOCKS, IN_FORCE, inForceAt } from './prices-in-force.service.ts';
 
 /** Clocks of callers differ a little; further back, a price would change charges that were already reported to callers. */
 const PAST_TOLERANCE_MS = 60_000;
-/** `now()` is when the transaction began: before the versions that it waited for. */
-const AFTER_LOCKS = 'clock_timestamp()';
-/** The newest version not after the moment, per model. */
-const inForceAt = (moment: 'now()' | typeof AFTER_LOCKS): string =>
-  `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= ${moment} ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
-const IN_FORCE = inForceAt('now()');
-/** Charges something, or says that it does not: a zero that was left standing is no price. */
-const IS_DELIBERATE =
-  '(price.is_free OR (price.price_per_million > 0 AND price.weight_input + price.weight_output > 0))';
-/** Living models on the shelf whose price in force is missing or a zero that was never declared. */
-export const FOR_SALE_UNPRICED = `
-  SELECT model.id, model.name FROM models model
-  WHERE model.deleted_at IS NULL AND model.is_on_shelf
-    AND NOT EXISTS (SELECT FROM price_versions price WHERE price.model_id = model.id AND ${IN_FORCE} AND ${IS_DELIBERATE})`;
 
 /** `effectiveAt`: a function answers SQL; without it, from the beginning of the transaction. */
 type NewVersion = Omit<Partial<PriceVersionRow>, 'effectiveAt'> & {
   effectiveAt?: Date | (() => string);
 };
-
-const priceNowRow = z.object({ price_per_million: z.coerce.bigint(), at: z.string() });
-interface PriceNow {
-  perMillion: Micros;
-  /** Timestamp of PostgreSQL, to the microsecond. */
-  at: string;
-}
 
 @Injectable()
 export class PricingService {
@@ -113,32 +92,6 @@ export class PricingService {
     { modelId, price }: { modelId: number; price: FirstPrice },
   ): Promise<void> {
     await this.add(tx, caller, { ...columnsOf(price), modelId });
-  }
-
-  /** Whether a price is in force that charges something or is declared free. */
-  async isPriced(tx: EntityManager, modelId: number): Promise<boolean> {
-    const rows: unknown[] = await tx.query(
-      `SELECT FROM price_versions price WHERE price.model_id = $1 AND ${IN_FORCE} AND ${IS_DELIBERATE}`,
-      [modelId],
-    );
-    return rows.length > 0;
-  }
-
-  /** Until `tx` ends no price of the model is set. Call it before any subscription is locked, as those do who lock the model itself. */
-  async lockPrices(tx: EntityManager, modelId: number): Promise<void> {
-    await tx.query('SELECT FROM models WHERE id = $1 FOR SHARE', [modelId]);
-  }
-
-  /** What a million charged tokens cost at this moment of the database's clock, not when `tx` began: it may have waited for its locks. The prices are locked. */
-  async priceNow(tx: EntityManager, modelId: number): Promise<PriceNow> {
-    const rows: unknown[] = await tx.query(
-      `WITH moment AS MATERIALIZED (SELECT ${AFTER_LOCKS} AS at)
-       SELECT p.price_per_million, moment.at::text FROM moment JOIN price_versions p ON p.model_id = $1 AND p.effective_at <= moment.at
-       ORDER BY p.effective_at DESC, p.id DESC LIMIT 1`,
-      [modelId],
-    );
-    const { price_per_million: perMillion, at } = priceNowRow.parse(rows[0]);
-    return { perMillion: micros(perMillion), at };
   }
 
   async pricesInForce(modelIds: readonly number[]): Promise<Map<number, PriceTag>> {

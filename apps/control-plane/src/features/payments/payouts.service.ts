@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { formatAmount, micros, type Micros } from '@tollgate/money';
 import { In, type EntityManager, type Repository } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -13,6 +12,7 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { WalletCorrections } from '../wallet/wallet-corrections.ts';
 import type { WithdrawBody } from '../wallet/wallet.dto.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
+import { paidBackOf } from './paid-back.sql.ts';
 import { Payment } from './payment.entity.ts';
 import { PayoutSender } from './payout-sender.ts';
 import { Payout } from './payout.entity.ts';
@@ -25,8 +25,6 @@ import {
 
 /** Each part is a call of the provider. */
 const PAYMENTS_PER_WITHDRAWAL_MAX = 100;
-
-const sumRow = z.object({ payment_id: z.number(), amount: z.coerce.bigint() });
 
 interface Part {
   paymentId: number;
@@ -106,7 +104,7 @@ export class PayoutsService {
       order: { id: 'DESC' },
       lock: { mode: 'pessimistic_write' },
     });
-    const paidBack = await this.paidBack(
+    const paidBack = await paidBackOf(
       tx,
       payments.map(({ id }) => id),
     );
@@ -124,14 +122,6 @@ export class PayoutsService {
         detail: `The account has paid in ${formatAmount(micros(amount - rest))} ${currency} through ${provider} that can be paid back in one call (${PAYMENTS_PER_WITHDRAWAL_MAX} payments at the most); pay the rest out by hand`,
       });
     return parts;
-  }
-
-  private async paidBack(tx: EntityManager, paymentIds: number[]): Promise<Map<number, bigint>> {
-    const rows: unknown[] = await tx.query(
-      "SELECT payment_id, sum(amount)::text AS amount FROM payouts WHERE payment_id = ANY($1::int[]) AND status <> 'failed' GROUP BY payment_id",
-      [paymentIds],
-    );
-    return new Map(rows.map((row) => sumRow.parse(row)).map((row) => [row.payment_id, row.amount]));
   }
 
   private async insert(

@@ -16,7 +16,7 @@ import type { Config } from '../../config.ts';
 import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
-import { offlineAlerts } from '../alerts/offline-alerts.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
 import { BookedWithdrawals } from '../live-state/booked-withdrawals.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { LiveRows } from '../live-state/live-rows.ts';
@@ -45,7 +45,7 @@ export function offlineReconciler(
   const writer = openWriter(dataSource, parts, new DomainEvents());
   const transactions = new Transactions(dataSource);
   const tokens = new TokenLedger();
-  const alerts = offlineAlerts(dataSource, config);
+  const alerts = new AlertsService(dataSource, config);
   const live = new LiveStateService({ deliver: () => Promise.resolve() });
   const backlog = new QueueBacklog(config);
   const arrival = new UsageArrival(records, backlog);

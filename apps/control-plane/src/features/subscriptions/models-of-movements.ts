@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { ModelsService } from '../models/models.service.ts';
-import { SubscriptionRow } from './subscription.entity.ts';
 
 const row = z.object({ reference: z.string(), model_id: z.number() });
 
@@ -11,7 +9,7 @@ const row = z.object({ reference: z.string(), model_id: z.number() });
 @Injectable()
 export class ModelsOfMovements {
   constructor(
-    @InjectRepository(SubscriptionRow) private readonly subscriptions: Repository<SubscriptionRow>,
+    private readonly dataSource: DataSource,
     private readonly models: ModelsService,
   ) {}
 
@@ -19,7 +17,7 @@ export class ModelsOfMovements {
     userId: number,
     references: readonly string[],
   ): Promise<Map<string, { id: number; name: string }>> {
-    const rows: unknown[] = await this.subscriptions.query(
+    const rows: unknown[] = await this.dataSource.query(
       `SELECT r.reference, s.model_id FROM unnest($2::text[]) AS r(reference)
          JOIN subscriptions s ON s.user_id = $1 AND r.reference LIKE 'credit:' || s.id || ':%'
        UNION

@@ -5,7 +5,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { boundedCost } from '../models/bounded-cost.ts';
-import { PricingService } from '../models/pricing.service.ts';
+import { PricesInForce } from '../models/prices-in-force.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
 
@@ -22,7 +22,7 @@ const REPAID = 'Used before the refund, booked after it';
 @Injectable()
 export class PurchasesService {
   constructor(
-    private readonly pricing: PricingService,
+    private readonly prices: PricesInForce,
     private readonly ledger: LedgerService,
     private readonly tokens: TokenLedger,
     private readonly liveState: LiveStateService,
@@ -34,9 +34,9 @@ export class PurchasesService {
     return this.config.CURRENCY;
   }
 
-  /** As `PricingService.lockPrices`. */
+  /** As `PricesInForce.lockPrices`. */
   lockPrices(tx: EntityManager, modelId: number): Promise<void> {
-    return this.pricing.lockPrices(tx, modelId);
+    return this.prices.lockPrices(tx, modelId);
   }
 
   /** Throws token_limit, insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` and the prices of its model are locked. Answers the cost in micro-units. */
@@ -48,7 +48,7 @@ export class PurchasesService {
     if (purchase.tokens === 0) return micros(0n);
     if (!Number.isSafeInteger(subscription.balance + purchase.tokens))
       throw new Refusal('token_limit');
-    const { perMillion, at } = await this.pricing.priceNow(tx, subscription.modelId);
+    const { perMillion, at } = await this.prices.priceNow(tx, subscription.modelId);
     const cost = boundedCost(BigInt(purchase.tokens), perMillion);
     if (cost === 0n) await this.refuseBeyondFree(tx, subscription.userId, purchase.tokens);
     const { seq } = await this.tokens.credit(tx, subscription, {
@@ -84,7 +84,7 @@ export class PurchasesService {
     const refunded = await this.tokens.refundedSincePurchase(tx, id);
     const tokens = Math.min(subscription.overdraft, refunded);
     if (subscription.status !== 'closed' || tokens <= 0) return false;
-    const { perMillion } = await this.pricing.priceNow(tx, modelId);
+    const { perMillion } = await this.prices.priceNow(tx, modelId);
     const cost = boundedCost(BigInt(tokens), perMillion);
     const wallet = await this.ledger.walletForUpdate(tx, subscription.userId);
     if (cost === 0n || cost > wallet) return false;

@@ -11,6 +11,7 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ModelsService } from '../models/models.service.ts';
 import { AutoRechargeService } from './auto-recharge/auto-recharge.service.ts';
 import { findActive, notSubscribed } from './find-active.ts';
+import { openSubscription } from './open-subscription.sql.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import { toSubscriptionResponse } from './subscription-response.ts';
@@ -95,23 +96,10 @@ export class SubscriptionsService {
     });
   }
 
-  /** Creates the subscription or opens a closed one again under the next generation. Parallel calls queue on the row; one wins. */
+  /** Throws already_subscribed, or subscription_closing. */
   private async open(tx: EntityManager, userId: number, body: Subscribe): Promise<number> {
-    const rows: { id: number }[] = await tx.query(
-      `INSERT INTO subscriptions (user_id, model_id, auto_recharge_threshold, auto_recharge_amount) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (user_id, model_id) DO UPDATE SET status = 'active', generation = subscriptions.generation + 1, revision = subscriptions.revision + 1,
-         closed_at = NULL, drain = false, auto_recharge_threshold = excluded.auto_recharge_threshold, auto_recharge_amount = excluded.auto_recharge_amount,
-         auto_recharge_retry_at = NULL, auto_recharge_failures = 0, updated_at = now()
-       WHERE subscriptions.status = 'closed'
-       RETURNING id`,
-      [
-        userId,
-        body.model_id,
-        body.auto_recharge_threshold ?? null,
-        body.auto_recharge_amount ?? null,
-      ],
-    );
-    if (rows[0]) return rows[0].id;
+    const opened = await openSubscription(tx, userId, body);
+    if (opened !== null) return opened;
     const present = await tx
       .getRepository(SubscriptionRow)
       .findOneByOrFail({ userId, modelId: body.model_id });

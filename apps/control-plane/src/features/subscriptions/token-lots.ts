@@ -96,8 +96,7 @@ function refundedFor(
 }
 
 /** The refund rule in SQL: what a lot `l` still refunds when all that remains is withdrawn. */
-export const REFUND_OF_REST =
-  'div(l.cost::numeric * (l.withdrawn + l.remaining), l.tokens) - l.refunded';
+const REFUND_OF_REST = 'div(l.cost::numeric * (l.withdrawn + l.remaining), l.tokens) - l.refunded';
 
 /** What `withdrawFromLots` would refund now. */
 export async function refundOf(
@@ -106,6 +105,31 @@ export async function refundOf(
   tokens: number,
 ): Promise<bigint> {
   return planWithdrawal(await openLots(tx, subscriptionId), tokens).refund;
+}
+
+/** What refunding every subscription of a model comes to, by the ledger. */
+export interface RefundOfAll {
+  subscriptions: number;
+  tokens: number;
+  refundMicros: bigint;
+}
+
+const REFUND_OF_ALL = `
+  SELECT count(DISTINCT s.id) AS subscriptions, coalesce(sum(l.remaining), 0)::text AS tokens,
+    coalesce(sum(${REFUND_OF_REST}), 0)::text AS refund
+  FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id AND l.remaining > 0
+  WHERE s.model_id = $1 AND s.status <> 'closed'`;
+const refundOfAllRow = z.object({
+  subscriptions: z.coerce.number(),
+  tokens: z.string().transform(toSafeInteger),
+  refund: z.string().transform(BigInt),
+});
+
+/** Returns what `withdrawFromLots` would refund now for all subscriptions of a model. */
+export async function refundOfModel(tx: EntityManager, modelId: number): Promise<RefundOfAll> {
+  const rows: unknown[] = await tx.query(REFUND_OF_ALL, [modelId]);
+  const { refund, ...counts } = refundOfAllRow.parse(rows[0]);
+  return { ...counts, refundMicros: refund };
 }
 
 /** Newest first. */

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { formatAmount } from '@tollgate/money';
 import { DataSource, type EntityManager } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -12,13 +11,10 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { bookedRefund } from '../wallet/read-ledger.ts';
 import { notSubscribed } from './find-active.ts';
+import type { WithdrawalRef } from './read-subscriptions.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
-
-const bookedRow = z.object({
-  status: z.enum(['closing', 'closed']),
-  tokens: z.coerce.number(),
-});
+import { bookedWithdrawal, markClosing, withdrawalReference } from './withdrawals.sql.ts';
 
 /**
  * Closing subscriptions, Redis first: here they are only marked, with a promise to run WITHDRAW. What that takes out of Redis is booked
@@ -107,25 +103,17 @@ export class WithdrawalsService {
 
   /** Tokens an account still holds by the ledger, closing subscriptions included. */
   async tokensOf(tx: EntityManager, userId: number): Promise<number> {
-    const rows: { tokens: string }[] = await tx.query(
-      'SELECT coalesce(sum(balance), 0) AS tokens FROM subscriptions WHERE user_id = $1',
-      [userId],
-    );
-    return Number(rows[0]?.tokens ?? 0);
+    return (await tx.getRepository(SubscriptionRow).sum('balance', { userId })) ?? 0;
   }
 
   /** A withdrawal is an event of its own, and the partition of an event comes from its UUIDv7. */
   private async start(
     tx: EntityManager,
-    withdrawals: readonly { id: string; subscriptionId: number }[],
+    withdrawals: readonly WithdrawalRef[],
     drain: boolean,
   ): Promise<void> {
     const subscriptionIds = withdrawals.map((withdrawal) => withdrawal.subscriptionId);
-    await tx.query(
-      `UPDATE subscriptions s SET status = 'closing', withdrawal_id = v.withdrawal_id, drain = $3, revision = s.revision + 1, updated_at = now()
-       FROM unnest($1::int[], $2::uuid[]) AS v(id, withdrawal_id) WHERE s.id = v.id`,
-      [subscriptionIds, withdrawals.map((withdrawal) => withdrawal.id), drain],
-    );
+    await markClosing(tx, withdrawals, drain);
     await this.liveState.withdrawalsStarted(tx, subscriptionIds);
   }
 
@@ -134,16 +122,15 @@ export class WithdrawalsService {
     modelId: number,
     withdrawal: { id: string; subscription_id: number },
   ): Promise<UnsubscribeResponse> {
-    const reference = `withdrawal:${withdrawal.id}:0`;
-    const rows: unknown[] = await this.dataSource.query(
-      `SELECT CASE WHEN s.withdrawal_id = $2 AND s.status = 'closing' THEN s.status ELSE 'closed' END AS status,
-         coalesce((SELECT -t.delta FROM token_entries t WHERE t.subscription_id = s.id AND t.kind = 'withdrawal' AND t.reference = $3), 0) AS tokens
-       FROM subscriptions s WHERE s.id = $1`,
-      [withdrawal.subscription_id, withdrawal.id, reference],
-    );
-    const booked = bookedRow.parse(rows[0]);
+    const booked = await bookedWithdrawal(this.dataSource, {
+      id: withdrawal.id,
+      subscriptionId: withdrawal.subscription_id,
+    });
     // Booked in one transaction with the refund: what is still closing here has none, whatever has been committed since.
-    const refund = booked.status === 'closed' ? await bookedRefund(this.dataSource, reference) : 0n;
+    const refund =
+      booked.status === 'closed'
+        ? await bookedRefund(this.dataSource, withdrawalReference(withdrawal.id))
+        : 0n;
     return {
       model_id: modelId,
       status: booked.status,

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { Refusal } from '../../platform/http/refusal.ts';
+import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { ERASURE, SYSTEM, type ActivityService } from '../activity/activity.service.ts';
 
@@ -73,7 +74,7 @@ export async function eraseAccount(
       detail: `The account is ${user.status}. Delete it first: its wallet and keys are closed then.`,
     });
   // No entry is appended between the look and the change.
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);
+  await lockUntilEnd(tx, [ADVISORY_LOCKS.activityChain]);
   const erased: Erased = {};
   // The entries are found by the name, which goes next.
   const entries: Entry[] = await tx.query(

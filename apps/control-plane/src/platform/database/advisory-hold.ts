@@ -45,6 +45,11 @@ export async function ifUnlocked<T>(
   }
 }
 
+/** Waits for the lock, which `tx` keeps until it ends. */
+export async function lockUntilEnd(tx: EntityManager, lock: AdvisoryLock): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(${lock.join(', ')})`);
+}
+
 /** Takes the lock until `tx` ends; false at once while another connection has it. */
 export async function tryLock(tx: EntityManager, lock: number): Promise<boolean> {
   const [row]: { got: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS got', [

@@ -11,9 +11,10 @@ import { parseJson } from '../../../platform/parse-json.ts';
 import { ActivityService, type Actor } from '../../activity/activity.service.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { Reconciler } from '../../reconciliation/reconciler.service.ts';
-import { isRequestId, uuidTimeMs } from '../ingest/read-event.ts';
+import { isRequestId } from '../ingest/read-event.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 import { DeadLetterRow, type Resolution } from './dead-letter.entity.ts';
+import { isBooked } from './read-dead-letters.ts';
 import type {
   BookDeadLetter,
   DeadLetterList,
@@ -83,7 +84,7 @@ export class DeadLettersService {
         isConfirmed: body.although_day_was_dropped,
         isLate: true,
       });
-      if (!(await this.isBooked(relayed, isFinal)))
+      if (!(await isBooked(this.dataSource, relayed, isFinal)))
         throw new Refusal('dead_letter_unsound', { detail: letter.reason });
       return this.resolve(actor, letter, {
         resolution: booked.length > 0 ? 'booked' : 'duplicate',
@@ -121,14 +122,6 @@ export class DeadLettersService {
     return letter;
   }
 
-  private async isBooked({ rid, seq }: RelayedEvent, isFinal: boolean): Promise<boolean> {
-    const rows: unknown[] = await this.dataSource.query(
-      `SELECT 1 FROM usage_events WHERE day = $1 AND rid = $2 AND CASE WHEN $3 THEN kind = 'usage' ELSE seq::text = $4 END`,
-      [new Date(uuidTimeMs(rid)).toISOString().slice(0, 10), rid, isFinal, seq],
-    );
-    return rows.length > 0;
-  }
-
   private resolve(
     actor: Actor,
     { id }: DeadLetterRow,
@@ -136,9 +129,9 @@ export class DeadLettersService {
   ): Promise<DeadLetterResponse> {
     return this.transactions.run(async (tx) => {
       const letters = tx.getRepository(DeadLetterRow);
-      await tx.query(
-        'UPDATE usage_dead_letters SET resolved_at = now(), resolution = $2, resolved_by = $3, note = $4 WHERE id = $1 AND resolved_at IS NULL',
-        [id, resolution, actor.userId, note],
+      await letters.update(
+        { id, resolvedAt: IsNull() },
+        { resolvedAt: new Date(), resolution, resolvedBy: actor.userId, note },
       );
       this.activity.record(tx, actor, {
         action: `dead_letter.${resolution === 'dismissed' ? 'dismiss' : 'book'}`,

@@ -2,14 +2,14 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { ActivityService } from '../../activity/activity.service.ts';
-import { ALERT_ENTITIES, offlineAlerts } from '../../alerts/offline-alerts.ts';
+import { AlertsService } from '../../alerts/alerts.service.ts';
 import type { Reconciler } from '../../reconciliation/reconciler.service.ts';
 import { offlineIngest } from '../ingest/offline-ingest.ts';
 import { DeadLetterRow } from './dead-letter.entity.ts';
 import { DeadLettersService } from './dead-letters.service.ts';
 
 /** Entities that a data source needs for it. */
-export const DEAD_LETTER_ENTITIES = [...ALERT_ENTITIES, DeadLetterRow];
+export const DEAD_LETTER_ENTITIES = [DeadLetterRow];
 
 /**
  * The service without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL until a control
@@ -24,7 +24,7 @@ export function offlineDeadLetters(
     dataSource,
     new Transactions(dataSource),
     offlineIngest(dataSource, config),
-    offlineAlerts(dataSource, config),
+    new AlertsService(dataSource, config),
     new ActivityService(dataSource),
     balances ?? { compare: () => Promise.resolve(false) },
   );

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { DomainEvents } from '../../../platform/domain-events/domain-events.ts';
-import { offlineAlerts } from '../../alerts/offline-alerts.ts';
+import { AlertsService } from '../../alerts/alerts.service.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { LiveStatePump } from '../../live-state/live-state-pump.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
@@ -36,7 +36,7 @@ export function offlineIngest(dataSource: DataSource, config: OfflineConfig): Us
     ),
     tokens,
     new WithdrawalBooking(tokens, new LedgerService(new DomainEvents())),
-    offlineAlerts(dataSource, config),
+    new AlertsService(dataSource, config),
     new LateUsage(
       new ShardEpochs(dataSource, config),
       tokens,

@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, type Repository } from 'typeorm';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.ts';
+import type { AlertSeverity } from './alert-rules.ts';
+import { Alert } from './alert.entity.ts';
+import type { AlertList, AlertResponse } from './alerts.dto.ts';
+
+/** The most alerts the dashboard lists; it must stay fast when many alerts are open. */
+const OPEN_COUNTED_MAX = 1_000;
+const NEWEST = 5;
+
+/** Alerts as administrators see them. */
+@Injectable()
+export class ListedAlertsService {
+  constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>) {}
+
+  /** How many are open by severity, and the newest of them. */
+  async open(): Promise<{
+    open: number;
+    critical: number;
+    warning: number;
+    info: number;
+    newest: AlertResponse[];
+  }> {
+    const rows = await this.alerts.find({
+      where: { resolvedAt: IsNull() },
+      order: { id: 'DESC' },
+      take: OPEN_COUNTED_MAX,
+    });
+    const count = (severity: AlertSeverity): number =>
+      rows.filter((row) => row.severity === severity).length;
+    return {
+      open: rows.length,
+      critical: count('critical'),
+      warning: count('warning'),
+      info: count('info'),
+      newest: await this.named(rows.slice(0, NEWEST)),
+    };
+  }
+
+  /** Undefined for an alert that is not there. */
+  async find(id: number): Promise<AlertResponse | undefined> {
+    const row = await this.alerts.findOneBy({ id });
+    return row ? (await this.named([row]))[0] : undefined;
+  }
+
+  async list(query: AlertList): Promise<Page<AlertResponse>> {
+    const builder = this.alerts.createQueryBuilder('alert');
+    if (query.status !== 'all')
+      builder.andWhere(
+        query.status === 'open' ? 'alert.resolvedAt IS NULL' : 'alert.resolvedAt IS NOT NULL',
+      );
+    if (query.rule !== undefined) builder.andWhere('alert.rule = :rule', { rule: query.rule });
+    if (query.severity !== undefined)
+      builder.andWhere('alert.severity = :severity', { severity: query.severity });
+    if (query.subject !== undefined)
+      builder.andWhere('alert.subject = :subject', { subject: query.subject });
+    const { data, ...page } = await readPage(builder, query, {
+      columns: { id: 'alert.id', raised_at: 'alert.raisedAt', last_seen_at: 'alert.lastSeenAt' },
+      search: ['alert.message', 'alert.subject'],
+      map: (row) => row,
+    });
+    return { data: await this.named(data), ...page };
+  }
+
+  private async named(rows: readonly Alert[]): Promise<AlertResponse[]> {
+    const subjects = rows.map(({ subject }) => subjectOf(subject));
+    const nameOf = await nameRecords(this.alerts.manager, subjects);
+    return rows.map((row) => toAlertResponse(row, nameOf(subjectOf(row.subject))));
+  }
+}
+
+function subjectOf(subject: string): RecordRef {
+  const [kind = '', id = null] = subject.split(':');
+  return { kind, id };
+}
+
+function toAlertResponse(row: Alert, { name, userId, isGone }: RecordName): AlertResponse {
+  return {
+    id: row.id,
+    rule: row.rule,
+    severity: row.severity,
+    subject: row.subject,
+    subject_name: name,
+    subject_user_id: userId,
+    subject_is_gone: isGone,
+    message: row.message,
+    detail: row.detail,
+    status: row.resolvedAt === null ? 'open' : 'resolved',
+    raised_at: row.raisedAt.toISOString(),
+    last_seen_at: row.lastSeenAt.toISOString(),
+    resolved_at: row.resolvedAt?.toISOString() ?? null,
+  };
+}

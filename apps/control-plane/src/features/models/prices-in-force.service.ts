@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { micros, type Micros } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+
+/** `now()` is when the transaction began: before the versions that it waited for. */
+export const AFTER_LOCKS = 'clock_timestamp()';
+/** The newest version not after the moment, per model. */
+export const inForceAt = (moment: 'now()' | typeof AFTER_LOCKS): string =>
+  `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= ${moment} ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
+export const IN_FORCE = inForceAt('now()');
+/** Charges something, or says that it does not: a zero that was left standing is no price. */
+const IS_DELIBERATE =
+  '(price.is_free OR (price.price_per_million > 0 AND price.weight_input + price.weight_output > 0))';
+/** Living models on the shelf whose price in force is missing or a zero that was never declared. */
+export const FOR_SALE_UNPRICED = `
+  SELECT model.id, model.name FROM models model
+  WHERE model.deleted_at IS NULL AND model.is_on_shelf
+    AND NOT EXISTS (SELECT FROM price_versions price WHERE price.model_id = model.id AND ${IN_FORCE} AND ${IS_DELIBERATE})`;
+
+const priceNowRow = z.object({ price_per_million: z.coerce.bigint(), at: z.string() });
+interface PriceNow {
+  perMillion: Micros;
+  /** Timestamp of PostgreSQL, to the microsecond. */
+  at: string;
+}
+
+/** What the prices of a model say at this moment, and the lock that keeps them. */
+@Injectable()
+export class PricesInForce {
+  /** Whether a price is in force that charges something or is declared free. */
+  async isPriced(tx: EntityManager, modelId: number): Promise<boolean> {
+    const rows: unknown[] = await tx.query(
+      `SELECT FROM price_versions price WHERE price.model_id = $1 AND ${IN_FORCE} AND ${IS_DELIBERATE}`,
+      [modelId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Until `tx` ends no price of the model is set. Call it before any subscription is locked, as those do who lock the model itself. */
+  async lockPrices(tx: EntityManager, modelId: number): Promise<void> {
+    await tx.query('SELECT FROM models WHERE id = $1 FOR SHARE', [modelId]);
+  }
+
+  /** What a million charged tokens cost at this moment of the database's clock, not when `tx` began: it may have waited for its locks. The prices are locked. */
+  async priceNow(tx: EntityManager, modelId: number): Promise<PriceNow> {
+    const rows: unknown[] = await tx.query(
+      `WITH moment AS MATERIALIZED (SELECT ${AFTER_LOCKS} AS at)
+       SELECT p.price_per_million, moment.at::text FROM moment JOIN price_versions p ON p.model_id = $1 AND p.effective_at <= moment.at
+       ORDER BY p.effective_at DESC, p.id DESC LIMIT 1`,
+      [modelId],
+    );
+    const { price_per_million: perMillion, at } = priceNowRow.parse(rows[0]);
+    return { perMillion: micros(perMillion), at };
+  }
+}

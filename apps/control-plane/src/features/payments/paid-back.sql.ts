@@ -1,0 +1,16 @@
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+
+const sumRow = z.object({ payment_id: z.number(), amount: z.coerce.bigint() });
+
+/** Returns what was or is being paid back of each of these payments, in micro-units. A payment of which nothing was has no entry. */
+export async function paidBackOf(
+  tx: EntityManager,
+  paymentIds: readonly number[],
+): Promise<ReadonlyMap<number, bigint>> {
+  const rows: unknown[] = await tx.query(
+    "SELECT payment_id, sum(amount)::text AS amount FROM payouts WHERE payment_id = ANY($1::int[]) AND status <> 'failed' GROUP BY payment_id",
+    [paymentIds],
+  );
+  return new Map(rows.map((row) => sumRow.parse(row)).map((row) => [row.payment_id, row.amount]));
+}

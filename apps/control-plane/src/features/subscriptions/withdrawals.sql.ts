@@ -1,0 +1,42 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { z } from 'zod';
+import type { WithdrawalRef } from './read-subscriptions.ts';
+
+const bookedRow = z.object({
+  status: z.enum(['closing', 'closed']),
+  tokens: z.coerce.number(),
+});
+
+/** What entries of both ledgers are booked under. */
+export const withdrawalReference = (id: string): string => `withdrawal:${id}:0`;
+
+/** Marks the subscriptions as closing, each with its withdrawal. */
+export async function markClosing(
+  tx: EntityManager,
+  withdrawals: readonly WithdrawalRef[],
+  drain: boolean,
+): Promise<void> {
+  await tx.query(
+    `UPDATE subscriptions s SET status = 'closing', withdrawal_id = v.withdrawal_id, drain = $3, revision = s.revision + 1, updated_at = now()
+     FROM unnest($1::int[], $2::uuid[]) AS v(id, withdrawal_id) WHERE s.id = v.id`,
+    [
+      withdrawals.map(({ subscriptionId }) => subscriptionId),
+      withdrawals.map(({ id }) => id),
+      drain,
+    ],
+  );
+}
+
+/** Returns what the withdrawal came to in tokens, and `closing` until it is booked, whatever the subscription has become since. */
+export async function bookedWithdrawal(
+  dataSource: Pick<DataSource, 'query'>,
+  { id, subscriptionId }: WithdrawalRef,
+): Promise<z.output<typeof bookedRow>> {
+  const rows: unknown[] = await dataSource.query(
+    `SELECT CASE WHEN s.withdrawal_id = $2 AND s.status = 'closing' THEN s.status ELSE 'closed' END AS status,
+       coalesce((SELECT -t.delta FROM token_entries t WHERE t.subscription_id = s.id AND t.kind = 'withdrawal' AND t.reference = $3), 0) AS tokens
+     FROM subscriptions s WHERE s.id = $1`,
+    [subscriptionId, id, withdrawalReference(id)],
+  );
+  return bookedRow.parse(rows[0]);
+}
