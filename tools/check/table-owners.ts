@@ -97,7 +97,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'the rows that live records copy, the revisions of keys',
     isWriter: true,
   },
-  'live-state/lost-tail.ts': {
+  'live-state/lost-tail.sql.ts': {
     tables: ['request_ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
   },

@@ -19,7 +19,14 @@ const eventRow = z.object({
 export type StoredEvent = z.output<typeof eventRow>;
 const boundsRow = z.object({ settled: bigint, horizon: bigint });
 
-/** `stream_events` is written by triggers, in the transactions that cause the events. This reads it, in an order that loses none. */
+interface NodeNote {
+  nodeId: number;
+  /** Unix milliseconds. */
+  reportedAt: number;
+  text: string;
+}
+
+/** `stream_events` is written by triggers, in the transactions that cause the events, and for nodes here. This reads it, in an order that loses none. */
 @Injectable()
 export class EventStore {
   constructor(private readonly dataSource: DataSource) {}
@@ -48,6 +55,19 @@ export class EventStore {
       [xid.toString(), id.toString(), limit, userId ?? null],
     );
     return rows.map((row) => eventRow.parse(row));
+  }
+
+  /** Writes an event for what a node reported last, unless it says what is noted already or is older. `text`: the event in JSON. */
+  async noteNode({ nodeId, reportedAt, text }: NodeNote): Promise<void> {
+    await this.dataSource.query(
+      `WITH noted AS (
+         INSERT INTO stream_nodes (node_id, reported_at, data) VALUES ($1, $2, $3)
+         ON CONFLICT (node_id) DO UPDATE SET reported_at = excluded.reported_at, data = excluded.data
+           WHERE stream_nodes.reported_at <= excluded.reported_at AND stream_nodes.data <> excluded.data
+         RETURNING data)
+       INSERT INTO stream_events (kind, data) SELECT 'node', data FROM noted`,
+      [nodeId, reportedAt, text],
+    );
   }
 
   /** Deletes what is older than minutes and remembers up to where. Every replica may do it. */

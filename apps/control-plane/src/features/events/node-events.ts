@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import type { KnownNode } from '../proxy-nodes/node-watch.ts';
+import { EventStore } from './event-store.ts';
 import { EventStreams } from './event-streams.ts';
 import type { NodeEvent } from './events.dto.ts';
 
@@ -15,7 +15,7 @@ export class NodeEvents extends BackgroundService {
   /** What this replica has noted of each node; spares a statement for what has not changed. */
   private readonly noted = new Map<number, string>();
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly store: EventStore,
     private readonly registry: NodeRegistry,
     private readonly streams: EventStreams,
   ) {
@@ -44,15 +44,7 @@ export class NodeEvents extends BackgroundService {
     if (this.noted.get(node.id) === text) return;
     const workers = this.registry.watch.workersOf(node.name);
     const reportedAt = Math.max(0, ...workers.map(({ report }) => report.reported_at));
-    await this.dataSource.query(
-      `WITH noted AS (
-         INSERT INTO stream_nodes (node_id, reported_at, data) VALUES ($1, $2, $3)
-         ON CONFLICT (node_id) DO UPDATE SET reported_at = excluded.reported_at, data = excluded.data
-           WHERE stream_nodes.reported_at <= excluded.reported_at AND stream_nodes.data <> excluded.data
-         RETURNING data)
-       INSERT INTO stream_events (kind, data) SELECT 'node', data FROM noted`,
-      [node.id, reportedAt, text],
-    );
+    await this.store.noteNode({ nodeId: node.id, reportedAt, text });
     this.noted.set(node.id, text);
   }
 

@@ -8,6 +8,7 @@ import {
   type LiveKey,
 } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
+import { isWritePromised } from './live-outbox.sql.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows, type KeyLiveRow } from './live-rows.ts';
 import type { LiveRecord } from './live-target.ts';
@@ -114,11 +115,7 @@ export class LiveRecordAudit {
     row,
     readLive,
   }: Compared<Row>): Promise<boolean> {
-    const promised: unknown[] = await this.dataSource.query(
-      'SELECT FROM live_state_outbox WHERE kind = $1 AND target_id = $2 LIMIT 1',
-      [record.kind, record.id],
-    );
-    if (promised.length > 0) return false;
+    if (await isWritePromised(this.dataSource, record)) return false;
     const live = await readLive();
     return live !== null && isOlder(live, row);
   }

@@ -1,16 +1,14 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { z } from 'zod';
 import { afterCommit } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
+import { promiseWrites } from './live-outbox.sql.ts';
 import { raiseKeys } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import type { LiveRecord } from './live-target.ts';
 
 /** An administrator's call waits this long for its Redis write; then it answers and the outbox row repeats the write until it is done. */
 const WAIT_MS = 2_000;
-
-const insertedRow = z.object({ id: z.string() });
 
 /**
  * Promises a write to Redis inside the transaction that makes it necessary. The write runs right after the commit, and the outbox row
@@ -63,13 +61,10 @@ export class LiveStateService {
 
   private async promise(tx: EntityManager, targets: readonly LiveRecord[]): Promise<void> {
     if (targets.length === 0) return;
-    const rows: unknown[] = await tx.query(
-      'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest($1::text[], $2::int[]) RETURNING id',
-      [targets.map((target) => target.kind), targets.map((target) => target.id)],
-    );
+    const rowIds = await promiseWrites(tx, targets);
     const delivery = this.deliveryOf(tx);
     delivery.targets.push(...targets);
-    delivery.rowIds.push(...rows.map((row) => insertedRow.parse(row).id));
+    delivery.rowIds.push(...rowIds);
   }
 
   /** All promises of one transaction are kept together, after its commit. */

@@ -7,45 +7,18 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
-import { z } from 'zod';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';
-import { promisedRow } from './live-target.ts';
+import { newestChange, promiseRecent, type Lost } from './lost-tail.sql.ts';
 
 /** Redis loses about a second of its file, a promoted replica a little more, both counted from the moment it went away. */
 const LOST_SECONDS_MAX = 60;
 /** For a process that has just started: it cannot know when Redis was last well. Counted from the newest of what both have, as both may have been away for days. */
 const UNKNOWN_SECONDS = 3_600;
-/** A withdrawal is followed by what running requests release, for as long as they run. */
-const RELEASES_FOLLOW = '1 day';
-/** The newest of PostgreSQL's rows that live in Redis too. */
-const NEWEST = `
-  SELECT greatest(
-    (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
-    (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM request_ceilings)) AS at`;
-/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
-const RECENT = `
-  WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at)
-  INSERT INTO live_state_outbox (kind, target_id)
-  SELECT kind, id FROM (
-    SELECT 1 AS turn, 'withdrawal' AS kind, id FROM subscriptions, since WHERE withdrawal_id IS NOT NULL AND revised_at > since.at - interval '${RELEASES_FOLLOW}'
-    UNION SELECT 2, 'subscription', subscription_id FROM token_credits, since WHERE created_at > since.at
-    UNION SELECT 2, 'subscription', id FROM subscriptions, since WHERE revised_at > since.at
-    UNION SELECT 3, 'account', id FROM users, since WHERE updated_at > since.at
-    UNION SELECT 4, 'key', k.id FROM since, request_ceilings c, api_keys k JOIN users u ON u.id = k.user_id WHERE greatest(k.updated_at, u.updated_at, c.updated_at) > since.at) recent
-  ORDER BY turn, id
-  RETURNING id, kind, target_id`;
 const RETRY_MS = 1_000;
 
-interface Lost {
-  readonly seconds: number;
-  /** Null: now. */
-  readonly from: Date | null;
-}
-
-const newestRow = z.object({ at: z.date().nullable() });
 /**
  * Repeats what was written to Redis shortly before it went away. Credits know their number, withdrawals their id and records their revision,
  * so what Redis kept stays as it is.
@@ -85,8 +58,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Null when nothing is there, or PostgreSQL does not answer. */
   private async readNewest(): Promise<Date | null> {
     try {
-      const rows: unknown[] = await this.transactions.run((tx) => tx.query(NEWEST));
-      return newestRow.parse(rows[0]).at;
+      return await this.transactions.run(newestChange);
     } catch (error) {
       this.logger.warn(
         error,
@@ -100,10 +72,9 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   private async repeat(lost: Lost, sinceMs: number): Promise<void> {
     try {
       const waitedSeconds = Math.ceil((this.host.monotonicMs() - sinceMs) / 1_000);
-      const raw: unknown[] = await this.transactions.run((tx) =>
-        tx.query(RECENT, [lost.seconds + waitedSeconds, lost.from]),
+      const rows = await this.transactions.run((tx) =>
+        promiseRecent(tx, { ...lost, seconds: lost.seconds + waitedSeconds }),
       );
-      const rows = raw.map((row) => promisedRow.parse(row));
       await this.pump.deliver(
         rows,
         rows.map(({ rowId }) => rowId),

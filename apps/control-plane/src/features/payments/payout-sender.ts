@@ -1,38 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { micros } from '@tollgate/money';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
+import { claimPayout, noteSilence, type ClaimedPayout } from './claimed-payouts.sql.ts';
 import { PayoutSettlement } from './payout-settlement.ts';
 
 const LOOK_EVERY_MS = 30_000;
-/** Far above what the calls of one attempt take, so that no other replica sends it meanwhile. It is the first pause after a failure, too. */
-const LEASE = '2 minutes';
-const PAUSE_DOUBLINGS_MAX = 5;
 /** Attempts without an outcome, until an alert is raised. */
 const ATTEMPTS_BEFORE_ALERT = 3;
-
-const claimedRow = z
-  .object({
-    id: z.number(),
-    user_id: z.number(),
-    amount: z.coerce.bigint(),
-    currency: z.string(),
-    attempts: z.number(),
-    payment_reference: z.string(),
-  })
-  .transform((row) => ({
-    id: row.id,
-    userId: row.user_id,
-    amount: micros(row.amount),
-    currency: row.currency,
-    attempts: row.attempts,
-    paymentReference: row.payment_reference,
-  }));
-type Claimed = z.output<typeof claimedRow>;
 
 /** Asks the provider for each payout until its outcome is known, on any replica and across restarts. The provider pays each back once. */
 @Injectable()
@@ -67,23 +44,12 @@ export class PayoutSender extends BackgroundService {
 
   /** Also for tests: all that are due now. */
   async sendAll(): Promise<void> {
-    for (let claimed = await this.claim(); claimed; claimed = await this.claim())
-      await this.send(claimed);
+    if (!this.provider) return;
+    const claim = claimPayout.bind(null, this.dataSource, this.provider.name);
+    for (let claimed = await claim(); claimed; claimed = await claim()) await this.send(claimed);
   }
 
-  private async claim(): Promise<Claimed | undefined> {
-    // TypeORM answers an UPDATE with its rows and their number.
-    const [rows]: [unknown[], number] = await this.dataSource.query(
-      `UPDATE payouts o SET attempts = o.attempts + 1, retry_at = now() + interval '${LEASE}' * power(2, least(o.attempts, ${PAUSE_DOUBLINGS_MAX}))
-       FROM payments p WHERE p.id = o.payment_id AND o.id = (
-         SELECT id FROM payouts WHERE status = 'pending' AND retry_at <= now() AND provider = $1 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
-       RETURNING o.id, o.user_id, o.amount::text AS amount, o.currency, o.attempts, p.provider_reference AS payment_reference`,
-      [this.provider?.name],
-    );
-    return rows[0] === undefined ? undefined : claimedRow.parse(rows[0]);
-  }
-
-  private async send(claimed: Claimed): Promise<void> {
+  private async send(claimed: ClaimedPayout): Promise<void> {
     const { id: payoutId, paymentReference, amount, currency } = claimed;
     try {
       const paidBack = await this.provider?.payBack({
@@ -99,12 +65,9 @@ export class PayoutSender extends BackgroundService {
     }
   }
 
-  private async note({ id, userId, attempts }: Claimed): Promise<void> {
+  private async note({ id, userId, attempts }: ClaimedPayout): Promise<void> {
     await this.transactions.run(async (tx) => {
-      await tx.query(
-        "UPDATE payouts SET failure = 'the payment provider does not answer' WHERE id = $1 AND status = 'pending'",
-        [id],
-      );
+      await noteSilence(tx, id);
       if (attempts < ATTEMPTS_BEFORE_ALERT) return;
       await this.alerts.raise(tx, {
         rule: 'payout_unsettled',

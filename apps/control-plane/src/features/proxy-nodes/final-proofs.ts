@@ -1,12 +1,11 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { sinceOf } from './node-abilities.ts';
-import { acceptedHashes, fleetCredentialHashes, OWN_CREDENTIALS } from './node-credentials.ts';
+import { fleetCredentialHashes } from './node-credentials.ts';
+import { readSigners, type Signer } from './signers.sql.ts';
 import { signedEvent, type SignedEvent } from './signed-events.ts';
 
 /** What is known of the nodes is read again after this long, and at once when a final is doubted. */
@@ -21,25 +20,6 @@ const FIRST_REPORT_MS = 10_000;
 const CLOCK_SLACK_MS = 5 * 60_000;
 
 const FORGERY = { rule: 'redis_tampered', subject: 'usage' } as const;
-
-const signerRow = z.object({
-  name: z.string(),
-  credential_hashes: z.array(z.string()),
-  signs_finals_since: z.date().nullable(),
-  signs_holds_since: z.date().nullable(),
-  last_seen_at: z.date().nullable(),
-  created_at: z.date(),
-  deleted_at: z.date().nullable(),
-});
-
-interface Signer {
-  credentialHashes: readonly string[];
-  signsSinceMs: number | null;
-  signsHoldsSinceMs: number | null;
-  seenAtMs: number | null;
-  registeredAtMs: number;
-  deletedAtMs: number | null;
-}
 
 export interface JudgedFinals {
   /** Everything else: withdrawals, which Redis' own functions make, and what cannot be read. */
@@ -116,22 +96,7 @@ export class FinalProofs {
   private async known(ageMaxMs: number): Promise<Map<string, Signer[]>> {
     const nowMs = this.host.monotonicMs();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
-    const rows: unknown[] = await this.dataSource.query(
-      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, ${sinceOf('signs_finals_since')} AS signs_finals_since, ${sinceOf('signs_holds_since')} AS signs_holds_since, last_seen_at, created_at, deleted_at FROM proxy_nodes`,
-    );
-    const byName = new Map<string, Signer[]>();
-    for (const row of rows.map((raw) => signerRow.parse(raw)))
-      byName.set(row.name, [
-        ...(byName.get(row.name) ?? []),
-        {
-          credentialHashes: acceptedHashes(row.credential_hashes, this.fleetHashes),
-          signsSinceMs: row.signs_finals_since?.getTime() ?? null,
-          signsHoldsSinceMs: row.signs_holds_since?.getTime() ?? null,
-          seenAtMs: row.last_seen_at?.getTime() ?? null,
-          registeredAtMs: row.created_at.getTime(),
-          deletedAtMs: row.deleted_at?.getTime() ?? null,
-        },
-      ]);
+    const byName = await readSigners(this.dataSource, this.fleetHashes);
     this.signers = { readAtMs: nowMs, byName };
     return byName;
   }

@@ -1,0 +1,38 @@
+import type { DataSource } from 'typeorm';
+import { z } from 'zod';
+
+const BATCH = 10;
+/** 5 s, 10 s, 20 s ... at most an hour between two attempts: about a day in all. */
+const FIRST_PAUSE_SECONDS = 5;
+const PAUSE_SECONDS_MAX = 3_600;
+
+const deliveryRow = z
+  .object({
+    alert_id: z.string().transform(Number),
+    event: z.enum(['raised', 'resolved']),
+    attempts: z.number(),
+  })
+  .transform(({ alert_id: alertId, ...row }) => ({ alertId, ...row }));
+export type Delivery = z.output<typeof deliveryRow>;
+
+/** Taking a delivery already sets the time of its next attempt, so a killed replica loses none and two replicas rarely send the same. */
+export async function claimDeliveries(dataSource: DataSource): Promise<Delivery[]> {
+  const [rows]: [unknown[], number] = await dataSource.query(
+    `UPDATE alert_deliveries SET attempts = attempts + 1, due_at = now() + least(${PAUSE_SECONDS_MAX}, ${FIRST_PAUSE_SECONDS} * 2 ^ least(attempts, 20)) * interval '1 second'
+     WHERE (alert_id, event) IN (SELECT alert_id, event FROM alert_deliveries WHERE due_at <= now() ORDER BY created_at, event LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+     RETURNING alert_id, event, attempts`,
+  );
+  return rows
+    .map((row) => deliveryRow.parse(row))
+    .toSorted((a, b) => a.alertId - b.alertId || a.event.localeCompare(b.event, 'en'));
+}
+
+export async function forgetDelivery(
+  dataSource: DataSource,
+  { alertId, event }: Pick<Delivery, 'alertId' | 'event'>,
+): Promise<void> {
+  await dataSource.query('DELETE FROM alert_deliveries WHERE alert_id = $1 AND event = $2', [
+    alertId,
+    event,
+  ]);
+}
