@@ -72,7 +72,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'the audit compares tables of all features at one moment',
   },
-  'first-steps/first-steps.ts': {
+  'first-steps/first-steps.sql.ts': {
     tables: [
       'api_keys',
       'ledger_accounts',
@@ -88,11 +88,11 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'which of the first steps are done, in one statement',
   },
-  'live-state/booked-withdrawals.ts': {
+  'live-state/booked-withdrawals.sql.ts': {
     tables: ['shard_epochs', 'usage_events'],
     reason: 'withdrawals that Redis may have lost since the shard was filled',
   },
-  'live-state/live-rows.ts': {
+  'live-state/live-rows.sql.ts': {
     tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'the rows that live records copy, the revisions of keys',
     isWriter: true,
@@ -101,7 +101,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     tables: ['request_ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
   },
-  'reconciliation/drift.ts': {
+  'reconciliation/drift.sql.ts': {
     tables: [
       'live_state_outbox',
       'shard_epochs',
@@ -112,7 +112,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'compares balances with Redis at one moment',
   },
-  'names/record-names.ts': {
+  'names/record-names.sql.ts': {
     tables: [
       'access_tokens',
       'api_keys',
@@ -125,7 +125,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     ],
     reason: 'finds records of all features by their names, and names those that lists are about',
   },
-  'snapshots/read-routing-rows.ts': {
+  'snapshots/read-routing-rows.sql.ts': {
     tables: ['model_families', 'models', 'price_versions', 'routes', 'upstreams'],
     reason: 'the snapshot is compiled from one consistent moment',
   },
@@ -138,7 +138,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason:
       'pages of requests and groups of statistics with the names of what they used, joined by the database',
   },
-  'users/erase-account.ts': {
+  'users/erase-account.sql.ts': {
     tables: [
       'access_tokens',
       'activity_log',

@@ -1,6 +1,6 @@
-import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
-import type { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
+import type { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.sql.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';

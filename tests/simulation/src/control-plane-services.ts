@@ -9,12 +9,12 @@ import type {
   RedisConnection,
 } from '@tollgate/keyspace';
 import { EpochsService } from '../../../apps/control-plane/src/features/epochs/epochs.service.ts';
-import { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
+import { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.sql.ts';
 import { ShardFiller } from '../../../apps/control-plane/src/features/epochs/shard-filler.ts';
 import { ShardOpening } from '../../../apps/control-plane/src/features/epochs/shard-opening.ts';
 import { LiveRebuildService } from '../../../apps/control-plane/src/features/live-state/live-rebuild.service.ts';
 import { LiveRecordWriter } from '../../../apps/control-plane/src/features/live-state/live-record-writer.ts';
-import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.ts';
+import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.sql.ts';
 import { LiveStatePump } from '../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
 import { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../apps/control-plane/src/features/live-state/lost-tail.ts';
@@ -25,7 +25,7 @@ import { Reconciler } from '../../../apps/control-plane/src/features/reconciliat
 import { UsageArrival } from '../../../apps/control-plane/src/features/reconciliation/usage-arrival.ts';
 import { AutoRechargeTriggers } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge-triggers.ts';
 import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
-import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
+import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.sql.ts';
 import { BookedAtOnce } from '../../../apps/control-plane/src/features/usage/ingest/booked-at-once.ts';
 import { DroppedTelemetry } from '../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
 import { EventJudge } from '../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';

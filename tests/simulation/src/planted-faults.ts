@@ -1,6 +1,6 @@
 import type { RelayedEvent } from '@tollgate/contracts';
 import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
-import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.ts';
+import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.sql.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { Fault, FaultKind } from './fault-plan.ts';

@@ -1,5 +1,5 @@
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
-import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import {

@@ -1,6 +1,6 @@
 import { shardOf, UnreadableBalance, type RedisConnection } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
-import { brokenRows, CHECKED, CHECKED_NAMES } from '../features/books/broken-rows.ts';
+import { brokenRows, CHECKED, CHECKED_NAMES } from '../features/books/broken-rows.sql.ts';
 import { LIVE_BALANCES } from '../features/books/equalities.ts';
 import { counted, EXIT, noArguments, report, say, type Command } from './command.ts';
 import { isRedisNamed, withDatabase, withRedis } from './connections.ts';

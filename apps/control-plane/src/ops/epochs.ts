@@ -3,7 +3,7 @@ import { EXIT, say, UsageError, type Command } from './command.ts';
 import { withDatabase, withRedis } from './connections.ts';
 import { readShards } from './live-books.ts';
 import { refillShards } from './refill.ts';
-import { hasOpenRestore } from '../features/restores/read-restores.ts';
+import { hasOpenRestore } from '../features/restores/read-restores.sql.ts';
 
 export const epochsCommand: Command = {
   synopsis: '[refill [SHARD...]]',

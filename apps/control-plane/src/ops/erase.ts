@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ActivityService } from '../features/activity/activity.service.ts';
-import { eraseAccount } from '../features/users/erase-account.ts';
+import { eraseAccount } from '../features/users/erase-account.sql.ts';
 import { Transactions } from '../platform/database/transactions.ts';
 import { counted, EXIT, onlyArgument, say, UsageError, type Command } from './command.ts';
 import { withDatabase } from './connections.ts';

@@ -1,4 +1,4 @@
-import { archiveUsage } from '../features/usage/archive/archive-usage.ts';
+import { archiveUsage } from '../features/usage/archive/archive-usage.sql.ts';
 import { FolderStore, type ArchiveStore } from '../features/usage/archive/archive-store.ts';
 import { S3Store } from '../features/usage/archive/s3-store.ts';
 import { EXIT, onlyArgument, say, UsageError, type Command } from './command.ts';

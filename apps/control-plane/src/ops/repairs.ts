@@ -1,7 +1,7 @@
 import type { RedisConnection } from '@tollgate/keyspace';
 import { resetPassword } from '../features/auth/reset-password.ts';
 import { runDeadLetterCommand } from '../features/usage/dead-letters/dead-letter-commands.ts';
-import { rebuildTotals } from '../features/usage/rebuild-totals.ts';
+import { rebuildTotals } from '../features/usage/rebuild-totals.sql.ts';
 import { AccountsService } from '../features/users/accounts.service.ts';
 import { User } from '../features/users/user.entity.ts';
 import {

@@ -2,9 +2,9 @@ import { createSecretBox, encryptionKeysOf, type NodeAbility } from '@tollgate/c
 import type { DataSource } from 'typeorm';
 import { configSchema } from '../config.ts';
 import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
-import { NodeRepository } from '../features/proxy-nodes/node-repository.ts';
-import { SnapshotRepository } from '../features/snapshots/snapshot-repository.ts';
-import { readSealed, sealAgain } from '../features/upstreams/sealed-upstreams.ts';
+import { NodeRepository } from '../features/proxy-nodes/node-repository.sql.ts';
+import { SnapshotRepository } from '../features/snapshots/snapshot-repository.sql.ts';
+import { readSealed, sealAgain } from '../features/upstreams/sealed-upstreams.sql.ts';
 import { Transactions } from '../platform/database/transactions.ts';
 import { counted, EXIT, say, UsageError, type Command } from './command.ts';
 import { withDatabase } from './connections.ts';

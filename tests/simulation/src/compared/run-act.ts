@@ -6,7 +6,7 @@ import {
   driftsAt,
   firstLettersOf,
   misnumberedOf,
-} from '../../../../apps/control-plane/src/features/reconciliation/drift.ts';
+} from '../../../../apps/control-plane/src/features/reconciliation/drift.sql.ts';
 import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
 import { Random } from '../random.ts';

@@ -7,16 +7,16 @@ import {
   type MeteringStore,
   type RedisConnection,
 } from '@tollgate/keyspace';
-import { ShardEpochs } from '../../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
-import { BookedWithdrawals } from '../../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { ShardEpochs } from '../../../../apps/control-plane/src/features/epochs/shard-epochs.sql.ts';
+import { BookedWithdrawals } from '../../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
 import { LiveRecordWriter } from '../../../../apps/control-plane/src/features/live-state/live-record-writer.ts';
-import { LiveRows } from '../../../../apps/control-plane/src/features/live-state/live-rows.ts';
+import { LiveRows } from '../../../../apps/control-plane/src/features/live-state/live-rows.sql.ts';
 import { LiveStatePump } from '../../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
 import { LiveStateService } from '../../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../../apps/control-plane/src/features/live-state/lost-tail.ts';
 import { AutoRechargeService } from '../../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { TokenLedger } from '../../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
-import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
+import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.sql.ts';
 import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { DroppedTelemetry } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
 import { EventJudge } from '../../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';

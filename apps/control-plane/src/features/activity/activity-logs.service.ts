@@ -10,7 +10,7 @@ import {
   type CursorPage,
 } from '../../platform/http/cursor.ts';
 import { idFilter, momentField } from '../../platform/http/list-query.ts';
-import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.ts';
+import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.sql.ts';
 import { ActivityLogEntry } from './activity-log.entity.ts';
 
 export const activityLogsQuery = cursorQuery({

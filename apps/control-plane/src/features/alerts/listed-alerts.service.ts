@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, type Repository } from 'typeorm';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.ts';
+import { nameRecords, type RecordName, type RecordRef } from '../names/record-names.sql.ts';
 import type { AlertSeverity } from './alert-rules.ts';
 import { Alert } from './alert.entity.ts';
 import type { AlertList, AlertResponse } from './alerts.dto.ts';

@@ -9,7 +9,7 @@ import { IN_FUTURE, readPage, type Page } from '../../platform/http/list-query.t
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { lockActiveAccount } from '../users/read-accounts.ts';
+import { lockActiveAccount } from '../users/read-accounts.sql.ts';
 import { AccessTokenRow } from './access-token.entity.ts';
 import {
   ADMIN_IS_FOR_ADMINISTRATORS,

@@ -6,7 +6,7 @@ import { UsersModule } from '../users/users.module.ts';
 import { AccessTokenRow } from './access-token.entity.ts';
 import { AccessTokensController } from './access-tokens.controller.ts';
 import { AccessTokensService } from './access-tokens.service.ts';
-import { Attempts } from './attempts.ts';
+import { Attempts } from './attempts.sql.ts';
 import { AuthController } from './auth.controller.ts';
 import { AuthService } from './auth.service.ts';
 import { CookieSessions } from './cookie-sessions.ts';

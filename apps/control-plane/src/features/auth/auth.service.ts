@@ -7,7 +7,7 @@ import { Refusal } from '../../platform/http/refusal.ts';
 import type { Visitor } from '../../platform/http/visitor.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
-import { Attempts } from './attempts.ts';
+import { Attempts } from './attempts.sql.ts';
 import {
   toSessionResponse,
   type ConfirmedPassword,

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Reconciler } from '../reconciliation/reconciler.service.ts';
-import { hasTransactions } from '../wallet/read-ledger.ts';
-import { brokenRows, CHECKED_NAMES } from './broken-rows.ts';
+import { hasTransactions } from '../wallet/read-ledger.sql.ts';
+import { brokenRows, CHECKED_NAMES } from './broken-rows.sql.ts';
 import { LIVE_BALANCES } from './equalities.ts';
 
 const LOOK_MS = 10 * 60_000;

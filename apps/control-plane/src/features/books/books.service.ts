@@ -6,10 +6,10 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { countDeadLetters } from '../usage/dead-letters/read-dead-letters.ts';
+import { countDeadLetters } from '../usage/dead-letters/read-dead-letters.sql.ts';
 import { BooksAudit } from './books-audit.service.ts';
 import type { Books } from './books.dto.ts';
-import { CHECKED } from './broken-rows.ts';
+import { CHECKED } from './broken-rows.sql.ts';
 import { LIVE_BALANCES } from './equalities.ts';
 
 const proofRow = z.object({

@@ -20,7 +20,7 @@ import {
   withdrawEvent,
   type EventParts,
 } from '../../testing/ledger-under-test.ts';
-import { brokenRows, CHECKED_NAMES } from './broken-rows.ts';
+import { brokenRows, CHECKED_NAMES } from './broken-rows.sql.ts';
 
 shareLedgerPlane();
 

@@ -7,7 +7,7 @@ import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { accountsUnderCeilings, ceilingsOfAccount } from '../users/read-accounts.ts';
+import { accountsUnderCeilings, ceilingsOfAccount } from '../users/read-accounts.sql.ts';
 import {
   ABOVE_CEILING,
   limitsInForceSchema,

@@ -5,12 +5,12 @@ import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { ListedAlertsService } from '../alerts/listed-alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
-import { nameRecords } from '../names/record-names.ts';
-import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
-import { activeTokens } from '../subscriptions/read-subscriptions.ts';
-import { readTraffic } from '../usage/traffic.ts';
-import { countAccounts } from '../users/read-accounts.ts';
-import { balancesByKind } from '../wallet/read-ledger.ts';
+import { nameRecords } from '../names/record-names.sql.ts';
+import { SnapshotRepository } from '../snapshots/snapshot-repository.sql.ts';
+import { activeTokens } from '../subscriptions/read-subscriptions.sql.ts';
+import { readTraffic } from '../usage/traffic.sql.ts';
+import { countAccounts } from '../users/read-accounts.sql.ts';
+import { balancesByKind } from '../wallet/read-ledger.sql.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 
 /** Everything the first page of the console shows, in one answer. */

@@ -13,10 +13,10 @@ import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
-import { LiveRows } from '../live-state/live-rows.ts';
+import { LiveRows } from '../live-state/live-rows.sql.ts';
 import { EpochsService } from './epochs.service.ts';
-import { ShardCount } from './shard-count.ts';
-import { ShardEpochs } from './shard-epochs.ts';
+import { ShardCount } from './shard-count.sql.ts';
+import { ShardEpochs } from './shard-epochs.sql.ts';
 import { ShardFiller } from './shard-filler.ts';
 import { ShardOpening } from './shard-opening.ts';
 

@@ -7,9 +7,9 @@ import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { hasOpenRestore } from '../restores/read-restores.ts';
+import { hasOpenRestore } from '../restores/read-restores.sql.ts';
 import { ShardFenced } from '../live-state/shard-fenced.ts';
-import { ShardEpochs } from './shard-epochs.ts';
+import { ShardEpochs } from './shard-epochs.sql.ts';
 import { ShardFiller } from './shard-filler.ts';
 import { ShardOpening } from './shard-opening.ts';
 

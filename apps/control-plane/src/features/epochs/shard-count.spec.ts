@@ -9,8 +9,8 @@ import { subscribedAccount, usageEvent } from '../../testing/ledger-under-test.t
 import { UsageIngest } from '../usage/ingest/usage-ingest.service.ts';
 import { UsedShards } from '../usage/ingest/used-shards.ts';
 import { EpochsService } from './epochs.service.ts';
-import { ShardCount } from './shard-count.ts';
-import { ShardEpochs } from './shard-epochs.ts';
+import { ShardCount } from './shard-count.sql.ts';
+import { ShardEpochs } from './shard-epochs.sql.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../../dist/main.js');
 

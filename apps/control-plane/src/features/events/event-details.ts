@@ -6,7 +6,7 @@ import { ListedAlertsService } from '../alerts/listed-alerts.service.ts';
 import type { UsageLogResponse } from '../usage/api/usage-answers.ts';
 import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
 import type { EventPosition } from './event-position.ts';
-import type { StoredEvent } from './event-store.ts';
+import type { StoredEvent } from './event-store.sql.ts';
 import { streamEventSchema, type StreamEvent } from './events.dto.ts';
 
 export interface PositionedEvent {

@@ -6,7 +6,7 @@ import { createPino } from '../../platform/logging/logger.ts';
 import { eventsUnderTest, type EventsUnderTest } from '../../testing/events-under-test.ts';
 import type { PositionedEvent } from './event-details.ts';
 import { EventFeed } from './event-feed.ts';
-import { EventStore, type StoredEvent } from './event-store.ts';
+import { EventStore, type StoredEvent } from './event-store.sql.ts';
 
 type Reading = { release: () => void; rows: Promise<StoredEvent[]> };
 

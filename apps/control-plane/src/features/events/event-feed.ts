@@ -3,7 +3,7 @@ import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { EventDetails, type PositionedEvent } from './event-details.ts';
 import { isAfter, type EventPosition } from './event-position.ts';
-import { EventStore } from './event-store.ts';
+import { EventStore } from './event-store.sql.ts';
 
 const LOOK_MS = 250;
 const RETRY_MS = 1_000;

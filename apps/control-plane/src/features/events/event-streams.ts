@@ -8,7 +8,7 @@ import { Refusal } from '../../platform/http/refusal.ts';
 import type { PositionedEvent } from './event-details.ts';
 import { EventFeed } from './event-feed.ts';
 import { formatPosition, parsePosition, type EventPosition } from './event-position.ts';
-import { EventStore } from './event-store.ts';
+import { EventStore } from './event-store.sql.ts';
 import type { StreamEvent } from './events.dto.ts';
 
 /** A revoked session's stream ends within a second: two looks fit. */

@@ -4,7 +4,7 @@ import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { UsageModule } from '../usage/usage.module.ts';
 import { EventDetails } from './event-details.ts';
 import { EventFeed } from './event-feed.ts';
-import { EventStore } from './event-store.ts';
+import { EventStore } from './event-store.sql.ts';
 import { EventStreams } from './event-streams.ts';
 import { EventsController } from './events.controller.ts';
 import { NodeEvents } from './node-events.ts';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import type { KnownNode } from '../proxy-nodes/node-watch.ts';
-import { EventStore } from './event-store.ts';
+import { EventStore } from './event-store.sql.ts';
 import { EventStreams } from './event-streams.ts';
 import type { NodeEvent } from './events.dto.ts';
 

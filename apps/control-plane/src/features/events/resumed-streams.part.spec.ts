@@ -14,7 +14,7 @@ import {
 } from '../../testing/events-under-test.ts';
 import type { EventReader } from '../../testing/event-stream-under-test.ts';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
-import { EventStore } from './event-store.ts';
+import { EventStore } from './event-store.sql.ts';
 
 let events: EventsUnderTest;
 let ledger: ReturnType<typeof ledgerOf>;

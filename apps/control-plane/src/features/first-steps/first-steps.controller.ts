@@ -10,7 +10,7 @@ import {
   INSTALLATION_STEPS,
   installationStepsSchema,
   stepsDone,
-} from './first-steps.ts';
+} from './first-steps.sql.ts';
 
 @ApiTags('first steps')
 @Controller()

@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch } from '../../platform/http/refusal.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
-import { lastUsesOf } from '../usage/last-uses.ts';
+import { lastUsesOf } from '../usage/last-uses.sql.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import { toKeyResponse } from './key-columns.ts';
 import type { KeyList, KeyResponse, ListedKey } from './keys.dto.ts';

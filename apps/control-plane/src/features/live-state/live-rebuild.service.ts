@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LiveRecords, normaliseAllowlist, shardNames } from '@tollgate/keyspace';
 import { CONFIG, type Config } from '../../config.ts';
-import { asOpened, LiveRows } from './live-rows.ts';
+import { asOpened, LiveRows } from './live-rows.sql.ts';
 import { refuseFenced } from './shard-fenced.ts';
 
 /** Rows read and written at a time. */

@@ -10,7 +10,7 @@ import {
 import { DataSource } from 'typeorm';
 import { isWritePromised } from './live-outbox.sql.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
-import { LiveRows, type KeyLiveRow } from './live-rows.ts';
+import { LiveRows, type KeyLiveRow } from './live-rows.sql.ts';
 import type { LiveRecord } from './live-target.ts';
 
 const UNREADABLE = 'unreadable';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { FleetStore, LiveRecords, MeteringStore, normaliseAllowlist } from '@tollgate/keyspace';
 import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
-import { BookedWithdrawals } from './booked-withdrawals.ts';
+import { BookedWithdrawals } from './booked-withdrawals.sql.ts';
 import { CreditsApplied, RedisAhead, TokensWithdrawn } from './live-facts.ts';
 import type { LiveRecord } from './live-target.ts';
 import { refuseFenced } from './shard-fenced.ts';
-import { asOpened, LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
+import { asOpened, LiveRows, type SubscriptionLiveRow } from './live-rows.sql.ts';
 
 /** Brings one live record up to what PostgreSQL says now. Every method may be repeated and may run anywhere at the same time: revisions and sequences decide. */
 @Injectable()

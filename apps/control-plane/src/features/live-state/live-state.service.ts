@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { afterCommit } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { promiseWrites } from './live-outbox.sql.ts';
-import { raiseKeys } from './live-rows.ts';
+import { raiseKeys } from './live-rows.sql.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import type { LiveRecord } from './live-target.ts';
 

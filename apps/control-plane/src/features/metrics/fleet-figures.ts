@@ -7,7 +7,7 @@ import { Metrics } from '../../platform/metrics/metrics.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
-import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
+import { SnapshotRepository } from '../snapshots/snapshot-repository.sql.ts';
 
 /** Where usage waits on its way from the nodes to PostgreSQL, and what the fleet runs. The same from every replica. */
 @Injectable()

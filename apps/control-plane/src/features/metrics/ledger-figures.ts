@@ -6,8 +6,8 @@ import type { WaitingRows } from '../../platform/database/waiting-rows.ts';
 import { ALERT_RULES } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStatePump } from '../live-state/live-state-pump.ts';
-import { waitingDeadLetters } from '../usage/dead-letters/read-dead-letters.ts';
-import { balancesByKind } from '../wallet/read-ledger.ts';
+import { waitingDeadLetters } from '../usage/dead-letters/read-dead-letters.sql.ts';
+import { balancesByKind } from '../wallet/read-ledger.sql.ts';
 
 /** Sums over all wallets need not be read for every scrape. */
 const MONEY_EVERY_MS = 30_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { compileSnapshot } from '@tollgate/snapshot';
-import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
+import { readRoutingRows } from '../snapshots/read-routing-rows.sql.ts';
 import { plane, ledger, user, market } from './models-under-test.ts';
 
 const changeSeq = async () =>

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { keepStateAlerts } from '../alerts/state-alerts.ts';
+import { keepStateAlerts } from '../alerts/state-alerts.sql.ts';
 import { FOR_SALE_UNPRICED } from './prices-in-force.service.ts';
 
 const LOOK_MS = 60_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { eventually } from '@tollgate/harness';
 import { compileSnapshot } from '@tollgate/snapshot';
-import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
+import { readRoutingRows } from '../snapshots/read-routing-rows.sql.ts';
 import { plane, ledger, user } from './models-under-test.ts';
 
 /** Requests that wait for a model's row. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
+import { SnapshotRepository } from '../snapshots/snapshot-repository.sql.ts';
 import type {
   FleetHealth,
   FleetStats,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
-import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.ts';
+import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.sql.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import type { SyncedNode, SyncResult } from './node-answers.ts';
 import { NodeRegistry } from './node-registry.ts';

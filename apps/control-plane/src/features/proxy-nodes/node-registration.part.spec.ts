@@ -143,7 +143,7 @@ describe('registration', () => {
       `UPDATE proxy_nodes SET last_seen_at = now() - interval '25 hours' WHERE id = $1`,
       [id],
     );
-    const { NodeRepository } = await import('./node-repository.ts');
+    const { NodeRepository } = await import('./node-repository.sql.ts');
     expect(await plane.app.get(NodeRepository).removeForgotten(plane.dataSource.manager)).toEqual([
       { id, name: 'visitor' },
     ]);

@@ -15,7 +15,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { FleetFormats } from './fleet-formats.ts';
 import { NodeAlerts } from './node-alerts.ts';
-import { NodeRepository, type KnownFleet } from './node-repository.ts';
+import { NodeRepository, type KnownFleet } from './node-repository.sql.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
 import { abilitiesOf, desiredOf, otherShardsOf } from './node-wishes.ts';
 import { NodeWatch } from './node-watch.ts';

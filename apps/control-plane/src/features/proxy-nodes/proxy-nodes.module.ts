@@ -8,7 +8,7 @@ import { FleetFormats } from './fleet-formats.ts';
 import { FleetStatusService } from './fleet-status.service.ts';
 import { FleetSync } from './fleet-sync.ts';
 import { NodeAlerts } from './node-alerts.ts';
-import { NodeRepository } from './node-repository.ts';
+import { NodeRepository } from './node-repository.sql.ts';
 import { NodeDumps } from './node-dumps.ts';
 import { NodeRegistry } from './node-registry.ts';
 import { ProxyNode } from './proxy-node.entity.ts';

@@ -11,7 +11,7 @@ import type { AlertDetail } from '../alerts/alert-rules.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
-import { idsOf, misnumberedOf, strangeOf } from './drift.ts';
+import { idsOf, misnumberedOf, strangeOf } from './drift.sql.ts';
 import { unreadable } from './unreadable.ts';
 
 export type Subscription = SubscriptionRef & { id: number };

@@ -4,9 +4,9 @@ import { DataSource } from 'typeorm';
 import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { PurchasesService } from '../subscriptions/purchases.service.ts';
-import { unsettledPages } from '../subscriptions/read-subscriptions.ts';
+import { unsettledPages } from '../subscriptions/read-subscriptions.sql.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
-import { driftsAt } from './drift.ts';
+import { driftsAt } from './drift.sql.ts';
 import { unreadable } from './unreadable.ts';
 
 /** Two looks must find the same, so a subscription is settled one to two of these after its last usage was booked. */

@@ -3,7 +3,7 @@ import { ReapedRequests, shardNames } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { chargedOf, firstLettersOf } from './drift.ts';
+import { chargedOf, firstLettersOf } from './drift.sql.ts';
 import { UsageArrival } from './usage-arrival.ts';
 
 /**

@@ -3,7 +3,7 @@ import { USAGE_QUEUE } from '@tollgate/contracts';
 import { LiveRecords } from '@tollgate/keyspace';
 import { Host } from '../../platform/host/host.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
-import { isAfter } from './drift.ts';
+import { isAfter } from './drift.sql.ts';
 
 /** Usage takes well under a second from Redis to PostgreSQL; with a longer backlog there is nothing to compare. */
 const BOOKED_WITHIN_MS = 20_000;

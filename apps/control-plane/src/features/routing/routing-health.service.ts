@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import { percentiles, sumHistograms } from '../usage/histogram.ts';
-import { lastDayOfRoutes, type RouteHour } from '../usage/route-hours.ts';
+import { lastDayOfRoutes, type RouteHour } from '../usage/route-hours.sql.ts';
 import type { RoutingHealth } from './routing-health.dto.ts';
 
 const P95 = [0.95];

@@ -4,9 +4,9 @@ import { endpointsOf } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
-import { findModel } from '../models/known-models.ts';
+import { findModel } from '../models/known-models.sql.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
-import { routedUpstreams, type RoutedUpstream } from '../upstreams/read-upstreams.ts';
+import { routedUpstreams, type RoutedUpstream } from '../upstreams/read-upstreams.sql.ts';
 import type {
   RoutingSimulation,
   SimulatedRoute,

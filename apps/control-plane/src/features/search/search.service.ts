@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { isRequestId } from '../usage/ingest/read-event.ts';
 import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
-import { FIND_BY_NAME } from '../names/record-names.ts';
+import { FIND_BY_NAME } from '../names/record-names.sql.ts';
 import type { SearchResults } from './search.dto.ts';
 
 const row = z.object({

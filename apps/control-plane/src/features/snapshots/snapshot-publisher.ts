@@ -21,7 +21,7 @@ import {
   type FleetStanding,
   type PublishedHead,
   type SnapshotHead,
-} from './snapshot-repository.ts';
+} from './snapshot-repository.sql.ts';
 import { Snapshot } from './snapshot.entity.ts';
 
 /** Changes that come together are published together. */

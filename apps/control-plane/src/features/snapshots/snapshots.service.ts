@@ -13,7 +13,7 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { SnapshotRepository, type FleetSettings } from './snapshot-repository.ts';
+import { SnapshotRepository, type FleetSettings } from './snapshot-repository.sql.ts';
 import { SnapshotPublisher } from './snapshot-publisher.ts';
 import { Snapshot } from './snapshot.entity.ts';
 import type {

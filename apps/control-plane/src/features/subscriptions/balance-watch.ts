@@ -5,7 +5,7 @@ import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { keepStateAlerts } from '../alerts/state-alerts.ts';
+import { keepStateAlerts } from '../alerts/state-alerts.sql.ts';
 import { LOW_BALANCES, lowBalanceRow, repaidOf } from './low-balances.sql.ts';
 
 const LOOK_MS = 60_000;

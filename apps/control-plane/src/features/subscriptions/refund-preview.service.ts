@@ -4,7 +4,7 @@ import type { Repository } from 'typeorm';
 import { LiveBalances } from '../live-state/live-balances.ts';
 import { notSubscribed } from './find-active.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
-import { refundOf, refundOfModel, type RefundOfAll } from './token-lots.ts';
+import { refundOf, refundOfModel, type RefundOfAll } from './token-lots.sql.ts';
 
 export interface RefundPreview {
   /** What unsubscribing takes out now. */

@@ -9,7 +9,7 @@ import { WalletModule } from '../wallet/wallet.module.ts';
 import { AutoRechargeSettings } from './auto-recharge/auto-recharge-settings.service.ts';
 import { AutoRechargeTriggers } from './auto-recharge/auto-recharge-triggers.ts';
 import { AutoRechargeService } from './auto-recharge/auto-recharge.service.ts';
-import { ModelsOfMovements } from './models-of-movements.ts';
+import { ModelsOfMovements } from './models-of-movements.sql.ts';
 import { MySubscriptions } from './my-subscriptions.service.ts';
 import { BalanceWatch } from './balance-watch.ts';
 import { PurchasesService } from './purchases.service.ts';
@@ -21,7 +21,7 @@ import { SubscriptionsController } from './subscriptions.controller.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 import { WalletLogsController } from './wallet-logs.controller.ts';
-import { WithdrawalBooking } from './withdrawal-booking.ts';
+import { WithdrawalBooking } from './withdrawal-booking.sql.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
 @Module({

@@ -11,7 +11,7 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ModelsService } from '../models/models.service.ts';
 import { AutoRechargeService } from './auto-recharge/auto-recharge.service.ts';
 import { findActive, notSubscribed } from './find-active.ts';
-import { openSubscription } from './open-subscription.sql.ts';
+import { openSubscription } from './subscription-states.sql.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import { toSubscriptionResponse } from './subscription-response.ts';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './token-lots.ts';
+import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './token-lots.sql.ts';
 import { moveTokens, repaymentOf, withdrawTokens, type TokenMovement } from './token-movement.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 

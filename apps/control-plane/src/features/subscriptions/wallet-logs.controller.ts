@@ -10,7 +10,7 @@ import {
   walletLogsQuery,
   type WalletLogsQuery,
 } from '../wallet/wallet.dto.ts';
-import { ModelsOfMovements } from './models-of-movements.ts';
+import { ModelsOfMovements } from './models-of-movements.sql.ts';
 
 /** The ledger of a wallet, with the model of each purchase and refund. */
 @ApiTags('wallet')

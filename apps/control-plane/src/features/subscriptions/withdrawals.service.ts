@@ -9,12 +9,12 @@ import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { bookedRefund } from '../wallet/read-ledger.ts';
+import { bookedRefund } from '../wallet/read-ledger.sql.ts';
 import { notSubscribed } from './find-active.ts';
-import type { WithdrawalRef } from './read-subscriptions.ts';
+import type { WithdrawalRef } from './read-subscriptions.sql.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
-import { bookedWithdrawal, markClosing, withdrawalReference } from './withdrawals.sql.ts';
+import { bookedWithdrawal, markClosing, withdrawalReference } from './subscription-states.sql.ts';
 
 /**
  * Closing subscriptions, Redis first: here they are only marked, with a promise to run WITHDRAW. What that takes out of Redis is booked

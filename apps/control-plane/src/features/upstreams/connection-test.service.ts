@@ -16,7 +16,7 @@ import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { guardedRequest, type GuardedAnswer } from '../../platform/outbound/guarded-request.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { routedModels } from '../snapshots/read-routing-rows.ts';
+import { routedModels } from '../snapshots/read-routing-rows.sql.ts';
 import {
   MODEL_IS_NEEDED,
   KEY_UNREADABLE,

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { UpstreamFields1795353000000 } from '../../platform/database/migrations/1795353000000-upstream-fields.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
-import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
+import { readRoutingRows } from '../snapshots/read-routing-rows.sql.ts';
 
 let plane: ControlPlane;
 const admin = <Method extends string, Path extends string>(

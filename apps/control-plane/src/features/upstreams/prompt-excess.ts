@@ -1,6 +1,6 @@
 import type { NodeReport } from '@tollgate/contracts';
 import { READING_ROUNDS_MAX } from '@tollgate/metering';
-import type { ModelReading } from '../snapshots/read-routing-rows.ts';
+import type { ModelReading } from '../snapshots/read-routing-rows.sql.ts';
 
 const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
 

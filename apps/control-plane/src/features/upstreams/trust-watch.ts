@@ -7,9 +7,9 @@ import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
-import { modelReadings, type ModelReading } from '../snapshots/read-routing-rows.ts';
+import { modelReadings, type ModelReading } from '../snapshots/read-routing-rows.sql.ts';
 import { joined, sayExcess, type Excesses } from './prompt-excess.ts';
-import { upstreamNames } from './read-upstreams.ts';
+import { upstreamNames } from './read-upstreams.sql.ts';
 
 const LOOK_MS = 5_000;
 /** One odd report is an accident; workers count the last hour or two. */

@@ -9,7 +9,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
-import { readSealed, sealAgain } from './sealed-upstreams.ts';
+import { readSealed, sealAgain } from './sealed-upstreams.sql.ts';
 
 /** A fleet is updated within minutes; its secrets follow soon after. */
 const EVERY_MS = 2_000;

@@ -4,7 +4,7 @@ import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { Watch } from '../../platform/background/watch.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { upstreamNames } from './read-upstreams.ts';
+import { upstreamNames } from './read-upstreams.sql.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 
 /** A worker reports a breaker that opens at once, and this finds it. */

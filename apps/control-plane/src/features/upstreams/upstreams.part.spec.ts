@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createSecretBox } from '@tollgate/contracts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
-import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
+import { readRoutingRows } from '../snapshots/read-routing-rows.sql.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
 let plane: ControlPlane;

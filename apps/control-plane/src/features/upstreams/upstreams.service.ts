@@ -20,7 +20,7 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { routedModels } from '../snapshots/read-routing-rows.ts';
+import { routedModels } from '../snapshots/read-routing-rows.sql.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { isPlainAndPublic } from './plain-http.ts';
 import { UpstreamSecrets, type Sealer } from './upstream-secrets.ts';

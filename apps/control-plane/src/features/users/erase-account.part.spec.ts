@@ -4,7 +4,7 @@ import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { eraseAccount } from './erase-account.ts';
+import { eraseAccount } from './erase-account.sql.ts';
 
 const NAME = 'ada-lovelace';
 let plane: ControlPlane;

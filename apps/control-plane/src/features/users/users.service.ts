@@ -11,7 +11,7 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { ERASURE_ASKED, eraseAccount } from './erase-account.ts';
+import { ERASURE_ASKED, eraseAccount } from './erase-account.sql.ts';
 import { statusAfter, type UserMove } from './user-transitions.ts';
 import { User } from './user.entity.ts';
 import {

@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { UsagePartitions } from '../ingest/usage-partitions.ts';
 import { FolderStore } from './archive-store.ts';
-import { archiveUsage, type DayReport } from './archive-usage.ts';
+import { archiveUsage, type DayReport } from './archive-usage.sql.ts';
 
 const DAY_MS = 86_400_000;
 let plane: ControlPlane;

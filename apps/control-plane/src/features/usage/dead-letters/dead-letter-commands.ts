@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { configSchema } from '../../../config.ts';
 import { SYSTEM } from '../../activity/activity.service.ts';
-import { ShardCount } from '../../epochs/shard-count.ts';
+import { ShardCount } from '../../epochs/shard-count.sql.ts';
 import { offlineReconciler } from '../../reconciliation/offline-reconciler.ts';
 import type { Reconciler } from '../../reconciliation/reconciler.service.ts';
 import {

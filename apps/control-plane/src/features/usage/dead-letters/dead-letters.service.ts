@@ -14,7 +14,7 @@ import { Reconciler } from '../../reconciliation/reconciler.service.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 import { DeadLetterRow, type Resolution } from './dead-letter.entity.ts';
-import { isBooked } from './read-dead-letters.ts';
+import { isBooked } from './read-dead-letters.sql.ts';
 import type {
   BookDeadLetter,
   DeadLetterList,

@@ -15,7 +15,7 @@ import {
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
-import { NodeRepository } from '../../proxy-nodes/node-repository.ts';
+import { NodeRepository } from '../../proxy-nodes/node-repository.sql.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { chargeOfFinal } from '@tollgate/metering';
 import { DataSource } from 'typeorm';
 import { INTEGER_MAX } from '../../../platform/database/integer-max.ts';
-import { readPriceWeights, type PriceWeights } from '../../models/price-weights.ts';
+import { readPriceWeights, type PriceWeights } from '../../models/price-weights.sql.ts';
 import {
   readOwnSubscriptions,
   readSubscriptionOwners,
   type SubscriptionOwner,
-} from '../../subscriptions/read-subscriptions.ts';
+} from '../../subscriptions/read-subscriptions.sql.ts';
 import type { ReadEvent } from './read-event.ts';
 
 /** Rows of these two kinds never change what is kept here, so they are read once. Beyond this many the oldest are read again. */

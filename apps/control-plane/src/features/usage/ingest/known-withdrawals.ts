@@ -4,7 +4,7 @@ import { z } from 'zod';
 import {
   readBegunWithdrawals,
   type WithdrawalRef,
-} from '../../subscriptions/read-subscriptions.ts';
+} from '../../subscriptions/read-subscriptions.sql.ts';
 import { dayOf } from './dropped-days.ts';
 import { isRequestId, uuidTimeMs, type ReadEvent } from './read-event.ts';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UsageFinal } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { ShardEpochs } from '../../epochs/shard-epochs.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import type { ReadEvent } from './read-event.ts';

@@ -13,7 +13,7 @@ import type { ControlPlane } from '../../../testing/control-plane-under-test.ts'
 import { migrate } from '../../../platform/database/migrate.ts';
 import { connectedTo } from '../../../testing/postgres-under-test.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
-import { rebuildTotals } from '../rebuild-totals.ts';
+import { rebuildTotals } from '../rebuild-totals.sql.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;

@@ -6,7 +6,7 @@ import { Transactions } from '../../../platform/database/transactions.ts';
 import { Host } from '../../../platform/host/host.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
-import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
+import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.sql.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
 import { EventJudge } from './event-judge.ts';
 import { LateUsage } from './late-usage.ts';

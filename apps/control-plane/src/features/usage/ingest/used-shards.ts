@@ -3,8 +3,8 @@ import { shardNames, shardOf } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../../config.ts';
-import { otherShards, ShardCount } from '../../epochs/shard-count.ts';
-import { ShardEpochs } from '../../epochs/shard-epochs.ts';
+import { otherShards, ShardCount } from '../../epochs/shard-count.sql.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 
 const usageRow = z.object({ user_id: z.number(), shard: z.string() });
 

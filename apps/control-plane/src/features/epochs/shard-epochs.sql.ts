@@ -7,7 +7,7 @@ import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.t
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
-import { openRestoreSince } from '../restores/read-restores.ts';
+import { openRestoreSince } from '../restores/read-restores.sql.ts';
 
 const CURRENT = prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)');
 /** `is_of_backup`: its epoch is what the backup knew, and may be long gone in Redis. */

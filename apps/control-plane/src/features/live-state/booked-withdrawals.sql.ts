@@ -3,7 +3,7 @@ import { LostWithdrawals } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
-import type { SubscriptionLiveRow } from './live-rows.ts';
+import type { SubscriptionLiveRow } from './live-rows.sql.ts';
 import { refuseFenced } from './shard-fenced.ts';
 
 /** Far longer than Redis, or a replica that is promoted, is ever behind. */

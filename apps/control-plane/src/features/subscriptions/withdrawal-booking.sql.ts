@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
-import { isDeleted } from '../users/read-accounts.ts';
+import { isDeleted } from '../users/read-accounts.sql.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
 

@@ -12,7 +12,7 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
-import { readRoutingRows } from './read-routing-rows.ts';
+import { readRoutingRows } from './read-routing-rows.sql.ts';
 
 /** Older versions are forgotten: a document is a few kilobytes to megabytes, and a rollback of a thousand changes is not expected. */
 const VERSIONS_KEPT = 1000;
