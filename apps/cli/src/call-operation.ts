@@ -4,7 +4,7 @@ import { AdminRefusal, type AdminClient } from '@tollgate/admin-client';
 import { UsageError } from './failure.ts';
 import { kebab, type Field, type Operation } from './operations.ts';
 
-/** What was typed, by the interface's own names. */
+/** The typed values, by the interface's own names. */
 export interface Typed {
   path: Readonly<Record<string, string>>;
   fields: Readonly<Record<string, string | boolean | undefined>>;

@@ -86,7 +86,7 @@ test('every column of a table is a member of the rows that the interface sends',
   expect(unknown).toEqual([]);
 });
 
-/** Of the rows that the route answers with, as the document names them. */
+/** Returns the columns of the rows that the route answers with, as the document names them. */
 function rowMembers({ method, path }: Operation): string[] {
   const { paths, components } = JSON.parse(readFileSync(API_DOCUMENT, 'utf8')) as Document;
   const answer = paths[path]?.[method.toLowerCase()]?.responses['200'];
@@ -201,7 +201,7 @@ test('a switch needs the state that is meant: without it a script that runs twic
   await expect(say('nodes', 'toggle', '1')).rejects.toThrow(
     'nodes toggle needs the state that is meant.\n  Fix: add --enabled true or --enabled false.',
   );
-  // What is complete goes to the server, of which there is none here.
+  // A complete command goes to the server, and there is none here.
   await expect(
     say('nodes', 'toggle', '1', '--enabled', 'false', '--url', 'http://127.0.0.1:1'),
   ).rejects.not.toThrow('needs the state');

@@ -7,7 +7,7 @@ interface Named {
 }
 
 const PAGE = { page_size: 100 } as const;
-/** Of what a name is enough for: by the feature of a command, and by the field that wants its id. */
+/** The records that a name identifies: by the feature of a command, and by the field that wants the id. */
 const LISTS: Readonly<
   Record<string, (client: AdminClient, q: string, page: number) => Promise<ListPage>>
 > = {
@@ -38,7 +38,7 @@ interface ListPage {
 
 const isId = (word: string): boolean => /^\d{1,15}$/.test(word);
 
-/** Whether `<id>` of the feature may be typed as a name. */
+/** Returns whether `<id>` of the feature may be typed as a name. */
 export function takesName(group: string): boolean {
   return group in LISTS;
 }

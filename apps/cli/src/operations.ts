@@ -41,7 +41,7 @@ export type ValueKind = 'integer' | 'number' | 'boolean' | 'string' | 'json';
 
 /** A query parameter or a member of the body. */
 export interface Field {
-  /** As the interface spells it, e.g. `user_id`. */
+  /** The interface's spelling, e.g. `user_id`. */
   name: string;
   place: 'query' | 'body';
   kind: ValueKind;
@@ -68,7 +68,7 @@ export interface Operation {
   /** The interface answers CSV when asked (`format=csv`). */
   hasCsv: boolean;
   isEventStream: boolean;
-  /** What it removes cannot be brought back by another command. */
+  /** True when no other command restores what this one removes. */
   isDestructive: boolean;
 }
 

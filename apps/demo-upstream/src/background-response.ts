@@ -79,7 +79,7 @@ function isRunning({ store, dialect }: Run): boolean {
   return store.get(dialect.id)?.response['status'] === 'in_progress';
 }
 
-/** What a cancelled or deleted response leaves behind, by its mode. */
+/** Says what a cancelled or deleted response leaves behind, by its mode. */
 function cancelled({ exchange, items, store, events, dialect }: Run): false {
   const { plan, entry, record } = exchange;
   const stored = store.get(dialect.id);

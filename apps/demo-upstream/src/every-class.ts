@@ -10,7 +10,7 @@ type ReportedClass =
   | 'reasoning_tokens'
   | 'audio_output_tokens';
 
-/** Of each side of a report, the part that each further class has. */
+/** The part of its side of a report that each further class has. */
 const PART = 5;
 
 /** A report in which every class occurs that its protocol can tell: the plain classes have the rest. */

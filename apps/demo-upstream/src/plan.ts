@@ -3,7 +3,7 @@ import { textOf } from './text-of.ts';
 import { wordsUpTo } from './words.ts';
 
 /**
- * How the demo upstream behaves for one request. Chosen, later wins, by
+ * Says how the demo upstream behaves for one request. Chosen, later wins, by
  * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text
  * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
  * Modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request
@@ -64,11 +64,11 @@ export interface Plan {
   from: number;
   /** Pause before each output token. */
   delayMs: number;
-  /** Of a response in the background: tokens between two pauses. */
+  /** Tokens between two pauses of a response in the background. */
   step: number;
-  /** Of mode `hidden`: output tokens a second. */
+  /** Output tokens a second of mode `hidden`. */
   tokensPerSecond: number;
-  /** What mode `tools` calls. */
+  /** The tools that mode `tools` calls. */
   call: ToolCall;
   /** Answers of so many tokens each that are generated. */
   choices: number;
@@ -147,7 +147,7 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
   };
 }
 
-/** Of a legacy completion: each prompt is answered `best_of` times, of which `n` are shown. */
+/** Each prompt of a legacy completion is answered `best_of` times, of which `n` are shown. */
 function generatedChoices({ prompt, n, best_of: bestOf }: DemoRequest): number {
   const isOne = !Array.isArray(prompt) || prompt.every((item) => typeof item === 'number');
   return (isOne ? 1 : prompt.length) * Math.max(n ?? 1, bestOf ?? 1);
@@ -159,7 +159,7 @@ export function limitOf(request: DemoRequest): number | null {
   return request.max_completion_tokens ?? request.max_output_tokens ?? request.max_tokens ?? null;
 }
 
-/** Of an answer that was cut off: its beginning, and at most an instruction, follow the directive. */
+/** Recognises the request for the rest of an answer that was cut off: its beginning, and at most an instruction, follow the directive. */
 function wordsSaid({ messages }: DemoRequest, whole: number): number {
   const [said, ...others] = messages.slice(messages.findLastIndex(isDirecting) + 1);
   if (said?.role !== 'assistant' || others.length > 1) return 0;

@@ -3,7 +3,7 @@ import { tokenArrayLength } from './embeddings.ts';
 import type { DemoRequest } from './plan.ts';
 import { textOf } from './text-of.ts';
 
-/** What the provider says the prompt cost: the text's tokens and four for each message. */
+/** Returns the prompt tokens that the provider reports: the text's tokens and four for each message. */
 export function promptTokens(request: DemoRequest): number {
   const tokens = tokenArrayLength(request.prompt);
   const texts = [

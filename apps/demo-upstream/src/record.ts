@@ -1,7 +1,7 @@
 import type { ReportedClasses } from './every-class.ts';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
-/** What the provider knows of one request it answered. The audit compares the books with this. */
+/** The provider's record of a request that it answered. The audit compares the books with it. */
 export interface RecordEntry {
   /** `x-request-id` the caller sent. */
   rid: string;

@@ -6,13 +6,13 @@ export type Item = Readonly<Record<string, unknown>>;
 
 export interface StoredResponse {
   response: Item;
-  /** What it was asked with, what came before it included. */
+  /** The whole input of the response, with everything that came before it. */
   input: readonly Item[];
-  /** Of one that is made in the background. */
+  /** Only a response in the background has it. */
   events?: EventLog;
 }
 
-/** What the provider keeps of responses and conversations. In memory: a restart forgets it. */
+/** The provider's store of responses and conversations. It is in memory: a restart forgets it. */
 export class ResponseStore {
   readonly #responses = new Map<string, StoredResponse>();
   readonly #conversations = new Map<string, Item[]>();
@@ -43,7 +43,7 @@ export class ResponseStore {
     return this.#conversations.delete(id);
   }
 
-  /** What a request continues from; null where it names what is not stored. */
+  /** Returns what a request continues from; null where it names an object that is not stored. */
   contextOf(request: DemoRequest): readonly Item[] | null {
     const conversation = conversationId(request);
     if (conversation !== null) return this.#conversations.get(conversation) ?? null;

@@ -58,7 +58,7 @@ function keep(
   if (asked.store !== false) store.keep({ response: ended, input: items });
 }
 
-/** What a compaction is said to generate. */
+/** The output tokens that a compaction reports. */
 const COMPACTED_TOKENS = 12;
 
 /** `POST /responses/compact`; false where the request continues from what is not stored. */

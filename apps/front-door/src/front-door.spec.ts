@@ -70,7 +70,7 @@ test.each([
   const { hostname, port } = new URL(
     (await frontDoor({ nodes: [await named('node')], controlPlane: await named('plane') })).url,
   );
-  // As it is written: fetch would tidy the path up.
+  // The path is sent as it is written: fetch would tidy it up.
   const asked = request({ hostname, port, path, method: 'POST' }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   expect([answer.statusCode, await readBody(answer)]).toEqual([

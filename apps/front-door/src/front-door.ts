@@ -6,9 +6,9 @@ import { NodePool, type ProxyNode } from './node-pool.ts';
 import { cleanRequestHeaders } from './proxy-headers.ts';
 import { sendFailure } from './send-failure.ts';
 
-/** As much as a node takes: the front door must not be the stricter of the two. */
+/** Equals a node's limit: the front door must not be the stricter of the two. */
 const HEADER_BYTES_MAX = 32 * 1024;
-/** How often slow heads are looked for, as at a node; Node's 30 s would let each live that much longer. */
+/** The interval in which slow heads are looked for, as at a node. Node's 30 s would let each live that much longer. */
 const CONNECTION_CHECK_MS = 2_000;
 /** Longer than clients and load balancers keep idle connections, so that it is they who close them. */
 const KEEP_ALIVE_MS = 75_000;
@@ -136,7 +136,7 @@ async function toControlPlane(
   }
 }
 
-/** Only when no connection was made, and so no byte of the request has left. Anything later may have been admitted and charged. */
+/** Returns whether another target may get the request: only while no connection was made. Anything later may have been admitted and charged. */
 function mayGoElsewhere(error: unknown, request: IncomingMessage): boolean {
   return error instanceof NeverConnected && !request.destroyed;
 }

@@ -12,7 +12,7 @@ const HOP_BY_HOP = [
   'proxy-authenticate',
   'proxy-authorization',
 ];
-/** What only a trusted proxy may say; a client's own words would let it pose as another address (security S40). */
+/** Headers that only a trusted proxy may set; a client could pose as another address by them (security S40). */
 const FORWARDED = [
   'forwarded',
   'x-forwarded-for',

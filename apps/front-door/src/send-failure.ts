@@ -4,7 +4,7 @@ import { clientError, errorShapeOf, type ClientErrorCode } from '@tollgate/proto
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** What the front door itself answers when no service behind it does. `error`: the same in the words of the proxy interface. */
+/** The front door's own answers, when no service behind it answers. `error`: the same in the words of the proxy interface. */
 const FAILURES = {
   no_node_ready: {
     status: 503,

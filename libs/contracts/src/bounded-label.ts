@@ -1,4 +1,4 @@
-/** What all further values of a label share. */
+/** All further values of a label share this one. */
 export const OTHER_LABEL = '_other';
 
 /** Keeps a metric's label to a number of values, so that a scrape stays small whatever the installation holds: those seen first keep their own, the others share `_other`. */

@@ -38,7 +38,7 @@ export function negotiate(accept: string | undefined, openMetrics: string): Expo
   return { contentType: PROMETHEUS, text: `${families.join('\n\n')}\n` };
 }
 
-/** Whether an `Authorization` header presents this credential; takes the same time for every other one. */
+/** Returns whether an `Authorization` header presents this credential, in the same time for every other one. */
 export function bears(authorization: string | undefined, credential: string): boolean {
   return timingSafeEqual(
     digest(authorization?.replace(/^Bearer +/i, '') ?? ''),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FORMATS, formatNumbersSchema } from './formats.ts';
 
 /**
- * What a node of this release can do that one of an earlier release cannot. The control plane uses a thing once every registered node has it.
+ * Names what a node of this release can do and one of an earlier release cannot. The control plane uses a thing once every registered node has it.
  * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
  * hold_mac: signs what its holds have used.
  */
@@ -40,7 +40,7 @@ export const REPORTED_UPSTREAMS_MAX = 256;
 /** Models of one upstream that a report names. */
 export const REPORTED_EXCESS_MAX = 16;
 
-/** What a node process reports to the fleet every heartbeat, and at once after applying a snapshot. One per worker process. */
+/** Each worker process of a node reports this to the fleet every heartbeat, and at once after it applied a snapshot. */
 export const nodeReportSchema = z.strictObject({
   /** Stable name of the node, unique in the fleet. */
   name: z.string().min(1).max(128),
@@ -61,7 +61,7 @@ export const nodeReportSchema = z.strictObject({
   /** Finals in the journal that PostgreSQL has not acknowledged. */
   unacknowledged: z.number().int().nonnegative(),
   software: z.string().max(64),
-  /** Of the snapshot's seal; absent, like all of `LATER_FIELDS`, from nodes of an earlier release. */
+  /** The lineage of the snapshot's seal. Nodes of an earlier release leave it out, like all of `LATER_FIELDS`. */
   lineage: z.number().int().nonnegative().optional(),
   /** `NODE_ABILITIES` and `READ_FORMATS`, and those of later releases. */
   abilities: z.array(z.string().max(64)).max(64).optional(),
@@ -88,7 +88,7 @@ export const nodeReportSchema = z.strictObject({
         doubts: z.number().int().nonnegative(),
         last_doubt: z.string().max(64).nullable(),
         hold_factor: z.number().int().positive(),
-        /** By model, those with the most first: prompt tokens that were reported above their bound and not charged. Absent where there are none. */
+        /** Prompt tokens that were reported above their bound and not charged, for each model, the most first. Absent where there are none. */
         excess: z
           .array(
             z.strictObject({
@@ -106,7 +106,7 @@ export const nodeReportSchema = z.strictObject({
     .optional(),
   /** Absent from reports of format 1, which every release reads. */
   format: z.literal(FORMATS.report).optional(),
-  /** How long Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind). In reports of format 2, after the first answer. */
+  /** The time that Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind). In reports of format 2, after the first answer. */
   redis: z
     .strictObject({ round_trip_ms: z.number().nonnegative(), clock_ahead_ms: z.int() })
     .optional(),
@@ -115,7 +115,7 @@ export const nodeReportSchema = z.strictObject({
 });
 export type NodeReport = z.infer<typeof nodeReportSchema>;
 
-/** What the control plane wants of a node. `unknown` = not registered or removed: it must not serve. */
+/** The control plane's wish for a node. `unknown`: the node is not registered or was removed, and must not serve. */
 export const desiredNodeStateSchema = z.strictObject({
   state: z.enum(['serve', 'stopped', 'disabled', 'unknown']),
   /** `writableFormats` of the fleet; for nodes that name what they read, and absent while all of them are 1. */
@@ -123,7 +123,7 @@ export const desiredNodeStateSchema = z.strictObject({
 });
 export type DesiredNodeState = z.infer<typeof desiredNodeStateSchema>;
 
-/** What a process of the control plane says of itself each second. */
+/** Each process of the control plane reports this every second. */
 export const controlPlaneReportSchema = z.object({
   software: z.string().max(64),
   /** The highest number of each format that it reads. */

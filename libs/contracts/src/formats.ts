@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What processes of two releases write for each other, with the highest number that this release reads. What has no number is of format 1.
+ * Documents that processes of two releases write for each other, with the highest number that this release reads. A document without a number has format 1.
  * A higher number is written only once every process has reported that it reads it (docs/internals.md#formats).
  * snapshot: the routing document. event: finals, reaps and withdrawals, in Redis, in uploads and in the queue. journal: lines on a node's disk.
  * report: of a node; 2 proves `doubted` too, and has `redis`.
@@ -17,7 +17,7 @@ export const formatNumbersSchema = z
 
 /** A format that is read, as an ability of `NodeReport`. */
 const READ_FORMAT = /^([a-z]+):([1-9][0-9]{0,5})$/;
-/** What this release reads, as abilities. */
+/** The abilities that say what this release reads. */
 export const READ_FORMATS: readonly string[] = Object.entries(FORMATS).map(
   ([format, number]) => `${format}:${number}`,
 );
@@ -31,7 +31,7 @@ export function readFormatsOf(abilities: readonly string[]): FormatNumbers | und
   return named.length === 0 ? undefined : Object.fromEntries(named);
 }
 
-/** What may be written while these processes run: of each format above 1 the highest number that all of them read. */
+/** Returns, for each format above 1, the highest number that all of these processes read and that may therefore be written. */
 export function writableFormats(readers: readonly FormatNumbers[]): FormatNumbers {
   const lowest = Object.entries(FORMATS).map(
     ([format, own]) =>
@@ -40,7 +40,7 @@ export function writableFormats(readers: readonly FormatNumbers[]): FormatNumber
   return Object.fromEntries(lowest.filter(([, number]) => number > 1));
 }
 
-/** What a later release wrote: it may mean something else than its fields seem to say. Null when it has no number, or one that is read. */
+/** Returns the number of a format that a later release wrote and whose fields may mean something else. Null when there is no number, or one that is read. */
 export function laterFormat(format: Format, value: unknown): number | null {
   if (typeof value !== 'object' || value === null || !('format' in value)) return null;
   const { format: number } = value;

@@ -4,7 +4,7 @@
  */
 export const HIDDEN_MARKS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
-/** What a name on one line has no use for, besides: tab, line feed, and the marks of direction that stand in running text. */
+/** A name on one line has no use for these marks either: tab, line feed, and marks of direction that are allowed in running text. */
 export const HIDDEN_IN_NAMES = String.raw`${HIDDEN_MARKS}\u0009\u000a\u061c\u200e\u200f`;
 
 const hidden = new RegExp(`[${HIDDEN_MARKS}]`, 'gu');

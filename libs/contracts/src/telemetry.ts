@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { usageFinalSchema, usageReapSchema, withdrawalSchema } from './usage/usage-event.ts';
 
 /**
- * What a report says beside the charge, with the value that stands in for one that cannot be read. None of it decides who pays how much,
+ * Fields of a report beside the charge, each with the value that replaces one that cannot be read. None of it decides who pays how much,
  * so none of it may keep a charge from being booked: a clock that was set back makes a duration negative, a newer release adds a field.
  */
 const STAND_INS = {

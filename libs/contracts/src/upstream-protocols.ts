@@ -22,7 +22,7 @@ export function hasFurtherEndpoints(protocol: UpstreamProtocol): boolean {
   return FURTHER_ENDPOINT_PROTOCOLS.has(protocol);
 }
 
-/** Where the vendor of a protocol serves it; there, fields that it does not define are refused or ignored. OpenAI's regions have hosts of their own. */
+/** The hosts at which the vendor of a protocol serves it. They refuse or ignore fields that the vendor does not define. OpenAI's regions have hosts of their own. */
 const VENDORS_HOSTS: Readonly<Partial<Record<UpstreamProtocol, readonly string[]>>> = {
   openai: ['api.openai.com', 'eu.api.openai.com', 'us.api.openai.com'],
   anthropic: ['api.anthropic.com'],

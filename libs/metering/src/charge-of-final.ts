@@ -2,7 +2,7 @@ import { usageOfFinal, type TokenField } from '@tollgate/contracts';
 import { chargeOf, type ChargeWeights } from './charge.ts';
 import { premiumWeights, type Multipliers } from './premium-price.ts';
 
-/** What a final says of its tokens and of the dearer services that it was charged for. */
+/** A final's tokens and the dearer services that it was charged for. */
 export type ChargedFinal = Readonly<Partial<Record<TokenField, number | undefined>>> & {
   readonly premiums?: readonly string[] | null | undefined;
 };

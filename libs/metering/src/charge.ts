@@ -17,7 +17,7 @@ const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map(({ key, side, name
   key,
   side,
   weight: `weight_${name}` as WeightField,
-  /** Of every price version; its own where the class has no parent. */
+  /** Every price version has this weight; it is the class's own where the class has no parent. */
   parentWeight: `weight_${parent ?? name}` as OwnWeightField,
 }));
 type ChargedRow = (typeof CHARGED)[number];

@@ -14,14 +14,14 @@ const ASCII_MAX = 0x7f;
 const TWO_BYTES_MAX = 0x7ff;
 const THREE_BYTES_MAX = 0xffff;
 
-/** What is kept for the next piece: longer ones are rare. */
+/** Memory of this size is kept for the next piece: longer pieces are rare. */
 const KEPT_BYTES_MAX = 64 * 1_024;
-/** Of the piece that is counted: nothing of it outlives a call. */
+/** The piece that is counted. Nothing of it outlives a call. */
 let bytes = new Uint8Array(1_024);
-/** By the place where a part begins: where the next one does. The last one's is the length. */
+/** Maps the place at which a part begins to the place at which the next one begins; the last part maps to the length. */
 let next = new Uint32Array(bytes.length);
 let previous = new Int32Array(bytes.length);
-/** Of the part that begins here joined with the next one. */
+/** The rank of the part that begins here, joined with the next one. */
 let ranks = new Uint32Array(bytes.length);
 let heap = new MergeHeap();
 
@@ -52,7 +52,7 @@ export function countWithin(text: string, charsMax: number): { tokens: number; c
     : countWithinPiece(text, { end, charsMax });
 }
 
-/** Where tokens begin and end inside characters all along, the place is between two characters: the token across it is counted with what follows. */
+/** When all tokens begin and end inside characters, the place is between two characters: the token across it is counted with what follows. */
 function countWithinPiece(
   text: string,
   { end, charsMax }: { end: number; charsMax: number },

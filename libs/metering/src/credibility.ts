@@ -25,16 +25,16 @@ const PROMPT_BYTES_MIN = 4_096;
 const OVERRUN_FACTOR = 1.05;
 const OVERRUN_TOKENS = 16;
 /**
- * Of an overrun that only a report shows, holds believe so many tokens: no model of the tables generates more in an answer. What was delivered beyond a limit
+ * Holds believe at most this many tokens of an overrun that only a report shows: no model of the tables generates more in an answer. Text that was delivered beyond a limit
  * is counted, and held for in full.
  */
 export const REPORTED_OVERRUN_TOKENS_MAX = 131_072;
 
-/** What a request gave its upstream to read, and allowed it to generate. Plain tokens. */
+/** The plain tokens that a request gave its upstream to read, and allowed it to generate. */
 export interface UsageBounds {
   /** The most that the request can have had its upstream read, all rounds together; a hold covers it. */
   promptTokens: number;
-  /** Of the prompt's text; 0 where less than all of it may be read. */
+  /** Tokens of the prompt's text; 0 where less than all of it may be read. */
   promptTextBytes: number;
   /** The limit that was given, times the choices. */
   outputTokens: number;
@@ -56,7 +56,7 @@ export interface Overrun {
 }
 
 export interface Judgement {
-  /** As reported, in counts that can be charged; null when they are none. */
+  /** The reported counts where they can be charged; null otherwise. */
   usage: ReportedUsage | null;
   doubt: Doubt | null;
   /** Prompt tokens of the report above the bound: they are not charged. */
@@ -104,7 +104,7 @@ export function isOutputBelowText(output: number, counted: number): boolean {
 }
 
 /**
- * By how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. `counted`: what is charged, so
+ * Returns by how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. `counted`: what is charged, so
  * that its output above the limit was delivered.
  */
 export function overrunOf(
@@ -124,7 +124,7 @@ function isBeyond(output: number, limit: number): boolean {
 }
 
 /**
- * What the output part of a hold is multiplied by, for an upstream that has overrun its limits: the factor it was seen to overrun by, but no more tokens
+ * Returns the factor of a hold's output part for an upstream that has overrun its limits: the factor it was seen to overrun by, but no more tokens
  * than it was seen to add, so that one answer far beyond a tiny limit does not put every larger request out of reach.
  */
 export function heldFactor({ factor, tokens }: Overrun, limit: number): number {

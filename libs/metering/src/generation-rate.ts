@@ -1,11 +1,11 @@
-/** How fast the models of a family usually generate, hidden reasoning included. */
+/** The usual rate at which the models of a family generate, hidden reasoning included. */
 export interface GenerationRate {
   family: string;
   /** Matches the upstream model's name; the first row that matches holds. */
   pattern: RegExp;
   tokensPerSecond: number;
   source: string;
-  /** When the source was read. */
+  /** The date on which the source was read. */
   asOf: string;
 }
 
@@ -57,7 +57,7 @@ export function generationRate(upstreamModel: string): number {
 }
 
 /**
- * What a run has generated at most in this time, for one whose provider never says: so that a run which its caller ends is charged in full up to
+ * Returns the most that a run has generated in this time, for one whose provider never says, so that a run which its caller ends is charged in full up to
  * `GENERATION_RATE_SPREAD` times the usual rate. `usualTokens`: by the model's own rate, where it has been seen and is higher.
  */
 export function generatedAtMost(

@@ -7,20 +7,20 @@ import { dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
 const MICRO = 1_000_000n;
-/** Of a request without a limit of its own, where the model has no default. Clamped to the model's maximum like any other. */
+/** The output limit of a request that states none, where the model has no default. It is clamped to the model's maximum like any other. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
-/** What separates an image from the text around it. */
+/** Tokens that separate an image from the text around it. */
 const TOKENS_PER_IMAGE_MARK = 8;
-/** What a template puts around the definition of a tool that is in the request. */
+/** Tokens that a template puts around the definition of a tool. */
 const TOKENS_PER_TOOL = 32;
 /** A model that reads by itself does so in rounds, each within its context window. */
 export const READING_ROUNDS_MAX = 10;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
-/** What sizes a hold; an `Ask` of libs/protocols fits. */
+/** The facts that size a hold; an `Ask` of libs/protocols has them. */
 export interface HoldFacts {
   isStream: boolean;
   /** The answer continues without its caller: nothing can end it when a hold is used up. */
@@ -74,22 +74,22 @@ export interface HoldRequest {
   sliceOutputTokens?: number;
   /** The prompt's text, tokenised: replaces the byte bound when that did not fit. */
   exactTextTokens?: number;
-  /** How an upstream that may serve the request overruns its limits. */
+  /** The overrun of upstreams that may serve the request. */
   overrun?: Overrun | null;
 }
 
 /** Amounts are charged tokens unless said otherwise. */
 export interface HoldPlan {
-  /** What to ask `admit` for: JSON the full bound, a stream its prompt and one slice. */
+  /** The tokens to ask `admit` for: the full bound for JSON, the prompt and one slice for a stream. */
   wantTokens: number;
   /** Below this the request is refused: the prompt and one output token for each choice. */
   minTokens: number;
   /** Output tokens per choice, to be written into the upstream request; not weighted. */
   outputLimit: number;
   promptBound: number;
-  /** Of the prompt bound, what stands for all but the text: messages, images, inputs without a bound. Plain tokens. */
+  /** The part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
   besideTextTokens: number;
-  /** By how much a stream's hold grows at a checkpoint. */
+  /** Tokens by which a stream's hold grows at a checkpoint. */
   sliceTokens: number;
   /** The hold never needs to exceed this. */
   boundTokens: number;
@@ -131,7 +131,7 @@ export function planHold(request: HoldRequest): HoldPlan {
   };
 }
 
-/** Whether a lowered limit bounds the answer. A compaction is given none, and an upstream that overruns its limits ignores one: such JSON answers are held for in full or not asked for. */
+/** Returns whether a lowered limit bounds the answer. A compaction is given none, and an upstream that overruns its limits ignores one: such JSON answers are held for in full or not asked for. */
 function isLimitKept({ ask, overrun = null }: HoldRequest): boolean {
   return ask.isCompaction !== true && (overrun === null || !isHeldWhole(ask));
 }
@@ -156,7 +156,7 @@ export function affordableOutput(request: HoldRequest, grantedTokens: number): n
   return left <= 0n ? 0 : Math.min(planned, saturate(divideFloor(left, microsPerStep)));
 }
 
-/** How many tokens the prompt's text may have for so many charged tokens to admit the request (`minTokens`), rounded down; below zero when all else costs more. */
+/** Returns how many tokens the prompt's text may have for so many charged tokens to admit the request (`minTokens`), rounded down; below zero when all else costs more. */
 export function affordableText(request: HoldRequest, chargedTokens: number): number {
   const { ask, price } = request;
   const firstTokens = smaller(
@@ -211,7 +211,7 @@ function windowTokensOf({ ask: { prompt }, model }: HoldRequest): bigint | null 
   return prompt.unboundedInputs + prompt.serverToolUses === 0 ? null : window;
 }
 
-/** How often what was sent is read. */
+/** Returns how often the upstream reads what was sent. */
 function readingsOf({ compactions = 0 }: PromptSize): bigint {
   return BigInt(1 + compactions);
 }
@@ -220,7 +220,7 @@ function roundsOf(prompt: PromptSize): bigint {
   return readingsOf(prompt) * BigInt(1 + prompt.serverToolUses);
 }
 
-/** What a text without end would be held with: finite only where the window bounds it. */
+/** Returns the hold of a text without end: finite only where the window bounds it. */
 function mostPromptMicrosOf(request: HoldRequest): bigint {
   const { prompt } = request.ask;
   const endless = { ...prompt, textBytes: Number.MAX_SAFE_INTEGER };
@@ -242,7 +242,7 @@ function besideTextOf({ ask: { prompt }, model, upstreamModels }: HoldRequest): 
   );
 }
 
-/** What the provider counts beside the text: images, its template, and its words for tools. */
+/** Returns what the provider counts beside the text: images, its template, and its words for tools. */
 function addedTokensOf(
   { images, ownTools, vendorTools }: PromptSize,
   upstreamModels: readonly string[],

@@ -2,7 +2,7 @@
 const POSITIONS = 2 ** 31;
 
 export class MergeHeap {
-  /** Of what was taken last. */
+  /** The place of the entry that was taken last. */
   rank = 0;
   position = 0;
   #keys = new Float64Array(1_024);

@@ -34,7 +34,7 @@ export class TokenCounter {
     return this.#tokens;
   }
 
-  /** What `finish` would say now: not below the certain count, and moved a little by what comes next. */
+  /** The count that `finish` would return now: not below the certain count, and moved a little by what comes next. */
   get tokensIfEnded(): number {
     const { tokens } = this;
     return this.#tail === '' ? tokens : tokens + countTokens(this.#tail);
@@ -81,7 +81,7 @@ export class TokenCounter {
 }
 
 /**
- * As `countTokens`, for long texts: `pause` is awaited between batches, so that other requests continue meanwhile. Above `tokensMax` the rest is of no
+ * Counts as `countTokens` does, for long texts: `pause` is awaited between batches, so that other requests continue meanwhile. Above `tokensMax` the rest is of no
  * interest: the answer is then some number above it.
  */
 export async function countTokensGently(

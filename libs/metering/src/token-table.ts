@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** Of the longest token of o200k, 128 blanks. */
+/** The length of o200k's longest token, 128 blanks. */
 export const TOKEN_BYTES_MAX = 128;
 /** Greater than every rank. */
 export const NO_RANK = 2 ** 30;
@@ -20,7 +20,7 @@ const PADDING = 0x3d;
 interface Tokens {
   /** All of them, one behind the other, by rank. */
   readonly bytes: Uint8Array;
-  /** Where each starts, and where the last one ends. */
+  /** The start of each token, then the end of the last one. */
   readonly starts: Uint32Array;
   readonly size: number;
 }
@@ -44,7 +44,7 @@ export class TokenTable {
     return this.#tokens.size;
   }
 
-  /** Of the token that has exactly the bytes of `piece` from `start` to `end`; NO_RANK where none has. */
+  /** Returns the rank of the token that has exactly the bytes of `piece` from `start` to `end`; NO_RANK where none has. */
   rankOf(piece: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     for (let slot = firstSlot(piece, start, end); ; slot = (slot + 1) % SLOTS) {

@@ -16,7 +16,7 @@ let server: Socket;
 const asked: string[] = [];
 const withheld: (() => void)[] = [];
 let isSilent = true;
-/** What the DNS server knows; a name that begins with "silent" is never answered. */
+/** The names that the DNS server knows. It never answers a name that begins with "silent". */
 const known = new Map([
   ['provider.test', '192.0.2.1'],
   ['models.cluster.test', '192.0.2.2'],

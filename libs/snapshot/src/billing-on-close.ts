@@ -19,7 +19,7 @@ const STOPS_BILLING_ON_CLOSE: readonly string[] = [
   'api.hyperbolic.xyz',
 ];
 
-/** Whether closing a stream to this upstream ends what it bills: the administrator's word where there is one, else what is known of its host. */
+/** Returns whether closing a stream to this upstream ends what it bills: the administrator's setting where there is one, else what is known of its host. */
 export function stopsBillingOnClose({
   base_url,
   stops_billing_on_close,

@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts';
 import type { SnapshotDocument } from './snapshot-document.ts';
 
-/** What changed between two documents, by kind; entries are matched by id. */
+/** The changes between two documents, by kind; entries are matched by id. */
 export interface SnapshotDiff {
   models: KindDiff;
   upstreams: KindDiff;
@@ -34,7 +34,7 @@ export function diffSnapshots(source: SnapshotDocument, target: SnapshotDocument
   };
 }
 
-/** What a route leads between, by the names that are newest. */
+/** Returns the model and the upstream that a route joins, by their newest names. */
 function routeNamer(
   source: SnapshotDocument,
   target: SnapshotDocument,

@@ -9,7 +9,7 @@ const KNOWN_HOSTS: Readonly<Record<string, readonly FurtherEndpoint[]>> = {
   'api.openai.com': ['responses', 'completions'],
 };
 
-/** What an upstream has beside the endpoints of its protocol: the administrator's word where there is one, else what is known of its host. */
+/** Returns the endpoints that an upstream has beside those of its protocol: the administrator's setting where there is one, else what is known of its host. */
 export function endpointsOf({
   protocol,
   base_url,

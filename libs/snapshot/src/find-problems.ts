@@ -28,7 +28,7 @@ export interface ConfigProblem {
   message: string;
 }
 
-/** What an administrator should know about the configuration before (or after) it is published. Deterministic for one `nowMs`. */
+/** Returns what an administrator should know about the configuration before or after it is published. Deterministic for one `nowMs`. */
 export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] {
   const upstreams = new Map(rows.upstreams.map((upstream) => [upstream.id, upstream]));
   const models = new Map(rows.models.map((model) => [model.id, model]));
@@ -123,7 +123,7 @@ function inputProblems(model: ModelRow, rows: RoutingRows): ConfigProblem[] {
   ];
 }
 
-/** What is not for sale may wait for its price. */
+/** A model that is not for sale may wait for its price. */
 function priceProblems(
   model: ModelRow,
   prices: readonly PriceRow[],
@@ -212,7 +212,7 @@ function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {
     );
 }
 
-/** What a caller writes there, a gateway or server behind the address takes for its own instruction. */
+/** A gateway or server behind the address takes what a caller writes there for its own instruction. */
 function openUpstreams(rows: RoutingRows): ConfigProblem[] {
   return rows.upstreams
     .filter(({ enabled, fields }) => enabled && fields === 'all')

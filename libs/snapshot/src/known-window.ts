@@ -1,6 +1,6 @@
 import type { ModelRow, RouteRow, RoutingRows } from './routing-rows.ts';
 
-/** What an administrator set for the route, else what is known of its upstream's model. */
+/** Returns the window that an administrator set for the route, else what is known of its upstream's model. */
 function routeWindow({ contextWindow, familyContextWindow }: RouteRow): number | null {
   return contextWindow ?? familyContextWindow;
 }

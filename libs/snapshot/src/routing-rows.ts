@@ -8,7 +8,7 @@ import type {
   UpstreamFields,
 } from './snapshot-document.ts';
 
-/** What PostgreSQL has about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
+/** The rows of routing in PostgreSQL, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
 export interface RoutingRows {
   models: readonly ModelRow[];
   prices: readonly PriceRow[];

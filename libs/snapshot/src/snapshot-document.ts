@@ -20,7 +20,7 @@ const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
 export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number];
-/** As administrators set it; `auto`: by the family of the model. */
+/** The administrators' setting; `auto`: by the family of the model. */
 export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;
 /** Which fields of requests reach an upstream: those that a vendor or a server documents as safe, or all but the routing fields of the closed table. */
 export const UPSTREAM_FIELDS = ['known', 'all'] as const;
@@ -31,7 +31,7 @@ export const priceVersionSchema = z.strictObject({
   id,
   /** Unix ms; the version in force at admission is the last one not after it. */
   effective_at: z.number().int().nonnegative(),
-  /** Of a class added later, absent where its parent's weight holds, so that older nodes read the document. */
+  /** The weight of a class that was added later; absent where its parent's weight holds, so that older nodes read the document. */
   ...weightFields(microWeight, microWeight.optional()),
   /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
@@ -45,9 +45,9 @@ export const FALLBACK_CONDITIONS = ['error', 'overflow', 'rest'] as const;
 export type FallbackCondition = (typeof FALLBACK_CONDITIONS)[number];
 const FALLBACKS_MAX = 4;
 
-/** What a model does when an upstream fails; each setting absent where the default holds. */
+/** A model's settings for upstreams that fail; each is absent where the default holds. */
 export const failoverSchema = z.strictObject({
-  /** What may be sent again of which the client saw no content. Absent: `always` towards another route, `safe` towards the same one. */
+  /** Says which requests may be sent again while the client has seen no content. Absent: `always` towards another route, `safe` towards the same one. */
   replay: z.enum(REPLAYS).optional(),
   /** JSON: time to the first byte of the answer. */
   first_byte_timeout_ms: milliseconds.optional(),
@@ -58,7 +58,7 @@ export const failoverSchema = z.strictObject({
   /** Streams: a second upstream is asked once the first is slower than 95 of 100 first tokens were. Absent: never. */
   hedge: z
     .strictObject({
-      /** Of the model's streams, per node and hour. */
+      /** The share of the model's streams, per node and hour. */
       max_percent: z.int().min(1).max(100),
       /** Tokens that hedges may cost beside what is paid, estimated, per node and hour. */
       max_tokens_per_hour: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
@@ -112,7 +112,7 @@ export const snapshotUpstreamSchema = z.strictObject({
   id,
   name: z.string(),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
-  /** Without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`, `/responses`, `/completions`. */
+  /** The address without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`, `/responses`, `/completions`. */
   base_url: z.url(),
   /** AES-256-GCM envelope of the upstream's key (`sealed-secret.ts`), bound to the upstream's id; null = none needed. */
   sealed_api_key: z.string().nullable(),
@@ -158,7 +158,7 @@ export const snapshotDocumentSchema = z.strictObject({
 });
 export type SnapshotDocument = z.infer<typeof snapshotDocumentSchema>;
 
-/** As stored in PostgreSQL, in Redis and on a node's disk. `checksum` is SHA-256 (hex) of the canonical JSON of `document`. */
+/** The form in PostgreSQL, in Redis and on a node's disk. `checksum` is SHA-256 (hex) of the canonical JSON of `document`. */
 export const publishedSnapshotSchema = z.strictObject({
   version: z.number().int().positive(),
   checksum: z.string().length(64),

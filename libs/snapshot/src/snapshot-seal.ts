@@ -29,7 +29,7 @@ export function sealSnapshot(mac: ControlPlaneMac, claim: Omit<SnapshotSeal, 'ma
   return { ...claim, mac: mac.sign('snapshot-seal', signedParts(claim)) };
 }
 
-/** Whether the control plane made this seal; the document it seals is judged by `sealFault`. */
+/** Returns whether the control plane made this seal. `sealFault` judges the document. */
 export function isSealGenuine(mac: ControlPlaneMac, seal: SnapshotSeal): boolean {
   return mac.isSigned('snapshot-seal', signedParts(seal), seal.mac);
 }

@@ -35,7 +35,7 @@ describe('verifySnapshot', () => {
       fc.property(damaged, ({ each, at, by }) => {
         const text = JSON.stringify(each.document);
         const document = tryParse(text.slice(0, at) + String.fromCharCode(by) + text.slice(at + 1));
-        // What is no JSON any more never gets this far, and a byte replaced by itself is no change.
+        // A text that is no JSON any more never gets this far, and a byte replaced by itself is no change.
         if (document === undefined || isDeepStrictEqual(document, each.document)) return;
         expect(verifySnapshot({ ...each, document })).toMatchObject({ kind: 'refused' });
       }),

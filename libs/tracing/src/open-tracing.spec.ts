@@ -10,7 +10,7 @@ import { TRACES_SETTINGS } from './settings.ts';
 const settings = z.object(TRACES_SETTINGS);
 const SERVICE = { name: 'spec', version: '1', instance: '1' };
 
-/** What a process loads that imports the library and opens tracing with these settings. */
+/** Returns the modules that a process loads when it imports the library and opens tracing with these settings. */
 function loadedBy(environment: Record<string, string>): string {
   const hook =
     "import { registerHooks } from 'node:module'; registerHooks({ resolve: (name, context, next) => { console.log(name); return next(name, context); } });";

@@ -101,7 +101,7 @@ export class OtlpTracing implements Tracing {
   }
 }
 
-/** What reaches the processor is to be sent, whatever was decided when it began. */
+/** The processor sends every span that reaches it, whatever was decided when the span began. */
 function contextOf(traceId: string, spanId: string): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
 }

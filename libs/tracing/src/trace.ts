@@ -95,7 +95,7 @@ export class Trace {
     this.#isKept = true;
   }
 
-  /** Without a parent the span is below the caller's. */
+  /** The span's parent; the caller's span when it is left out. */
   open(opening: OpeningSpan, parent: OpenSpan | null = null): OpenSpan {
     return new OpenSpan(this, { ...opening, parentSpanId: parent?.id ?? this.#callerSpanId });
   }

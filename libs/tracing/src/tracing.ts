@@ -1,9 +1,9 @@
 import type { TraceContext } from '@tollgate/contracts';
 import type { FinishedSpan } from './finished-span.ts';
 
-/** Where finished spans go. */
+/** Receives finished spans. */
 export interface Tracing {
-  /** Whether a request is traced although nothing has failed; decided once, where the request enters. */
+  /** True when a request is traced although nothing has failed; decided once, where the request enters. */
   samples(caller: TraceContext | null): boolean;
   /** Queues a span for export. Never throws; beyond the queue's room spans are dropped. */
   record(span: FinishedSpan): void;
@@ -15,6 +15,6 @@ export interface Tracing {
 export interface TracedService {
   readonly name: string;
   readonly version: string;
-  /** Of several processes of the same name. */
+  /** Distinguishes several processes of the same name. */
   readonly instance: string;
 }

@@ -70,7 +70,7 @@ function addCommand(group: Command, operation: Operation): void {
   if (operation.takesIdempotencyKey)
     command.option('--idempotency-key <key>', 'repeats with this key act once; random by default');
   if (operation.isDestructive) command.option('--yes', 'do not ask');
-  // What the group takes for a word of its default command is a verb that it does not have.
+  // The group takes a verb that it does not have for a word of its default command.
   if (operation.verb === 'list') command.allowExcessArguments();
   command.action(async (...passed: unknown[]) => {
     if (operation.verb === 'list') refuseWords(group, command);

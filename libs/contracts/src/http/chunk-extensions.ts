@@ -1,6 +1,6 @@
 import { ChunkLines } from './chunk-lines.ts';
 
-/** What is used of the socket of node:http: its parser, whose current read is not public, and the reads that follow. */
+/** The members of node:http's socket that this file uses: its parser, whose current read is not public, and the reads that follow. */
 export interface ReadSocket {
   parser?: { getCurrentBuffer?: () => Uint8Array } | null;
   prependListener: (event: 'data', listener: (bytes: Uint8Array) => void) => unknown;
@@ -11,7 +11,7 @@ export interface ReadSocket {
 const REFUSED_BYTE = 0;
 
 /**
- * Whether the read that ended the head of a chunked request already has a chunk extension; else watches the reads that follow, and
+ * Returns whether the read that ended the head of a chunked request already has a chunk extension; else watches the reads that follow, and
  * spoils the first extension for the parser, which then refuses the body as it refuses any other malformed one.
  * To be called while the `request` event is emitted, for requests with Transfer-Encoding alone: the listener takes the connection off
  * Node's fast path, where reads never reach JavaScript.
@@ -48,7 +48,7 @@ function watch(socket: ReadSocket, bodies: readonly ChunkLines[]): void {
 }
 
 /**
- * Where the body may begin. The read can hold the end of an earlier request, and the head can have begun in an earlier read; but a head
+ * Returns the places at which the body may begin. The read can hold the end of an earlier request, and the head can have begun in an earlier read; but a head
  * ends with two line ends in any case, and what follows another such pair is not a chunk size, or is in a body that no route accepts:
  * JSON has no semicolon at the beginning of a line.
  */

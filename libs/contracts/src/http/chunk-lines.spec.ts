@@ -34,7 +34,7 @@ function readsOf(text: string, at: readonly number[]): Uint8Array[] {
   return edges.slice(1).map((end, index) => bytes.subarray(edges[index], end));
 }
 
-/** Where the first extension begins in the whole body, over all reads. */
+/** Returns the place in the whole body, over all reads, at which the first extension begins. */
 function extensionIn(body: ChunkLines, reads: readonly Uint8Array[]): number {
   let before = 0;
   for (const read of reads) {

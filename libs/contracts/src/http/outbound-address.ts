@@ -25,7 +25,7 @@ const RULES = {
     'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name',
   port: 'no model provider answers on port',
 };
-/** What a base URL is refused for. A reason begins with one of these. */
+/** The causes for which a base URL is refused. A reason begins with one of these. */
 export const BASE_URL_RULES: readonly string[] = Object.values(RULES);
 
 /** Services that are never a model provider; an operator's range must not become a door to them. */
@@ -49,7 +49,7 @@ export function parseOutboundPolicy(text: string): OutboundPolicy {
 }
 
 /**
- * Whether this address may be dialled. Public unicast only, unless a range of the policy holds it; unencrypted only
+ * Returns whether this address may be dialled. Public unicast only, unless a range of the policy holds it; unencrypted only
  * inside such a range, since a key travels with every request. Anything that is not an address is refused.
  */
 export function isAddressAllowed(
@@ -100,7 +100,7 @@ function hostRefusal(url: URL, text: string, policy: OutboundPolicy): string | u
   ) {
     return RULES.address;
   }
-  // Where a name leads is judged when it is dialled; without a private range no unencrypted address could ever pass there.
+  // The address behind a name is judged when it is dialled; without a private range no unencrypted address could ever pass there.
   return isEncrypted || policy.allowPrivate.length > 0 ? undefined : RULES.encrypted;
 }
 

@@ -128,7 +128,7 @@ test('an extension behind an earlier request of the connection is found', async 
     expect(await answersTo(text.slice(0, at), text.slice(at))).toEqual(REFUSED);
   }
   expect(await answersTo(first + second + HIDDEN)).toEqual(REFUSED);
-  // What the read begins with belongs to a body with a length, which looks like an earlier head and body.
+  // The read begins with the rest of a body with a length, which looks like an earlier head and body.
   const decoy = post('/fake', '2\r\n{}\r\n0\r\n\r\n');
   const head = `POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: ${decoy.length}\r\n\r\n`;
   expect((await answersTo(head, decoy + second)).handled).not.toContain('/b 1');

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { hasChunkExtension, type ReadSocket } from './chunk-extensions.ts';
 
-/** What is read of node:http's IncomingMessage and ServerResponse: this library has no I/O of its own. */
+/** The members of node:http's IncomingMessage and ServerResponse that this file reads. The library has no I/O of its own. */
 interface Request {
   httpVersionMajor: number;
   httpVersionMinor: number;
@@ -25,7 +25,7 @@ export function refuseUnclearFraming(server: EventEmitter): void {
   server.emit = (event: string | symbol, ...parts: unknown[]): boolean => {
     if (event !== 'request' && event !== 'checkContinue') return emit(event, ...parts);
     const [request, response] = parts as [Request, Response];
-    // What the client sent behind a refused request, in the same read.
+    // The same read can hold more behind a refused request.
     if (refused.has(request.socket)) return true;
     if (!isUnclear(request)) return emit(event, ...parts);
     refused.add(request.socket);

@@ -1,7 +1,7 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 /**
- * What the control plane writes into Redis for nodes to believe carries a MAC, because Redis is not trusted: who can write
+ * Everything that the control plane writes into Redis for nodes to believe carries a MAC, because Redis is not trusted: who can write
  * there must not be able to speak as the control plane. A purpose has a key of its own, so a MAC of one never passes for another.
  */
 export type MacPurpose = 'snapshot-seal' | 'acknowledgement';
@@ -13,7 +13,7 @@ export interface EncryptionKeys {
   next?: string | undefined;
 }
 
-/** As both kinds of process read them from their environment. */
+/** Both kinds of process read these keys from their environment. */
 export function encryptionKeysOf(environment: {
   ENCRYPTION_KEY: string;
   ENCRYPTION_KEY_NEXT?: string | undefined;

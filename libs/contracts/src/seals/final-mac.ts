@@ -38,7 +38,7 @@ export function isFinalSigned(
 }
 
 function macOf({ rid, payload }: FinalText, credentialHash: string): string {
-  // As JSON of the three, which takes longer.
+  // The bytes equal those of the JSON of the three, which takes longer.
   const text = `["final",${JSON.stringify(rid.toLowerCase())},${JSON.stringify(payload)}]`;
   return hmacSha256(text, credentialHash);
 }

@@ -45,7 +45,7 @@ export function hashCredential(credential: string): string {
 export function proveReport(report: ProvenReport, credentialHash: string): string {
   return (
     createHmac('sha256', Buffer.from(credentialHash, 'hex'))
-      // As JSON, so that no field can run over into the next.
+      // JSON keeps a field from running over into the next.
       .update(JSON.stringify(signedFields(report).map((field) => report[field])))
       .digest('hex')
   );

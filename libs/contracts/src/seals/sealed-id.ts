@@ -9,10 +9,10 @@ export interface StoredMaker {
   keyId: number | null;
 }
 
-/** What a provider has stored, and where. */
+/** Names an object that a provider has stored, and its place. */
 export interface StoredPlace extends StoredMaker {
   upstreamId: number;
-  /** As the provider names it. */
+  /** The provider's own name of the object. */
   id: string;
 }
 

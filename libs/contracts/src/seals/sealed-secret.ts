@@ -11,11 +11,11 @@ export interface SecretBox {
   seal(secret: string, place: SecretPlace, form: SecretForm): string;
   /** Throws SecretUnreadable for a damaged envelope, an unknown key or another place. */
   open(envelope: string, place: SecretPlace): string;
-  /** Of this form and, in v2, under the current key: nothing is gained by sealing it again. */
+  /** True when the text has this form and, in v2, the current key: nothing is gained by sealing it again. */
   isCurrent(envelope: string, form: SecretForm): boolean;
 }
 
-/** What a secret is for and where it may be sent. */
+/** The purpose of a secret and the address to which it may be sent. */
 export interface SecretPlace {
   upstreamId: number;
   baseUrl: string;
@@ -76,7 +76,7 @@ function deriveKeys(encryptionKey: string): Keys {
   return { id: keyIdOf(encryptionKey), v1: derive('v1'), v2: derive('v2') };
 }
 
-/** As JSON, so that no part can run over into the next. */
+/** JSON keeps a part from running over into the next. */
 function boundTo({ upstreamId, baseUrl }: SecretPlace, form: SecretForm): Buffer {
   const owner = `upstream:${upstreamId}`;
   return Buffer.from(form === 'v1' ? owner : JSON.stringify([owner, baseUrl]));

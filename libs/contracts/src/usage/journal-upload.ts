@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Where a node hands over finals that Redis cannot take any more: on the control plane, outside every public path. */
+/** A node hands over finals that Redis cannot take any more at this path of the control plane, outside every public path. */
 export const JOURNAL_PATH = '/internal/journal';
-/** Who sends, when (Unix ms), and `proveJournal` over both and the body. */
+/** These headers name the sender and the time (Unix ms), and carry `proveJournal` over both and the body. */
 export const JOURNAL_HEADERS = {
   node: 'x-tollgate-node',
   at: 'x-tollgate-at',

@@ -36,7 +36,7 @@ interface Field {
 const always = (check: Check): Field => ({ check, isOptional: false });
 const maybe = (check: Check): Field => ({ check, isOptional: true });
 
-/** What is not named here is for the schema. */
+/** The schema judges every field that is not named here. */
 class Shape {
   readonly #fields: readonly (readonly [name: string, field: Field])[];
 

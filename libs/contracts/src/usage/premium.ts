@@ -17,7 +17,7 @@ export const ORDINARY_PREMIUMS: ReadonlySet<string> = new Set([
   ...['global', 'not_available'].map((geo) => `inference_geo=${geo}`),
 ]);
 
-/** Of one request; each names a field and one of its values. */
+/** The dearer services of one request; each names a field and one of its values. */
 export const PREMIUMS_MAX = 16;
 
 /** `service_tier=priority`: how price versions, finals and usage rows name a dearer service. */

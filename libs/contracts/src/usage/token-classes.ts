@@ -3,11 +3,11 @@ export interface TokenClassRow {
   readonly name: string;
   /** In `TokenUsage`. */
   readonly key: string;
-  /** Whether the upstream read these tokens or generated them. */
+  /** The side of the class: the upstream read these tokens, or generated them. */
   readonly side: 'prompt' | 'output';
   /** A charged class has a weight and shares no token with another charged class. An informative class counts tokens that its parent counts as well. */
   readonly isCharged: boolean;
-  /** Of an informative class: the class that counts the same tokens. Of a charged class: the class whose weight holds while it has none. */
+  /** The parent of an informative class counts the same tokens. The parent of a charged class lends its weight while the class has none. */
   readonly parent: string | null;
   /** Added after the first release: absent from events, journals and price versions that do not use it. Absent is 0 tokens, or the parent's weight. */
   readonly isOptional: boolean;
@@ -15,7 +15,7 @@ export interface TokenClassRow {
 
 /**
  * Every class of tokens, once: the event schema, the journal, weights, charges, columns, roll-ups, statistics, metrics and receipts follow this table.
- * How to add a class: docs/design/metering.md#token-classes.
+ * docs/design/metering.md#token-classes says how to add a class.
  */
 export const TOKEN_CLASSES = [
   {

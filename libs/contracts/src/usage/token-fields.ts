@@ -4,13 +4,13 @@ type Row = (typeof TOKEN_CLASSES)[number];
 type ChargedRow = Extract<Row, { isCharged: true }>;
 export type TokenClass = Row['name'];
 export type ChargedClass = ChargedRow['name'];
-/** Of an event, a usage row, an answer. */
+/** Fields of an event, a usage row, an answer. */
 export type TokenField = `${TokenClass}_tokens`;
 export type ChargedTokenField = `${ChargedClass}_tokens`;
-/** Of a price version. */
+/** Fields of a price version. */
 export type WeightField = `weight_${ChargedClass}`;
 
-/** Of every price version: a parent's weight among them. */
+/** Fields of every price version, a parent's weight among them. */
 export type OwnWeightField = `weight_${Extract<ChargedRow, { isOptional: false }>['name']}`;
 
 type PerField<Rows extends Row, Prefix extends string, Suffix extends string, Own, Optional> = {
@@ -35,7 +35,7 @@ export function tokenFields<Own, Optional = Own>(
   return fieldsOf(ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
-/** As `tokenFields`, of the charged classes alone. */
+/** The `tokenFields` of the charged classes alone. */
 export function chargedTokenFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,

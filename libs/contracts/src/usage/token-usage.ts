@@ -10,7 +10,7 @@ type OutputRow = Extract<Row, { side: 'output' }>;
  */
 export type TokenUsage = { [R in Row as R['key']]: number };
 export type UsageKey = keyof TokenUsage;
-/** What was generated. */
+/** Tokens that were generated. */
 export type OutputUsage = { [R in OutputRow as R['key']]: number };
 
 type UsageRow = TokenClassRow & { name: TokenClass; key: UsageKey; field: TokenField };
@@ -35,7 +35,7 @@ export const NO_OUTPUT: OutputUsage = Object.freeze(
   Object.fromEntries(keysOf(({ side }) => side === 'output').map((key) => [key, 0])) as OutputUsage,
 );
 
-/** What an upstream reports of an answer. A side that the report does not name counts 0 here, and is not charged as 0: `isSideReported` distinguishes the two. */
+/** An upstream's report of an answer. A side that the report does not name counts 0 here, and is not charged as 0: `isSideReported` distinguishes the two. */
 export type ReportedUsage = TokenUsage & {
   readonly unreported?: UsageSide | undefined;
   /** The ordinary services at which it was made, such as `service_tier=default`; absent where the upstream names none. */
@@ -44,7 +44,7 @@ export type ReportedUsage = TokenUsage & {
 export type UsageSide = Row['side'];
 const USAGE_SIDES: readonly UsageSide[] = ['prompt', 'output'];
 
-/** Where a charge comes from: the upstream's own report, or the gateway's count where it reported nothing. */
+/** The source of a charge: the upstream's own report, or the gateway's count where it reported nothing. */
 export type ChargeBasis = 'reported' | 'estimated';
 
 /** Usage with a count for each class. A copy that is filled has its shape at once: `Object.fromEntries` grows one member by member, and costs four times that. */
@@ -136,7 +136,7 @@ export function withOutputAtLeast(usage: TokenUsage, tokens: number): TokenUsage
   return missing > 0 ? { ...usage, output: usage.output + missing } : usage;
 }
 
-/** Whether both report the same prompt, class by class. */
+/** Returns whether both report the same prompt, class by class. */
 export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
   return PROMPT_KEYS.every((key) => one[key] === other[key]);
 }
@@ -156,14 +156,14 @@ export function tokenFieldsOf(usage: TokenUsage): FinalTokens {
   return fields as FinalTokens;
 }
 
-/** What a final says it used; a class that it does not name is 0. */
+/** Returns the tokens that a final says it used. A class that it does not name is 0. */
 export function usageOfFinal(
   final: Readonly<Partial<Record<TokenField, number | undefined>>>,
 ): TokenUsage {
   return usageOf(({ field }) => final[field] ?? 0);
 }
 
-/** As in an event: the optional classes may be absent. */
+/** The counts of an event, in which the optional classes may be absent. */
 export type FinalTokens = {
   [R in Exclude<Row, { isOptional: true }> as `${R['name']}_tokens`]: number;
 } & { [R in Extract<Row, { isOptional: true }> as `${R['name']}_tokens`]?: number | undefined };

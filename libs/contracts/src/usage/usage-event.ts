@@ -4,7 +4,7 @@ import { tokenFields } from './token-fields.ts';
 import { TRACEPARENT } from '../http/trace-context.ts';
 
 /**
- * What travels outbox stream -> relay -> BullMQ -> worker. Events are deltas keyed (rid, seq): additive and order-free,
+ * Events travel from the outbox stream over relay and BullMQ to the worker. They are deltas keyed (rid, seq): additive and order-free,
  * so any duplicate or reordering downstream gives the same sum (docs/design/metering.md#events).
  *
  * seq 0 = first charge (or a whole withdrawal), seq 1 = correction of a reaped hold, seq 2 = tokens a closing
@@ -41,7 +41,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 const attemptCostSchema = z.strictObject({
   input_tokens: tokens,
-  /** As far as they arrived; the provider may have made more. */
+  /** The tokens that arrived; the provider may have made more. */
   output_tokens: tokens,
 });
 /** Tokens a provider may bill the installation for an attempt that the customer does not pay; estimated. */
@@ -100,7 +100,7 @@ export const usageFinalSchema = z.strictObject({
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),
   duration_ms: durationMs,
-  /** Of the request's span at the node, where the request is traced: what becomes of the final belongs to its trace. */
+  /** The place of the request's span at the node, where the request is traced, so that settlement and booking belong to its trace. */
   traceparent: z.string().regex(TRACEPARENT).optional(),
 });
 export type UsageFinal = z.infer<typeof usageFinalSchema>;
@@ -142,11 +142,11 @@ export const usageEventSchema = z.strictObject({
 });
 export type UsageEvent = z.infer<typeof usageEventSchema>;
 
-/** As the relay puts it into BullMQ: texts straight from the outbox, parsed and judged one by one by the worker, so that one poison event cannot block its batch. */
+/** The relay puts texts straight from the outbox into BullMQ. The worker parses and judges them one by one, so that one poison event cannot block its batch. */
 export interface RelayedEvent {
   /** Shard tag, e.g. `s03`. */
   shard: string;
-  /** Of the shard when the relay read the event: usage of an epoch that is gone left no trace in today's Redis. '' where no outbox was involved. */
+  /** The shard's epoch when the relay read the event: usage of an epoch that is gone left no trace in today's Redis. '' where no outbox was involved. */
   epoch: string;
   /** Redis stream id `<ms>-<n>`. */
   outboxId: string;

@@ -11,7 +11,7 @@ import {
   type ImageBound,
 } from './image-bounds.ts';
 
-/** What the providers of a family add to the text of a prompt, at most. Plain tokens. */
+/** The plain tokens that the providers of a family add to the text of a prompt, at most. */
 export interface PromptBound {
   family: string;
   /** Matches the upstream model's name; the first row that matches holds. */
@@ -22,7 +22,7 @@ export interface PromptBound {
   toolPrompt: number;
   images: ImageBound;
   source: string;
-  /** When the source was read. */
+  /** The date on which the source was read. */
   asOf: string;
 }
 

@@ -1,10 +1,10 @@
-/** What a tool of a vendor's own adds to a prompt, beside what its definition in the request says. Plain tokens. */
+/** The plain tokens that a vendor's own tool adds to a prompt, beside its definition in the request. */
 export interface ToolBound {
-  /** Without the version. */
+  /** The tool's name without its version. */
   tool: string;
   tokens: number;
   source: string;
-  /** When the source was read. */
+  /** The date on which the source was read. */
   asOf: string;
 }
 
@@ -53,7 +53,7 @@ const TOKENS = new Map(TOOL_BOUNDS.map(({ tool, tokens }) => [tool, tokens]));
 /** Bounds a tool that is not in the table. */
 const LARGEST = Math.max(...TOKENS.values());
 
-/** What these tools of vendors add together, by their names without versions; the largest known for one that is not. */
+/** Returns what these tools of vendors add together, by their names without versions. An unknown tool counts as the largest known one. */
 export function toolTokens(tools: readonly string[]): number {
   return tools.reduce((sum, tool) => sum + (TOKENS.get(tool) ?? LARGEST), 0);
 }

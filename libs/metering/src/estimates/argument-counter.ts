@@ -33,7 +33,7 @@ export class ArgumentCounter {
   }
 
   #readSyntax(character: string): void {
-    // What stands outside of an object is the name of a tool, or said after the call.
+    // Text outside of an object is the name of a tool, or was said after the call.
     if (this.#isWhole) return;
     if (character === '{' || (character === '[' && this.#depth > 0)) this.#depth += 1;
     else if (this.#depth === 0) return;

@@ -1,10 +1,10 @@
-/** How the models of a family turn text into tokens, beside o200k. All figures are tokens, or tokens for one token of o200k. */
+/** Says how the models of a family turn text into tokens, beside o200k. All figures are tokens, or tokens for one token of o200k. */
 export interface EstimateFamily {
   name: string;
   pattern: RegExp;
-  /** Of a prompt: base, each message, text, the prompt that tools add, each tool, definitions, each call in the history, names and arguments of calls. */
+  /** The figures of a prompt: base, each message, text, the prompt that tools add, each tool, definitions, each call in the history, names and arguments of calls. */
   prompt: readonly [number, number, number, number, number, number, number, number];
-  /** Of an answer: base, text, each call, each of its arguments. */
+  /** The figures of an answer: base, text, each call, each of its arguments. */
   output: readonly [number, number, number, number];
   image: 'area' | 'tiles' | 'patches' | 'blocks';
   /** Each page of a document. */

@@ -1,28 +1,28 @@
 import { blockTokens, patchTokens, tileTokens, type Pixels } from '../image-tokens.ts';
 import { ESTIMATE_FAMILIES, NEUTRAL, type EstimateFamily } from './coefficients.ts';
 
-/** What a prompt holds, tokenised by o200k piece by piece. */
+/** The parts of a prompt, tokenised by o200k piece by piece. */
 export interface PromptCounts {
   textTokens: number;
-  /** Of the definitions of tools. */
+  /** Tokens of the definitions of tools. */
   toolTokens: number;
-  /** Of names and arguments of calls in the history. */
+  /** Tokens of names and arguments of calls in the history. */
   callTokens: number;
   messages: number;
   tools: number;
   calls: number;
   /** Null: of unknown size. */
   images: readonly (Pixels | null)[];
-  /** Of documents. */
+  /** Tokens of documents. */
   pages: number;
 }
 
-/** What an answer holds, tokenised by o200k. */
+/** The parts of an answer, tokenised by o200k. */
 export interface OutputCounts {
   /** All that was generated: text, shown thinking, names and arguments of calls. */
   textTokens: number;
   calls: number;
-  /** Of all calls. */
+  /** The arguments of all calls. */
   arguments: number;
 }
 
@@ -59,7 +59,7 @@ export function estimateOutput(
   return Math.max(textTokens, Math.round(tokens));
 }
 
-/** Where an image is elsewhere, one of common size is taken. */
+/** An image of common size is taken for one that is elsewhere. */
 const COMMON = { width: 1_024, height: 1_024 };
 
 function imageTokens({ image }: EstimateFamily, size: Pixels | null): number {
