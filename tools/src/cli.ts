@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'test:fleet': async () => program('test:fleet', ['tests/fleet/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
   'test:simulation': async () => program('test:simulation', ['tests/simulation/src/main.ts']),
-  'test:mutants': async () => program('test:mutants', ['libs/keyspace/test/mutants.ts']),
+  'test:mutants': async () => mutants,
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
   ops: async () => (await import('./commands/ops.ts')).ops,
   size: async () => (await import('./commands/size.ts')).size,
@@ -37,6 +37,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 async function program(command: string, files: readonly string[]): Promise<Command> {
   const { runProgram } = await import('./commands/run-program.ts');
   return (args) => runProgram(command, files, args);
+}
+
+/** Of the Lua, or with `--typescript` of the code that moves money. */
+async function mutants(args: readonly string[]): Promise<number> {
+  const isTypeScript = args.includes('--typescript');
+  const file = isTypeScript ? 'tests/mutants/src/main.ts' : 'libs/keyspace/test/mutants.ts';
+  const run = await program('test:mutants', [file]);
+  return run(args.filter((arg) => arg !== '--typescript'));
 }
 
 async function main([name = '', ...args]: readonly string[]): Promise<number> {

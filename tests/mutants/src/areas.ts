@@ -1,0 +1,94 @@
+import { globSync } from 'node:fs';
+
+/** Code that moves money, and where the specs that judge it are. */
+export interface Area {
+  name: string;
+  /** Folder of the TypeScript project. */
+  project: string;
+  /** Globs from the root of the repository. */
+  files: readonly string[];
+  /** Folders: each spec below them that imports a file, over other files too, judges it. */
+  specs: readonly string[];
+}
+
+const CONTROL_PLANE = 'apps/control-plane';
+const SUBSCRIPTIONS = `${CONTROL_PLANE}/src/features/subscriptions`;
+const INGEST = `${CONTROL_PLANE}/src/features/usage/ingest`;
+const NODE = 'apps/proxy-node';
+
+export const AREAS: readonly Area[] = [
+  {
+    name: 'money',
+    project: 'libs/money',
+    files: ['libs/money/src/**/*.ts'],
+    specs: ['libs/money', 'libs/metering'],
+  },
+  {
+    name: 'metering',
+    project: 'libs/metering',
+    files: [
+      'libs/metering/src/*{charge,credibility,price,usage,plan,rate,image}*.ts',
+      'libs/metering/src/bounds/*.ts',
+      'libs/metering/src/estimates/{argument-counter,estimate}.ts',
+    ],
+    specs: ['libs/metering'],
+  },
+  {
+    name: 'token ledger',
+    project: CONTROL_PLANE,
+    files: [`${SUBSCRIPTIONS}/token-*.ts`],
+    specs: [SUBSCRIPTIONS, INGEST],
+  },
+  {
+    name: 'purchases',
+    project: CONTROL_PLANE,
+    files: [
+      `${SUBSCRIPTIONS}/{purchases.service,subscriptions.service}.ts`,
+      `${CONTROL_PLANE}/src/features/wallet/ledger.service.ts`,
+    ],
+    specs: [SUBSCRIPTIONS, `${CONTROL_PLANE}/src/features/wallet`],
+  },
+  {
+    name: 'withdrawals',
+    project: CONTROL_PLANE,
+    files: [`${SUBSCRIPTIONS}/withdrawal*.ts`],
+    specs: [SUBSCRIPTIONS, INGEST],
+  },
+  {
+    name: 'late usage',
+    project: CONTROL_PLANE,
+    files: [`${INGEST}/late-usage.ts`],
+    specs: [INGEST, `${CONTROL_PLANE}/src/features/usage/journal`],
+  },
+  {
+    name: 'ingest',
+    project: CONTROL_PLANE,
+    files: [`${INGEST}/*.ts`],
+    specs: [INGEST, `${CONTROL_PLANE}/src/features/usage/journal`],
+  },
+  {
+    name: 'journal',
+    project: NODE,
+    files: [`${NODE}/src/journal/**/*.ts`],
+    specs: [`${NODE}/src/journal`, `${NODE}/src/usage`],
+  },
+  {
+    name: 'settling',
+    project: NODE,
+    files: [`${NODE}/src/usage/settling/**/*.ts`],
+    specs: [`${NODE}/src/usage`],
+  },
+];
+
+/** Product files of an area. A file that an earlier area has is not listed again. */
+export function filesOf(root: string, area: Area): string[] {
+  const before = AREAS.slice(0, AREAS.indexOf(area)).flatMap(({ files }) => files);
+  const listed = (globs: readonly string[]): string[] =>
+    globSync([...globs], { cwd: root }).filter(
+      (file) => !/\.spec\.ts$|under-test|index\.ts$/.test(file),
+    );
+  const taken = new Set(listed(before));
+  return listed(area.files)
+    .filter((file) => !taken.has(file))
+    .toSorted();
+}

@@ -1,0 +1,100 @@
+/** A process that runs specs against one file with all of its mutants. The parent says which mutant is on. */
+import { runCLI } from 'jest';
+import project from '../../../jest.config.ts';
+import type { Instrumented } from './transform.ts';
+
+/** A test: its file and its full name. */
+export type Test = readonly [file: string, name: string];
+
+export interface Order {
+  /** Undefined: none is on, and what each test reaches is recorded. */
+  mutant: number | undefined;
+  specs: readonly string[];
+  /** Full names; undefined: all tests. */
+  names: readonly string[] | undefined;
+}
+
+export interface Verdict {
+  /** The first test that failed, or the suite that could not run. */
+  failed: string | undefined;
+  /** Of a record: mutant and the tests that reach it. */
+  reached: readonly (readonly [mutant: number, tests: readonly Test[]])[];
+  /** What each spec took. */
+  costs: readonly (readonly [file: string, ms: number])[];
+}
+
+interface TestState {
+  currentTestName?: string;
+  testPath?: string;
+}
+
+const [, , root = '', roots = '[]', settings = '{}'] = process.argv;
+const instrumented = JSON.parse(settings) as Instrumented;
+const reached = new Map<number, Map<string, Test>>();
+let on: number | undefined;
+
+Object.assign(globalThis, { __isMutantOn: isOn });
+process.on('message', (order: Order) => {
+  void judged(order).then((verdict) => process.send?.(verdict));
+});
+process.on('disconnect', () => process.exit());
+// What a mutant leaves behind fails no other.
+process.on('uncaughtException', () => {});
+process.on('unhandledRejection', () => {});
+
+function isOn(mutant: number): boolean {
+  if (on === undefined) record(mutant);
+  return on === mutant;
+}
+
+function record(mutant: number): void {
+  const matchers = Reflect.get(globalThis, Symbol.for('$$jest-matchers-object')) as
+    | { state: TestState }
+    | undefined;
+  const { currentTestName = '', testPath = '' } = matchers?.state ?? {};
+  const tests = reached.get(mutant) ?? new Map<string, Test>();
+  reached.set(mutant, tests.set(currentTestName, [testPath, currentTestName]));
+}
+
+async function judged({ mutant, specs, names }: Order): Promise<Verdict> {
+  on = mutant;
+  reached.clear();
+  const { results } = await runCLI(argumentsFor(specs, names) as never, [root]);
+  const failed = results.testResults.flatMap(({ testFilePath, testResults, testExecError }) => [
+    ...testResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
+    ...(testExecError ? [testFilePath] : []),
+  ]);
+  return {
+    failed: failed[0],
+    reached: [...reached].map(([id, tests]) => [id, [...tests.values()]]),
+    costs: results.testResults.map(({ testFilePath, perfStats }) => [
+      testFilePath,
+      perfStats.end - perfStats.start,
+    ]),
+  };
+}
+
+function argumentsFor(specs: readonly string[], names: readonly string[] | undefined): object {
+  const transform = { '^.+\\.ts$': [`${import.meta.dirname}/transform.ts`, instrumented] };
+  return {
+    _: specs,
+    $0: 'jest',
+    config: JSON.stringify({
+      ...project,
+      rootDir: root,
+      roots: JSON.parse(roots),
+      transform,
+      testTimeout: 10_000,
+    }),
+    runTestsByPath: true,
+    runInBand: true,
+    silent: true,
+    reporters: [],
+    watchman: false,
+    ...(names && { testNamePattern: `^(${names.map(escaped).join('|')})$` }),
+  };
+}
+
+function escaped(name: string): string {
+  return name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+}
