@@ -5,49 +5,24 @@ import { parseArgs } from 'node:util';
 import { ROOT, STATE_FOLDER } from '../checkout.ts';
 import { git } from '../release/git.ts';
 import { releaseChanges, ReleaseRefused, type FileChange } from '../release/changes.ts';
-import { provenanceProblems, writeProvenance } from '../release/write-provenance.ts';
 
-const USAGE = `npm run release -- VERSION [--dry-run]
-  npm run release -- VERSION --provenance [--builder URI] [--key PRIVATE.pem] FILE... [--dry-run]
-  npm run release -- --verify STATEMENT --key PUBLIC.pem FILE...`;
+const USAGE = 'npm run release -- VERSION [--dry-run]';
 const IMAGES = ['control-plane', 'proxy-node', 'demo-upstream'];
 
 /**
- * `npm run release -- 1.2.3 [--dry-run]`: one number for packages, images and chart; the changelog's unreleased part becomes that of the version.
- * `npm run release -- 1.2.3 --provenance FILE...`: what the built files are from, signed with `--key`; `--verify` compares files with it.
- * The first writes the files and a bill of materials; committing, tagging and pushing are left to a person.
+ * `npm run release -- 1.2.3 [--dry-run]` gives one number to packages, images and chart. The changelog's unreleased part becomes that of the version.
+ * It writes the files and a bill of materials; committing, tagging and pushing are left to a person.
  */
-export async function release(args: readonly string[]): Promise<number> {
+export function release(args: readonly string[]): Promise<number> {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      'dry-run': { type: 'boolean', default: false },
-      provenance: { type: 'boolean', default: false },
-      builder: { type: 'string', default: 'urn:tollgate:builder:by-hand' },
-      key: { type: 'string' },
-      verify: { type: 'string' },
-    },
+    options: { 'dry-run': { type: 'boolean', default: false } },
   });
-  const { verify: envelopeFile, key: keyFile } = values;
-  if (envelopeFile !== undefined) {
-    if (keyFile === undefined || positionals.length === 0) throw new Error(USAGE);
-    return reportProblems(await provenanceProblems(positionals, { envelopeFile, keyFile }));
-  }
-  const [version, ...files] = positionals;
-  if (version === undefined || values.provenance !== files.length > 0) throw new Error(USAGE);
-  const isDryRun = values['dry-run'];
-  if (values.provenance)
-    await writeProvenance(files, { version, builder: values.builder, keyFile, isDryRun });
-  else changeVersion(version, isDryRun);
-  return 0;
-}
-
-function reportProblems(problems: readonly string[]): number {
-  console.log(
-    problems.length === 0 ? 'Every file is the one that was built.' : problems.join('\n'),
-  );
-  return problems.length === 0 ? 0 : 1;
+  const [version, ...others] = positionals;
+  if (version === undefined || others.length > 0) throw new Error(USAGE);
+  changeVersion(version, values['dry-run']);
+  return Promise.resolve(0);
 }
 
 function changeVersion(version: string, isDryRun: boolean): void {
@@ -120,7 +95,6 @@ function nextSteps(version: string, isDryRun: boolean): string {
     `  git commit -am "Release ${version}" && git tag v${version}`,
     ...builds,
     '  helm package deploy/helm/tollgate',
-    `  npm run release -- ${version} --provenance --key release.key tollgate-${version}.tgz .tollgate/release/tollgate-${version}.cdx.json`,
-    '  attach the bill of materials and the provenance to the release',
+    '  attach the bill of materials to the release',
   ].join('\n');
 }
