@@ -37,7 +37,7 @@ export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedisCluster, redisClusterUrl } from './embedded/redis-cluster.ts';
 export { embeddedRedisSentinel, redisSentinelUrl } from './embedded/redis-sentinel.ts';
 export { embeddedRedis, redisUrl } from './embedded/redis.ts';
-export { redisUrlsOf, sameRedisUrl, type RedisUrls } from './embedded/redis-users.ts';
+export { redisUrlsOf, type RedisUrls } from './embedded/redis-users.ts';
 export { resolveRedis } from './embedded/resolve-redis.ts';
 export { isReachable, serviceUser } from './embedded/service-user.ts';
 export { findFreePort } from './process/free-port.ts';

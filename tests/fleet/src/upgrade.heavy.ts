@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { closeClient } from '@tollgate/audit';
 import {
   createCustomer,
@@ -12,17 +14,25 @@ import { z } from 'zod';
 import { chatStatus } from './fleet-view.ts';
 import { closeBooks, SteadyLoad, type Scene } from './steady-load.ts';
 
-/** The last commit of the release before this one. */
-const PREVIOUS = '52bff4f30151577eff97ac1da059dfd05742052d';
+/** The release that upgrades start from; its commit is null until it is made. A clone may lack its tag. */
+const { release, commit } = z
+  .object({ release: z.string(), commit: z.string().nullable() })
+  .parse(JSON.parse(readFileSync(path.join(import.meta.dirname, 'first-release.json'), 'utf8')));
 const PLANES = ['control-plane', 'control-plane-2'];
 const NODES = ['node-1', 'node-2'];
 const BUILD_MS = 600_000;
 
 const previous = ((): string | undefined => {
+  if (commit === null) {
+    console.warn(
+      `There is no release to start from: first-release.json names no commit of ${release}.`,
+    );
+    return undefined;
+  }
   try {
-    return checkOut(PREVIOUS);
+    return checkOut(commit);
   } catch (error) {
-    console.warn(`The commit ${PREVIOUS} is not in this clone (shallow?): ${String(error)}`);
+    console.warn(`The commit ${commit} is not in this clone (shallow?): ${String(error)}`);
     return undefined;
   }
 })();
@@ -39,7 +49,6 @@ beforeAll(async () => {
     nodes: 2,
     controlPlanes: 2,
     checkout: previous,
-    hasOneRedisUser: true,
   });
   // What only the tests need is of today.
   await tollgate.restart('demo-upstream', { checkout: ROOT });

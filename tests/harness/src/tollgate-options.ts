@@ -16,8 +16,6 @@ export interface TollgateOptions {
   route?: (process: string, services: Services) => Promise<Readonly<Record<string, string>>>;
   /** Root of the checkout whose build runs, for comparisons; this one unless given. */
   checkout?: string;
-  /** Every process has the operator's user of Redis, as before there were others. */
-  hasOneRedisUser?: boolean;
   /** Added to the environment of every app. */
   env?: Readonly<Record<string, string>>;
 }

@@ -2,7 +2,6 @@ import {
   AdminClient,
   appEntry,
   drawSecrets,
-  sameRedisUrl,
   type AppName,
   type Backends,
   type ManagedProcess,
@@ -65,7 +64,7 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
       options.checkout === undefined
         ? services.databaseUrls
         : { runtime: services.databaseUrl, owner: undefined, reader: undefined },
-    redisUrls: options.hasOneRedisUser ? sameRedisUrl(services.redisUrl) : services.redisUrls,
+    redisUrls: services.redisUrls,
     secrets,
     base: baseEnvironment(options.env),
   };

@@ -131,7 +131,7 @@ test('a repeated restore changes nothing; a database in use and a damaged or unf
   expect((await runOps(empty.env, 'restore', other)).status).toBe(2);
 }, 120_000);
 
-test('a backup of a later release is refused by name', async () => {
+test('a backup of a later release is refused by name, and one of a development build with what to do', async () => {
   const backup = await backUp();
   const file = path.join(backup, 'manifest.json');
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { migrations: string[] };
@@ -140,6 +140,11 @@ test('a backup of a later release is refused by name', async () => {
   expect(await runOps((await emptyDatabase()).env, 'restore', backup)).toMatchObject({
     status: 2,
     err: expect.stringContaining('Future1999999999999'),
+  });
+  writeFileSync(file, JSON.stringify({ ...manifest, migrations: ['Initial1763683200000'] }));
+  expect(await runOps((await emptyDatabase()).env, 'restore', backup)).toMatchObject({
+    status: 2,
+    err: expect.stringMatching(/development build.*\n {2}Fix: start with an empty database/),
   });
 }, 60_000);
 
@@ -173,11 +178,7 @@ test('audit, epochs, prune, rotate and migrate answer what they found by their e
   expect(await runOps(environment, 'migrate', '--dry-run')).toMatchObject({ status: 0, out: '' });
   expect(await runOps((await emptyDatabase()).env, 'migrate', '--dry-run')).toMatchObject({
     status: 0,
-    out: expect.stringMatching(
-      new RegExp(
-        `^Initial1763683200000\n[^]*${plane.dataSource.migrations.at(-1)?.constructor.name}\n$`,
-      ),
-    ),
+    out: plane.dataSource.migrations.map((each) => `${each.constructor.name}\n`).join(''),
   });
   expect((await runOps(environment, 'epochs')).out).toMatch(/^s00 \S+ the same in Redis\n/);
   await plane.dataSource.query(

@@ -9,6 +9,7 @@ import {
 } from '../platform/database/backup/backup-folder.ts';
 import { loadBackup, readTarget, type Target } from '../platform/database/backup/restore-backup.ts';
 import { migrate } from '../platform/database/migrate.ts';
+import { refuseDevelopmentBuild } from '../platform/database/applied-migrations.ts';
 import { counted, EXIT, onlyArgument, report, say, type Command } from './command.ts';
 import { withDatabase, withSession } from './connections.ts';
 import { otherRoles } from './database-settings.ts';
@@ -20,6 +21,7 @@ export const restoreCommand: Command = {
   run: async (call) => {
     const folder = onlyArgument(call, 'the folder of one backup');
     const backup = await readBackup(folder);
+    refuseDevelopmentBuild('backup', backup.migrations);
     refuseLaterRelease(backup);
     const damaged = await damagedFiles(folder, backup, (file) => report(`checked ${file}`));
     if (damaged.length > 0)

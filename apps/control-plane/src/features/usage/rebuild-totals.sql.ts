@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm';
-import { fillUsageTotals, LOCK_ROLLUPS } from '../../platform/database/fill-usage-totals.ts';
 import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+
+const BUCKETS = 24;
 
 /**
  * Recomputes the totals over all accounts from the roll-ups, in one transaction: usage waits to be booked meanwhile, statistics show the old totals.
@@ -11,13 +12,30 @@ export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; 
   return new Transactions(dataSource).run(async (tx) => {
     await tx.query(`
       SET LOCAL statement_timeout = 0;
-      ${LOCK_ROLLUPS}
+      LOCK TABLE usage_rollups, usage_rollups_daily IN SHARE MODE;
       DELETE FROM usage_totals;
       DELETE FROM usage_totals_daily;
-      ${fillUsageTotals(SUMMED_COLUMNS)}`);
+      ${fill({ totals: 'usage_totals', rollups: 'usage_rollups', period: 'hour' })}
+      ${fill({ totals: 'usage_totals_daily', rollups: 'usage_rollups_daily', period: 'day' })}`);
     const [rows] = await tx.query(
       'SELECT (SELECT count(*)::int FROM usage_totals) AS hours, (SELECT count(*)::int FROM usage_totals_daily) AS days',
     );
     return rows;
   });
+}
+
+/** Fills empty totals: the same sums without user and key. */
+function fill({
+  totals,
+  rollups,
+  period,
+}: Record<'totals' | 'rollups' | 'period', string>): string {
+  return `
+  INSERT INTO ${totals} (${period}, model_id, upstream_id, ${SUMMED_COLUMNS.join(', ')}, duration_histogram, first_token_histogram)
+  SELECT ${period}, model_id, upstream_id, ${SUMMED_COLUMNS.map((name) => `sum(${name})`).join(', ')}, ${summed('duration_histogram')}, ${summed('first_token_histogram')}
+  FROM ${rollups} GROUP BY 1, 2, 3;`;
+}
+
+function summed(column: string): string {
+  return `ARRAY[${Array.from({ length: BUCKETS }, (_, index) => `coalesce(sum(${column}[${index + 1}]), 0)::bigint`).join(', ')}]`;
 }

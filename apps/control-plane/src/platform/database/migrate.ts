@@ -1,6 +1,7 @@
 import { DataSource, MigrationExecutor, type DataSourceOptions } from 'typeorm';
 import { whileLocked } from './advisory-hold.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { appliedMigrations } from './applied-migrations.ts';
 import { grantRights, requireOwnership, type OtherRoles } from './roles.ts';
 
 /** One has the lock, one migrates. */
@@ -19,6 +20,7 @@ export async function migrate(
   const patient = await new DataSource(patientOptions(options)).initialize();
   try {
     await whileLocked(patient, [ADVISORY_LOCKS.migrations], async () => {
+      await appliedMigrations((statement) => patient.query(statement));
       await requireOwnership(patient);
       const executor = new MigrationExecutor(patient);
       executor.transaction = 'each';
@@ -37,15 +39,11 @@ function patientOptions(options: DataSourceOptions): DataSourceOptions {
   return { ...options, poolSize: POOL, extra };
 }
 
-/** Names of those that the database lacks, in the order in which they run; all where they may not be read yet. Changes nothing. */
+/** Names of those that the database lacks, in the order in which they run; all where they may not be read yet. Changes nothing. Throws where a development build made the database. */
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
-  const [row]: { found: boolean }[] = await dataSource.query(
-    "SELECT coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), false) AS found",
-  );
-  const done: { name: string }[] =
-    row?.found === true ? await dataSource.query('SELECT name FROM migrations') : [];
+  const done = await appliedMigrations((statement) => dataSource.query(statement));
   return dataSource.migrations
     .map(({ name, constructor }) => name ?? constructor.name)
-    .filter((name) => !done.some((migration) => migration.name === name))
+    .filter((name) => !done.includes(name))
     .toSorted((one, other) => Number(one.slice(-13)) - Number(other.slice(-13)));
 }

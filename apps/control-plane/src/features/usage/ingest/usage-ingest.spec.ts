@@ -5,7 +5,6 @@ import './overdrafts.part.spec.ts';
 import './poison-events.part.spec.ts';
 import './forged-events.part.spec.ts';
 import './forged-reaps.part.spec.ts';
-// The last one: its last test takes migrations back and runs them again, which empties what they added.
 import './roll-ups.part.spec.ts';
 
 shareLedgerPlane();

@@ -6,20 +6,17 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { ADVISORY_LOCKS } from '../advisory-locks.ts';
 import type { Backup, BackedUpTable } from './backup-folder.ts';
-import { CREATE_RESTORES } from './restores-table.ts';
 import { columnList, NO_TIME_LIMIT, PORTABLE_VALUES } from './take-backup.ts';
 
 /** What a database holds: nothing, this very backup, or something else that must not be overwritten. */
 export type Target = 'empty' | 'restored' | 'in use';
 
 export async function readTarget(session: pg.ClientBase, backup: Backup): Promise<Target> {
-  if (await has(session, 'restores')) {
-    const { rows } = await session.query('SELECT 1 FROM restores WHERE backup_id = $1', [
-      backup.id,
-    ]);
-    if (rows.length > 0) return 'restored';
-  }
-  if (!(await has(session, 'users'))) return 'empty';
+  if (!(await hasSchema(session))) return 'empty';
+  const { rows: restores } = await session.query('SELECT 1 FROM restores WHERE backup_id = $1', [
+    backup.id,
+  ]);
+  if (restores.length > 0) return 'restored';
   const { rows } = await session.query(
     'SELECT 1 FROM users UNION ALL SELECT 1 FROM ledger_transactions LIMIT 1',
   );
@@ -55,7 +52,6 @@ export async function loadBackup(
   });
   for (const { name, last } of backup.sequences)
     await session.query('SELECT setval($1, $2)', [name, last]);
-  await session.query(CREATE_RESTORES);
   await session.query('INSERT INTO restores (backup_id, taken_at) VALUES ($1, $2)', [
     backup.id,
     backup.taken_at,
@@ -76,7 +72,6 @@ async function copyIn(
 
 /** Their places are numbers of transactions, which are another server's: clients of the stream restart. */
 async function forgetEvents(session: pg.ClientBase): Promise<void> {
-  if (!(await has(session, 'stream_horizon'))) return;
   await session.query('DELETE FROM stream_events');
   await session.query('UPDATE stream_horizon SET xid = pg_current_xact_id()');
 }
@@ -94,10 +89,9 @@ async function withoutTriggers(
   for (const { name } of tables) await session.query(`ALTER TABLE "${name}" ENABLE TRIGGER USER`);
 }
 
-async function has(session: pg.ClientBase, table: string): Promise<boolean> {
+async function hasSchema(session: pg.ClientBase): Promise<boolean> {
   const { rows } = await session.query<{ found: boolean }>(
-    'SELECT to_regclass($1) IS NOT NULL AS found',
-    [table],
+    "SELECT to_regclass('users') IS NOT NULL AS found",
   );
   return rows[0]?.found === true;
 }

@@ -1,11 +1,9 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-
 /**
  * What GET /events streams, written in the transaction that causes it. An id from a sequence alone would lose events: a lower one may commit after
  * a higher one was read. The transaction's id stands first; a reader stops below the oldest transaction that still runs, so what it has
  * passed is complete and any replica continues from there. Rows are kept for minutes.
  */
-const SCHEMA = `
+export const STREAM_EVENTS = `
 CREATE TABLE stream_events (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   id bigint GENERATED ALWAYS AS IDENTITY,
@@ -74,21 +72,3 @@ END $$;
 CREATE TRIGGER ledger_accounts_stream AFTER UPDATE OF balance ON ledger_accounts FOR EACH ROW
   WHEN (NEW.kind = 'wallet' AND NEW.balance IS DISTINCT FROM OLD.balance) EXECUTE FUNCTION stream_wallets();
 `;
-
-export class StreamEvents1795321759731 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(SCHEMA);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      DROP TRIGGER ledger_accounts_stream ON ledger_accounts;
-      DROP TRIGGER subscriptions_stream_update ON subscriptions;
-      DROP TRIGGER subscriptions_stream_insert ON subscriptions;
-      DROP TRIGGER usage_events_stream ON usage_events;
-      DROP TRIGGER alerts_stream ON alerts;
-      DROP FUNCTION stream_wallets(), stream_balances(), stream_requests(), stream_alert();
-      DROP TABLE stream_nodes, stream_horizon, stream_events;
-    `);
-  }
-}

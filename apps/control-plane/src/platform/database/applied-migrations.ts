@@ -1,0 +1,30 @@
+import { Schema1763683200000 } from './migrations/1763683200000-schema.ts';
+
+/** Asks the database one statement and answers its rows. */
+type Ask = (statement: string) => Promise<unknown>;
+
+/**
+ * Names of the migrations that the database has, in the order in which they ran; none where the role may not read them yet. Changes nothing.
+ * Throws where a development build made the database.
+ */
+export async function appliedMigrations(ask: Ask): Promise<string[]> {
+  const [row] = (await ask(
+    "SELECT coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), false) AS found",
+  )) as { found: boolean }[];
+  if (row?.found !== true) return [];
+  const rows = (await ask('SELECT name FROM migrations ORDER BY id')) as { name: string }[];
+  const names = rows.map(({ name }) => name);
+  refuseDevelopmentBuild('database', names);
+  return names;
+}
+
+/** Throws for the migrations of a build from before release 0.1.0: every release has the first migration of this one. */
+export function refuseDevelopmentBuild(
+  what: 'database' | 'backup',
+  migrations: readonly string[],
+): void {
+  if (migrations.length === 0 || migrations.includes(Schema1763683200000.name)) return;
+  throw new Error(
+    `The ${what} is of a development build, from before release 0.1.0. No release can migrate it, and nothing was changed.\n  Fix: start with an empty database, or keep the build that made this ${what}.`,
+  );
+}

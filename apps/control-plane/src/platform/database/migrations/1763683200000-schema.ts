@@ -1,0 +1,44 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { ACCOUNTS } from './schema/accounts.ts';
+import { ACTIVITY } from './schema/activity.ts';
+import { CATALOGUE } from './schema/catalogue.ts';
+import { FLEET } from './schema/fleet.ts';
+import { KEYS } from './schema/keys.ts';
+import { MONEY } from './schema/money.ts';
+import { ownerFunctions } from './schema/owner-functions.ts';
+import { ROUTING } from './schema/routing.ts';
+import { STREAM_EVENTS } from './schema/stream-events.ts';
+import { TOKENS } from './schema/tokens.ts';
+import { USAGE } from './schema/usage.ts';
+
+/** A later one refers to tables of an earlier one. */
+const SECTIONS = [
+  ACCOUNTS,
+  MONEY,
+  CATALOGUE,
+  TOKENS,
+  KEYS,
+  ROUTING,
+  FLEET,
+  USAGE,
+  ACTIVITY,
+  STREAM_EVENTS,
+];
+
+/**
+ * The schema of the first release. Money is bigint micro-units, tokens are bigint charged tokens, times are timestamptz.
+ * What must never be wrong is a constraint here, not only a rule in a service.
+ */
+export class Schema1763683200000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const section of SECTIONS) await runner.query(section);
+    const [row]: { schema: string }[] = await runner.query(
+      'SELECT quote_ident(current_schema()) AS schema',
+    );
+    for (const statement of ownerFunctions(row?.schema ?? 'public')) await runner.query(statement);
+  }
+
+  async down(): Promise<void> {
+    throw new Error('the first migration cannot be undone: it would drop the books');
+  }
+}
