@@ -1,8 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { errorShapeOf, type ClientProtocol, type CountingProtocol } from '@tollgate/protocols';
-import { Hono, type Context } from 'hono';
 import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import type { CountRelay } from './endpoints/count-relay.ts';
@@ -18,6 +15,7 @@ import { callerRequestId } from './http/caller-ids.ts';
 import { ClientReply } from './http/client-reply.ts';
 import type { Cors } from './http/cors.ts';
 import { ClientGone } from './http/read-body.ts';
+import { readable, Router, type Exchange, type PathParams, type Route } from './http/router.ts';
 import { isExpected, sendError } from './pipeline/send-error.ts';
 import { traceIds, type Observer } from './observe/observer.ts';
 import type { Operations } from './operations/operations.ts';
@@ -47,102 +45,102 @@ export interface AppParts {
   observer: Observer | null;
 }
 
-type Env = { Bindings: HttpBindings };
-type Edge = Omit<ClientRequest, 'protocol' | 'isCompaction'> & { outgoing: ServerResponse };
+type Edge = Omit<ClientRequest, 'protocol' | 'isCompaction'>;
 
-/** Paths to what answers them. Answers are written to the socket's own response: nothing here builds a web Response but to say so. */
-export function createApp(parts: AppParts): Hono<Env> {
-  // A trailing slash names the same path.
-  const app = new Hono<Env>({ strict: false });
+/** Answers every request of the server. Never throws. */
+export type App = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+/** Paths to what answers them. */
+export function createApp(parts: AppParts): App {
+  const router = new Router();
   const { operations } = parts;
-  app.options('/v1/*', (context, next) => answerPreflight(context.env, parts) ?? next());
-  serveModel(app, parts, '/v1/chat/completions', 'chat');
-  serveModel(app, parts, '/v1/messages', 'messages');
-  serveModel(app, parts, '/v1/embeddings', 'embeddings');
-  serveModel(app, parts, '/v1/completions', 'completions');
-  refuseWebSockets(app, parts, '/v1/responses');
-  serveModel(app, parts, '/v1/responses', 'responses');
-  serveModel(app, parts, '/v1/responses/compact', 'responses', { isCompaction: true });
-  serveCount(app, parts, '/v1/messages/count_tokens', 'messages');
-  serveCount(app, parts, '/v1/responses/input_tokens', 'responses');
-  serveStored(app, parts);
-  answer(app, parts, ['GET'], '/v1/models', (edge) =>
+  serveModel(router, parts, '/v1/chat/completions', 'chat');
+  serveModel(router, parts, '/v1/messages', 'messages');
+  serveModel(router, parts, '/v1/embeddings', 'embeddings');
+  serveModel(router, parts, '/v1/completions', 'completions');
+  serveModel(router, parts, RESPONSES, 'responses');
+  serveModel(router, parts, '/v1/responses/compact', 'responses', true);
+  serveCount(router, parts, '/v1/messages/count_tokens', 'messages');
+  serveCount(router, parts, '/v1/responses/input_tokens', 'responses');
+  serveStored(router, parts);
+  answer(router, parts, ['GET'], '/v1/models', (edge) =>
     listModels(parts.admitter, modelsRequest(edge, operations)),
   );
-  answer(app, parts, ['GET'], '/v1/models/:name{.+}', (edge, context) =>
-    getModel(parts.admitter, {
-      ...modelsRequest(edge, operations),
-      name: context.req.param('name') ?? '',
-    }),
+  answer(router, parts, ['GET'], '/v1/models/:name+', (edge, { name = '' }) =>
+    getModel(parts.admitter, { ...modelsRequest(edge, operations), name }),
   );
   // Claude Code knocks here before its first request.
-  answer(app, parts, ['GET'], '/api/hello', () => ({ message: 'hello' }));
-  answer(app, parts, ['GET'], '/', () => ({ service: 'tollgate' }));
-  app.get('/healthz', (context) => context.json({ status: 'ok' }));
-  app.get('/readyz', (context) => {
+  answer(router, parts, ['GET'], '/api/hello', () => ({ message: 'hello' }));
+  answer(router, parts, ['GET'], '/', () => ({ service: 'tollgate' }));
+  serveOperations(router, operations);
+  return (incoming, outgoing) => {
+    const exchange = { incoming, outgoing };
+    if (incoming.method === 'OPTIONS' && answerPreflight(exchange, parts)) return;
+    void (async () =>
+      router.handle(exchange, (route) => refuse(exchange, parts, { route, router })))().catch(
+      (error: unknown) => {
+        operations.log.error({ err: error }, 'request failed unexpectedly');
+        outgoing.destroy();
+      },
+    );
+  };
+}
+
+function serveOperations(router: Router, operations: Operations): void {
+  router.on(['GET'], '/healthz', ({ outgoing }) => sendPlain(outgoing, 200, { status: 'ok' }));
+  router.on(['GET'], '/readyz', ({ outgoing }) => {
     const readiness = operations.readiness();
-    return context.json(readiness, readiness.ready ? 200 : 503);
+    sendPlain(outgoing, readiness.ready ? 200 : 503, readiness);
   });
-  app.get('/metrics', (context) =>
-    operations.metrics({
-      authorization: context.req.header('authorization'),
-      accept: context.req.header('accept'),
-    }),
-  );
-  const notFound = `There is nothing at this path. Served: ${servedPaths(app).join(', ')}.`;
-  app.notFound((context) => refuse(context, parts, new Refusal('not_found', { detail: notFound })));
-  return app;
+  router.on(['GET'], '/metrics', async ({ incoming: { headers }, outgoing }) => {
+    const { status, headers: own, text } = await operations.metrics(headers);
+    outgoing.writeHead(status, own).end(text);
+  });
 }
 
-const LISTED_METHODS = new Set(['GET', 'POST', 'DELETE']);
-/** Served to be refused. */
-const WEB_SOCKETS = 'GET /v1/responses';
+const RESPONSES = '/v1/responses';
 
-/** Of the interface of models, for those who call another path of it. */
-function servedPaths({ routes }: Hono<Env>): string[] {
-  const served = routes
-    .filter(({ method, path }) => LISTED_METHODS.has(method) && path.startsWith('/v1/'))
-    .map(({ method, path }) => `${method} ${readable(path)}`);
-  return [...new Set(served)].filter((each) => each !== WEB_SOCKETS);
+/** The interface of models, for those who call another path of it. */
+function servedPaths({ served }: Router): string {
+  return served
+    .filter(({ path }) => path.startsWith('/v1/'))
+    .flatMap(({ methods, path }) => methods.map((method) => `${method} ${readable(path)}`))
+    .join(', ');
 }
 
-function readable(path: string): string {
-  return path.replace(/:(\w+)(?:\{.*\})?/g, '{$1}');
+function sendPlain(outgoing: ServerResponse, status: number, body: object): void {
+  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function answerPreflight(
-  { incoming, outgoing }: HttpBindings,
-  { cors }: AppParts,
-): Response | null {
-  const headers = cors.preflight(incoming.method, incoming.headers);
-  if (!headers) return null;
-  outgoing.writeHead(204, headers).end();
-  return RESPONSE_ALREADY_SENT;
+function answerPreflight({ incoming, outgoing }: Exchange, { cors }: AppParts): boolean {
+  const headers = incoming.url?.startsWith('/v1/')
+    ? cors.preflight(incoming.method, incoming.headers)
+    : null;
+  if (headers) outgoing.writeHead(204, headers).end();
+  return headers !== null;
 }
 
 function serveModel(
-  app: Hono<Env>,
+  router: Router,
   parts: AppParts,
   path: string,
   protocol: ClientProtocol,
-  { isCompaction = false }: { isCompaction?: boolean } = {},
+  isCompaction = false,
 ): void {
-  app.post(path, async (context) => {
-    const edge = edgeOf(context.env, parts);
-    await parts.pipeline.serve({ ...edge, protocol, isCompaction });
-    noteServed(parts, edge, path);
-    return RESPONSE_ALREADY_SENT;
+  router.on(['POST'], path, async (exchange) => {
+    const request = edgeOf(exchange, parts, { protocol, isCompaction });
+    await parts.pipeline.serve(request);
+    noteServed(parts, request, path);
   });
-  onlyMethods(app, parts, path, ['POST']);
 }
 
 function serveCount(
-  app: Hono<Env>,
+  router: Router,
   parts: AppParts,
   path: string,
   protocol: CountingProtocol,
 ): void {
-  answer(app, parts, ['POST'], path, async (edge) => {
+  answer(router, parts, ['POST'], path, async (edge) => {
     const quota = parts.bodies.enter();
     return countTokensEndpoint(parts.admitter, {
       ...edge,
@@ -157,12 +155,11 @@ function serveCount(
   });
 }
 
-function serveStored(app: Hono<Env>, parts: AppParts): void {
+function serveStored(router: Router, parts: AppParts): void {
   const { operations, admitter, bodies, sealer, reach, stored: relay, guard } = parts;
   for (const [path, methods] of Object.entries(STORED_PATHS))
-    answer(app, parts, methods, path, async (edge, context) => {
+    answer(router, parts, methods, path, async (edge, { id, item }) => {
       const quota = bodies.enter();
-      const { id, item } = context.req.param() as { id?: string; item?: string };
       const index = operations.gate.open();
       return storedEndpoint(admitter, {
         ...edge,
@@ -180,35 +177,21 @@ function serveStored(app: Hono<Env>, parts: AppParts): void {
     });
 }
 
-/** Detected by the header that a proxy passes on; `upgrade` itself ends at the next hop. */
-function refuseWebSockets(app: Hono<Env>, parts: AppParts, path: string): void {
-  app.get(path, (context, next) =>
-    context.req.header('sec-websocket-key') === undefined
-      ? next()
-      : refuse(
-          context,
-          parts,
-          new Refusal('websocket_not_served', { headers: { upgrade: 'HTTP/1.1' } }),
-        ),
-  );
-}
-
 function answer(
-  app: Hono<Env>,
+  router: Router,
   parts: AppParts,
   methods: readonly string[],
   path: string,
-  handle: (edge: Edge, context: Context<Env>) => object | Promise<object>,
+  handle: (edge: Edge, params: PathParams) => object | Promise<object>,
 ): void {
-  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  app.on(allowed, path, async (context) => {
-    const edge = edgeOf(context.env, parts);
+  router.on(methods, path, async (exchange, params) => {
+    const edge: Edge = edgeOf(exchange, parts, NO_MODEL);
     try {
-      const answered = await handle(edge, context);
+      const answered = await handle(edge, params);
       if (answered instanceof Uint8Array) edge.reply.send(200, answered);
       else edge.reply.sendJson(200, answered);
     } catch (error) {
-      if (error instanceof ClientGone) return RESPONSE_ALREADY_SENT;
+      if (error instanceof ClientGone) return;
       if (!isExpected(error))
         parts.operations.log.error(
           { err: error, rid: edge.rid, ...traceIds(edge.observed, edge.incoming.headers) },
@@ -218,35 +201,32 @@ function answer(
       edge.observed?.refused(status, code);
     }
     noteServed(parts, edge, path);
-    return RESPONSE_ALREADY_SENT;
   });
-  onlyMethods(app, parts, path, allowed);
 }
 
-function onlyMethods(
-  app: Hono<Env>,
+/** The path is not served, or with other methods. */
+function refuse(
+  exchange: Exchange,
   parts: AppParts,
-  path: string,
-  methods: readonly string[],
+  { route, router }: { route: Route | null; router: Router },
 ): void {
-  const allow = methods.join(', ');
-  const name = readable(path);
-  app.all(path, (context) => {
-    const detail = `${name} is served with ${allow}. Served: ${servedPaths(app).join(', ')}.`;
-    return refuse(
-      context,
-      parts,
-      new Refusal('method_not_allowed', { headers: { allow }, detail }),
-    );
-  });
-}
-
-function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Response {
-  const edge = edgeOf(context.env, parts);
-  const { status, code } = sendError(edge.reply, refusal, edge);
+  const edge = edgeOf(exchange, parts, NO_MODEL);
+  const { status, code } = sendError(edge.reply, refusalOf(exchange, route, router), edge);
   edge.observed?.refused(status, code);
   noteServed(parts, edge, NO_ROUTE);
-  return RESPONSE_ALREADY_SENT;
+}
+
+function refusalOf({ incoming }: Exchange, route: Route | null, router: Router): Refusal {
+  const served = `Served: ${servedPaths(router)}.`;
+  if (!route)
+    return new Refusal('not_found', { detail: `There is nothing at this path. ${served}` });
+  // The header passes a proxy; `upgrade` itself ends at the next hop.
+  const { method, headers } = incoming;
+  if (route.path === RESPONSES && method === 'GET' && headers['sec-websocket-key'] !== undefined)
+    return new Refusal('websocket_not_served', { headers: { upgrade: 'HTTP/1.1' } });
+  const allow = [...route.allowed].join(', ');
+  const detail = `${readable(route.path)} is served with ${allow}. ${served}`;
+  return new Refusal('method_not_allowed', { headers: { allow }, detail });
 }
 
 /** For all paths that are none: a caller must not make labels. */
@@ -266,25 +246,32 @@ function noteServed({ operations }: AppParts, edge: Edge, route: string): void {
   operations.served(edge.observed?.served(served) ?? served);
 }
 
+type Asked = Pick<ClientRequest, 'protocol' | 'isCompaction'>;
+/** Of paths that serve no model: an `Edge` does not show it. */
+const NO_MODEL: Asked = { protocol: 'chat', isCompaction: false };
+
 function edgeOf(
-  { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
+  { incoming, outgoing }: Exchange,
   { newRid, trustedProxies, clientStallMs, cors, observer }: AppParts,
-): Edge {
+  { protocol, isCompaction }: Asked,
+): ClientRequest {
   const rid = newRid();
+  const { headers } = incoming;
   const [path = '/'] = (incoming.url ?? '/').split('?', 1);
-  const callerId = callerRequestId(incoming.headers);
+  const callerId = callerRequestId(headers);
   const reply = new ClientReply(outgoing, { rid, stallMs: clientStallMs });
-  reply.addHeaders(cors.headersFor(incoming.headers));
+  reply.addHeaders(cors.headersFor(headers));
   if (callerId !== null) reply.addHeaders({ 'x-client-request-id': callerId });
   return {
     rid,
     callerId,
-    shape: errorShapeOf(path, incoming.headers),
+    protocol,
+    isCompaction,
+    shape: errorShapeOf(path, headers),
     incoming,
-    outgoing,
     reply,
     addressHex: clientAddressHex(incoming, trustedProxies),
-    observed: observer?.follow({ rid, callerId, headers: incoming.headers }) ?? null,
+    observed: observer?.follow({ rid, callerId, headers }) ?? null,
     receivedAtMs: Date.now(),
     receivedMonotonicMs: monotonicMs(),
   };

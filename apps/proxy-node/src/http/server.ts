@@ -1,7 +1,5 @@
-import type { Server } from 'node:http';
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { refuseUnclearFraming } from '@tollgate/contracts';
-import type { Hono } from 'hono';
 
 export interface ServerLimits {
   headerBytesMax: number;
@@ -16,17 +14,10 @@ const HEADERS_MAX = 200;
 /** Connections the system accepts for a process that is busy for a moment. With Node's 511 some of 2,000 streams that came within seconds were reset. */
 const WAITING_CONNECTIONS_MAX = 4_096;
 
-export function createHttpServer(
-  app: Hono<{ Bindings: HttpBindings }>,
-  limits: ServerLimits,
-): Server {
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    // Nothing here is rendered through web Responses, and other libraries must keep the platform's own.
-    overrideGlobalObjects: false,
-    // It resets a client that is still sending half a second after an early answer. Node discards the rest of a body; `requestTimeout` bounds it.
-    autoCleanupIncoming: false,
-    serverOptions: {
+/** A client that is still sending after an early answer is read on, and its bytes discarded; `requestTimeout` bounds it. */
+export function createHttpServer(app: RequestListener, limits: ServerLimits): Server {
+  const server = createServer(
+    {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headerTimeoutMs,
       requestTimeout: limits.bodyTimeoutMs,
@@ -35,7 +26,8 @@ export function createHttpServer(
       insecureHTTPParser: false,
       noDelay: true,
     },
-  }) as Server;
+    app,
+  );
   server.maxHeadersCount = HEADERS_MAX;
   refuseUnclearFraming(server);
   return server;

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contracts';
 import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
 import type { Gate } from '../pipeline/request/gate.ts';
@@ -28,6 +29,13 @@ export interface Readings {
   failOpen: () => { admissions: number; tokens: number };
   snapshotVersion: () => number;
   upstreams: () => readonly UpstreamFigures[];
+}
+
+/** The answer to a scrape. */
+export interface Scrape {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
 }
 
 /** What an operator watches. The label `worker` is on all, as each counts from its own start. */
@@ -82,16 +90,17 @@ export class Metrics {
 
   /** 401 without the credential: who scrapes sees model names and load. `scrape` gives the text to answer with. */
   async respond(
-    { authorization, accept }: Record<'authorization' | 'accept', string | undefined>,
+    { authorization, accept }: Pick<IncomingHttpHeaders, 'authorization' | 'accept'>,
     scrape: () => Promise<string>,
-  ): Promise<Response> {
+  ): Promise<Scrape> {
     if (!bears(authorization, this.#credential))
-      return new Response(DENIED, {
+      return {
         status: 401,
         headers: { 'www-authenticate': 'Bearer', 'content-type': 'text/plain; charset=utf-8' },
-      });
+        text: DENIED,
+      };
     const { contentType, text } = negotiate(accept, await scrape());
-    return new Response(text, { headers: { 'content-type': contentType } });
+    return { status: 200, headers: { 'content-type': contentType }, text };
   }
 
   #process({ gate, isReady, recorder, background, failOpen, snapshotVersion }: Readings): void {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { Gate } from '../pipeline/request/gate.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics, Scrape } from './metrics.ts';
 import type { Served } from '../observe/observed-request.ts';
 
 /** What the node reports to its operators. */
@@ -53,7 +53,7 @@ export class Operations {
     };
   }
 
-  metrics(headers: Record<'authorization' | 'accept', string | undefined>): Promise<Response> {
+  metrics(headers: Parameters<Metrics['respond']>[0]): Promise<Scrape> {
     return this.#metrics.respond(headers, this.#scrape);
   }
 
