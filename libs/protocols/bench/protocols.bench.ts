@@ -3,11 +3,11 @@ import { createExchange, parseAsk, parseAskInTurns } from '../src/index.ts';
 import type { ClientProtocol, Exchange, UpstreamProtocol } from '../src/index.ts';
 
 /**
- * How fast stream bytes go through an exchange, and what one chat body costs to parse. Run: `node libs/protocols/bench/protocols.bench.ts`
+ * Measures how fast stream bytes go through an exchange, and what one chat body costs to parse. Run: `node libs/protocols/bench/protocols.bench.ts`
  * (after a build). One process, one core; quote the median.
  */
 const RUNS = 9;
-/** What a socket typically hands over at once. */
+/** The bytes that a socket typically hands over at once. */
 const CHUNK_BYTES = 16 * 1024;
 
 const ASKS: Record<'chat' | 'messages', object> = {

@@ -5,11 +5,11 @@ import { bufferOf, isRecord, list, parseJson, record, text } from './json/json-g
 /** Answers are not nested deeper. */
 const DEPTH_MAX = 16;
 
-/** What a JSON answer has delivered, whether or not it is whole. */
+/** The contents that a JSON answer has delivered, whether or not it is whole. */
 export type Arrived = Omit<Extract<JsonReading, { kind: 'answer' }>, 'kind' | 'body'>;
 
 /**
- * What a JSON answer had delivered when it was cut: its text, or the tokens that its lists of probabilities name where these are more, as they may stand
+ * Returns what a JSON answer had delivered when it was cut: its text, or the tokens that its lists of probabilities name where these are more, as they may stand
  * before the text. Null where it is no answer yet.
  */
 export function readArrived(
@@ -32,7 +32,7 @@ function listedText(value: unknown, depth = 0): string {
     .join('');
 }
 
-/** Of chat (`content`, `refusal`), legacy completions (`tokens`) and responses (a list). */
+/** Lists of probabilities of chat (`content`, `refusal`), legacy completions (`tokens`) and responses (a list). */
 function tokensOf(logprobs: unknown): string {
   const { content, refusal, tokens } = record(logprobs);
   return [logprobs, content, refusal, tokens]

@@ -15,13 +15,13 @@ export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses' | 
 export interface Ask {
   protocol: ClientProtocol;
   raw: Uint8Array;
-  /** Where the top-level members stand in `raw`. */
+  /** The places of the top-level members in `raw`. */
   layout: JsonLayout;
   body: Readonly<Record<string, unknown>>;
   model: string;
   /** `/v1/responses/compact`: the answer is a shorter form of the input. */
   isCompaction: boolean;
-  /** What its protocol's table names, but for settings. */
+  /** The fields that its protocol's table names, but for settings. */
   fields: readonly FoundField[];
   serverTools: readonly ServerTool[];
   nestedModels: readonly NestedModel[];
@@ -43,7 +43,7 @@ export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model'>
   protocol: CountingProtocol;
 }
 
-/** What hold sizing needs (docs/design/metering.md#hold-size). */
+/** The facts that hold sizing needs (docs/design/metering.md#hold-size). */
 export interface PromptFacts {
   /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;
@@ -59,7 +59,7 @@ export interface PromptFacts {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input; each reads the prompt again. */
   serverToolUses: number;
-  /** How often the provider may shorten the conversation first; each reads all of it, and writes a summary. */
+  /** The number of times that the provider may shorten the conversation first; each reads all of it, and writes a summary. */
   compactions?: number;
   /** Bytes that are no text and at most a token each: inline audio, and members that no table names, which an upstream may read as prompt. */
   otherBytes: number;
@@ -111,7 +111,7 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** What an upstream speaks: its protocol, and the endpoints it has beside those of every server of it. */
+/** The protocol that an upstream speaks, and the endpoints it has beside those of every server of it. */
 export interface Speech {
   readonly protocol: UpstreamProtocol;
   readonly endpoints?: readonly FurtherEndpoint[] | undefined;
@@ -122,7 +122,7 @@ export interface StoredIds {
   seal(native: string): string;
   /** The native id; null for one that is not of this account and upstream. */
   open(sealed: string): string | null;
-  /** Whether it has the form of a sealed one, of whichever account. */
+  /** Returns whether the id has the form of a sealed one, of whichever account. */
   isSealed(id: string): boolean;
 }
 
@@ -144,7 +144,7 @@ export interface ExchangeRequest {
   idSeed: string;
 }
 
-/** How a request becomes bytes for one upstream, and its answer bytes for the client. Pure: no I/O, no clock. */
+/** Turns a request into bytes for one upstream, and its answer into bytes for the client. Pure: no I/O, no clock. */
 export interface Exchange {
   /** Appended to the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`, `/responses`. */
   readonly path: string;
@@ -218,7 +218,7 @@ export interface UpstreamError {
     | 'context_overflow'
     | 'too_large'
     | 'not_found'
-    /** What the request continues from is stored no more. */
+    /** The object from which the request continues is stored no more. */
     | 'gone'
     | 'rate_limited'
     | 'overloaded'
@@ -234,10 +234,10 @@ export interface UpstreamError {
   message: string;
   param: string | null;
   code: string | null;
-  /** What the upstream answered, when it did. */
+  /** The status of the upstream's answer, when there was one. */
   upstreamStatus: number | null;
   retryAfterMs: number | null;
 }
 
-/** What a code or a type of an error means. */
+/** The kind that a code or a type of an error means. */
 export type ErrorWords = Readonly<Record<string, UpstreamError['kind']>>;

@@ -154,7 +154,7 @@ function open(protocol: ClientProtocol, upstream: UpstreamProtocol, body: unknow
   });
 }
 
-/** Whether it throws what is no answer for the client. */
+/** Returns whether it throws something that is no answer for the client. */
 function crashes(work: () => unknown): boolean {
   try {
     work();

@@ -46,12 +46,12 @@ function reportedUsage({ protocol, usage }: Recording): TokenUsage | null {
   return countsOf(protocol === 'chat' ? readChatUsage(usage) : readMessagesUsage(usage));
 }
 
-/** Without the tier, which a translation does not keep. */
+/** Leaves out the tier, which a translation does not keep. */
 function countsOf(usage: ReportedUsage | null): TokenUsage | null {
   return usage && usageOf(({ key }) => usage[key]);
 }
 
-/** What the recording says. A chat answer with tool calls has stopped for them, whatever its finish_reason (behaviour 21). */
+/** Returns what the recording says. A chat answer with tool calls has stopped for them, whatever its finish_reason (behaviour 21). */
 function direct(recording: Recording): Reading {
   if (recording.protocol === 'messages')
     return readMessages(upstreamBytes(recording), recording.isStream);

@@ -129,7 +129,7 @@ export function readerOf(ask: Ask, upstreamProtocol: UpstreamProtocol): StreamRe
   }).openStream(SINK);
 }
 
-/** What the client has of a stream that broke off after these words. */
+/** Returns what the client has of a stream that broke off after these words. */
 export function cutAfter(
   ask: Ask,
   upstreamProtocol: UpstreamProtocol,
@@ -174,7 +174,7 @@ interface Read {
   output: unknown;
 }
 
-/** As a client reads it; throws where events of a message are out of place. */
+/** Reads as a client does; throws where events of a message are out of place. */
 export function read(client: Client, stream: string): Read {
   const values = wireEvents(stream)
     .filter((event) => event.data !== '[DONE]')

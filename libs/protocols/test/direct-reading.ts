@@ -1,7 +1,7 @@
 import { wireEvents } from './drive.ts';
 import type { Loose } from './drive.ts';
 
-/** What an answer says, whatever its protocol: read straight from a recording, independently of the library. */
+/** Reads an answer of any protocol: read straight from a recording, independently of the library. */
 export interface Reading {
   text: string;
   thinking: string;

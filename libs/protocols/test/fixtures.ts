@@ -17,7 +17,7 @@ export interface Recording {
   isStream: boolean;
   status: number;
   hasError: boolean;
-  /** As the index found it; null when the recording has none. */
+  /** The value that the index found; null when the recording has none. */
   usage: unknown;
   requestFile: string | null;
 }

@@ -152,7 +152,7 @@ const CASES: Record<Direction, { every: Body; base: Body; translate: (body: Body
     translate: chatBodyOf,
   },
 };
-/** What carries the request itself, and the way of its answer. */
+/** Fields that carry the request itself, and the form of its answer. */
 const CARRIERS = new Set(['model', 'messages', 'input', 'stream', 'stream_options']);
 
 describe.each(Object.keys(CASES) as Direction[])('%s', (direction) => {

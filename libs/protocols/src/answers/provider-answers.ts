@@ -3,7 +3,7 @@ import type { ErrorWords, StreamSink } from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { StreamTap } from '../stream/stream-handler.ts';
 
-/** How the answers of a protocol are read. */
+/** Reads the answers of a protocol. */
 export interface ProviderAnswers {
   openTap(sink: StreamSink): StreamTap & { observe(event: JsonRecord): void };
   /** Null when the JSON is no answer. */
@@ -17,7 +17,7 @@ export interface ProviderAnswers {
   readonly errorWords?: ErrorWords;
 }
 
-/** What a JSON answer delivers, whatever its protocol. */
+/** The contents that a JSON answer of any protocol delivers. */
 export interface WholeAnswer {
   /** Null when it reports none, or none that can be true. */
   readonly usage: ReportedUsage | null;

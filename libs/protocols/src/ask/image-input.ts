@@ -13,7 +13,7 @@ export function imageData(part: JsonRecord): string {
   return DATA_URL.test(url) ? url.slice(url.indexOf(',') + 1) : '';
 }
 
-/** What bounds the tokens of an image. */
+/** The facts that bound the tokens of an image. */
 export function imageInput(part: JsonRecord): ImageInput {
   const detail = record(part['image_url'])['detail'] ?? part['detail'];
   return {

@@ -89,7 +89,7 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
   };
 }
 
-/** Of a response's fields those that a compaction cannot have. */
+/** The fields of a response that a compaction cannot have. */
 function refuseOfCompaction(body: JsonRecord): void {
   for (const param of ['stream', 'background', 'max_output_tokens', 'conversation'])
     if (body[param] !== undefined && body[param] !== null && body[param] !== false)
@@ -99,7 +99,7 @@ function refuseOfCompaction(body: JsonRecord): void {
       });
 }
 
-/** What legacy completions generate where the request does not say: https://platform.openai.com/docs/api-reference/completions/create#max_tokens */
+/** The tokens that legacy completions generate where the request states none: https://platform.openai.com/docs/api-reference/completions/create#max_tokens */
 const COMPLETIONS_LIMIT = 16;
 
 function limitOf(
@@ -124,7 +124,7 @@ function promptsOf({ prompt }: JsonRecord): number {
   return prompt.every((item) => typeof item === 'number') ? 1 : prompt.length;
 }
 
-/** With several fields of one role set, it is unknown which one the upstream reads. */
+/** Refuses several fields of one role: it is unknown which one the upstream reads. */
 function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number | null {
   const values = fields.filter((field) => field.role === role).map(({ value }) => Number(value));
   return values.length === 0 ? null : Math.max(...values);

@@ -32,7 +32,7 @@ const MEDIA_MEMBERS = [
   'video_url',
 ];
 
-/** Whether a part of text names media beside it. */
+/** Returns whether a part of text names media beside it. */
 export function hasMedia(type: string, part: unknown): boolean {
   const members = record(part);
   return PLAIN_TEXT.test(type) && MEDIA_MEMBERS.some((name) => (members[name] ?? null) !== null);
@@ -42,7 +42,7 @@ const URL_START = /^\s*(?:https?|gs|s3|data|file):/i;
 /** Values of a part checked for a reference; real parts have a handful. */
 const REFERENCE_DEPTH_MAX = 4;
 
-/** Whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */
+/** Returns whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */
 export function refersElsewhere(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return URL_START.test(value);
   if (depth >= REFERENCE_DEPTH_MAX) return false;

@@ -48,11 +48,11 @@ const TURN_FIELDS: Readonly<Record<ClientProtocol, string>> = {
   completions: 'prompt',
 };
 
-/** How a message is wrapped, not what it says: in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
+/** Members that wrap a message and are no words of it: they count in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
 
 const COMPACTION = /^compact/i;
-/** Of the summary, which the limit of the answer does not bound. No provider states a maximum; the one in Anthropic's documentation has 3,500. */
+/** Tokens of the summary, which the limit of the answer does not bound. No provider states a maximum; the one in Anthropic's documentation has 3,500. */
 const SUMMARY_TOKENS = 8_192;
 
 /** `"":,` around a key and its value, where definitions are rendered as JSON. */
@@ -84,7 +84,7 @@ export function promptFacts(
   const offered = offeredTools(body, tools);
   const serverToolUses = tools.reduce((uses, tool) => uses + tool.uses, 0);
   const compactions = asksToCompact(body) ? 1 : 0;
-  // Whether to shorten the conversation is decided before each round, and each use of a tool of the provider begins one.
+  // The provider decides before each round whether to shorten the conversation, and each use of a tool of the provider begins one.
   const summaries = compactions * (1 + serverToolUses);
   return {
     textBytes: tally.textBytes,
@@ -107,7 +107,7 @@ export function promptFacts(
   };
 }
 
-/** What a template wraps: messages, items, or the inputs of embeddings. A list of tokens is one input. */
+/** The units that a template wraps: messages, items, or the inputs of embeddings. A list of tokens is one input. */
 function messagesOf(protocol: ClientProtocol, body: JsonRecord): number {
   const field = TURN_FIELDS[protocol];
   const turns = list(body[field]);
@@ -138,7 +138,7 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
   return tally;
 }
 
-/** What an item of the input stands for is read from where the provider keeps it. Ids that are not sealed are of translated answers, which no provider keeps. */
+/** The provider reads the object that an item of the input names from its own store. Ids that are not sealed are of translated answers, which no provider keeps. */
 function addStored(item: JsonRecord, tally: Tally): void {
   if (isItemReference(item) && isSealedId(text(item['id']) ?? '')) tally.unboundedInputs += 1;
   if (item['type'] === 'image_generation_call' && nonEmpty(item['result']) === null)
@@ -146,7 +146,7 @@ function addStored(item: JsonRecord, tally: Tally): void {
 }
 
 /**
- * Where parts may stand: in this very list, in a list further inside, or nowhere. Whatever else says it is an image or a file, as a tool's
+ * Says where parts may stand: in this very list, in a list further inside, or nowhere. Whatever else says it is an image or a file, as a tool's
  * schema or arguments may, is JSON the model reads as text: taken for a part it would be a prompt that is not counted.
  */
 type Parts = 'items' | 'inside' | 'none';
@@ -248,7 +248,7 @@ function isInlineDocument(part: JsonRecord): boolean {
   return part['type'] === 'document' && (type === 'text' || type === 'content');
 }
 
-/** What marks a message or part and is no text of it. */
+/** Members that mark a message or part and are no text of it. */
 function isWrapping(key: string, item: unknown): boolean {
   if (key === 'type') return typeof item === 'string' && item.length <= WRAPPING_CHARS_MAX;
   return key === 'cache_control' && JSON.stringify(item).length <= WRAPPING_CHARS_MAX;

@@ -17,7 +17,7 @@ export interface PromptParts {
   messages: number;
   /** Null: the size is not in the request. */
   images: (ImageSize | null)[];
-  /** Of PDFs in the request; one for a document that is elsewhere. */
+  /** Pages of PDFs in the request; one for a document that is elsewhere. */
   pages: number;
 }
 

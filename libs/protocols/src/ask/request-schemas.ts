@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What the gateway itself must be sure of in a request. Everything else passes as it came: unknown fields, parts, tools and betas are the
+ * The schemas check what the gateway itself must be sure of in a request. Everything else passes as it came: unknown fields, parts, tools and betas are the
  * upstream's to judge (docs/design/protocols.md#requests). Optional fields may be null, as both vendors allow.
  */
 const STOPS_MAX = 256;

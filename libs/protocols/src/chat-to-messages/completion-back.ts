@@ -42,7 +42,7 @@ export function toCompletion(
   };
 }
 
-/** What a refusing model says about it; null when it did not refuse. */
+/** Returns what a refusing model says about its refusal; null when it did not refuse. */
 export function refusalText(message: JsonRecord): string | null {
   if (message['stop_reason'] !== 'refusal') return null;
   return nonEmpty(record(message['stop_details'])['explanation']) ?? 'The model refused to answer.';

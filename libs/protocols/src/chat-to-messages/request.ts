@@ -9,7 +9,7 @@ import { thinkingChoice } from './thinking.ts';
 import type { ThinkingChoice } from './thinking.ts';
 import { messagesTools } from './tools.ts';
 
-/** Where neither the client nor the node set a limit. */
+/** The limit of a request for which neither the client nor the node set one. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 const JSON_INSTRUCTION =
   'Respond with a single valid JSON object and nothing else: no prose, no code fence.';

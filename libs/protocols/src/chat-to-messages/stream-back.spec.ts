@@ -216,7 +216,7 @@ describe('messages -> chat stream', () => {
     const text = Buffer.from(
       reader.finishEarly({ ...NO_USAGE, input: 5, cacheRead: 3, output: 1 }),
     ).toString();
-    // What message_start reported is not the end's report: the output must be counted, or it would be free.
+    // The report of message_start is not the end's report: the output must be counted, or it would be free.
     expect([reader.state, reader.isUsageFinal]).toEqual(['finished', false]);
     expect(jsonEvents(text)).toMatchObject([
       { choices: [{ finish_reason: 'length' }] },

@@ -19,7 +19,7 @@ export interface ContinuedOptions {
   readonly delivered: Delivered;
   /** See `ContinuationAsk`. */
   readonly trimmed: string;
-  /** What is charged for the answer up to the cut: the prompt, and the output that was delivered. */
+  /** The charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
 }
 

@@ -13,7 +13,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 
 /**
- * What the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a
+ * Holds what the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a
  * single plain text so far can be continued: no tool call, no thinking, no refusal, no second choice, and no finish.
  */
 export class Delivered {
@@ -23,7 +23,7 @@ export class Delivered {
   #parts: string[] = [];
   #isPlain = true;
   #isFinished = false;
-  /** Of the first chat chunk: every later one must have it. */
+  /** The id of the first chat chunk: every later one must have it. */
   identity: { id: unknown; created: unknown } | null = null;
   /** Messages: the text block that is open, and the index after the last one. */
   openBlock: number | null = null;
@@ -126,7 +126,7 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** What a stream of this request would deliver; null where its answer must not be continued: structured output, thinking, several choices, tools of the provider. */
+/** Returns a reader of what a stream of this request delivers; null where its answer must not be continued: structured output, thinking, several choices, tools of the provider. */
 export function deliveredOf({
   protocol,
   body,

@@ -6,7 +6,7 @@ import { redact } from './redact.ts';
 
 type Kind = UpstreamError['kind'];
 
-/** What the caller reads where the upstream's own words must stay with the operator (behaviour 26). */
+/** The caller reads these words where the upstream's own must stay with the operator (behaviour 26). */
 export const NEUTRAL_MESSAGES: Record<Kind, string> = {
   invalid_request: 'The upstream rejected the request.',
   context_overflow: 'prompt is too long',
@@ -94,7 +94,7 @@ export function readInBandError(value: unknown, own?: ErrorWords): UpstreamError
   });
 }
 
-/** By a provider's own words, which come before all others. */
+/** The kinds of a provider's own words, which come before all others. */
 function kindOfOwn({ code, type }: Words, own: ErrorWords = {}): Kind | null {
   const word = [code, type].find((word) => word !== null && Object.hasOwn(own, word));
   return (word != null && own[word]) || null;
@@ -201,7 +201,7 @@ const KINDS_BY_WORD: Readonly<Record<string, Kind>> = {
   timeout_error: 'timeout',
 };
 
-/** Without a status the words must tell: a numeric code is taken as the status it stands for. */
+/** Reads the kind from the words of an error without a status: a numeric code is taken as the status it stands for. */
 function kindOfWords(words: Words): Kind {
   const { code, type, message } = words;
   if (code !== null && /^[45]\d\d$/.test(code))

@@ -2,7 +2,7 @@ import type { ClientProtocol } from '../exchange.ts';
 import { FIELD_TABLES } from './field-tables.ts';
 
 /**
- * Where a request, in whichever protocol, holds data of its caller: members there may have any name. `[]` stands for every item of an array. Every
+ * Places at which a request of any protocol holds data of its caller: members there may have any name. `[]` stands for every item of an array. Every
  * other object of a request is searched for the name of a model, at any depth, as some server may act on it.
  */
 export const CALLERS_OWN: readonly string[] = [
@@ -77,7 +77,7 @@ export function ownPlaces(paths: readonly string[]): OwnPlaces {
   return root;
 }
 
-/** What never passes as it stands needs no search: at the top, and in the envelopes that other gateways merge into it. */
+/** Fields that never pass unchanged need no search: at the top, and in the envelopes that other gateways merge into it. */
 export function neverSearched(protocol: ClientProtocol): string[] {
   const table = Object.entries(FIELD_TABLES[protocol]);
   const ofRole = (role: string): string[] =>

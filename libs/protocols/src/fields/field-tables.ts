@@ -12,7 +12,7 @@ const EVERYWHERE: FieldTable = {
   speed: 'tier',
   inference_geo: 'tier',
 
-  // What LiteLLM, OpenRouter, Portkey and their kin read as instructions to themselves.
+  // LiteLLM, OpenRouter, Portkey and similar gateways read these as instructions to themselves.
   api_base: 'routing',
   api_key: 'routing',
   api_type: 'routing',

@@ -13,7 +13,7 @@ export interface FieldNode {
   members: Map<string, FieldNode>;
   /** Folded name -> name, of all members that must be spelled as they are. */
   folded: Map<string, string>;
-  /** Of an array: what each item may hold. */
+  /** The members that each item of an array may hold. */
   items: FieldNode | null;
 }
 

@@ -9,16 +9,16 @@ import { fieldName } from './field-name.ts';
 const TOOL_FILES = ['vector_store_ids', 'file_ids'];
 /** Lists of parts within messages, tool results and documents. */
 const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
-/** What a model or a client wrote, which names files as text alone. */
+/** Text that a model or a client wrote: it names files as text alone. */
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);
 /** Type and id. */
 const VENDORS_SKILL = /^(?:anthropic:|[^:]*:openai-)/;
-/** What code of the provider made is named in its result, which returns with the conversation. No provider reads a file that is named so. */
+/** The result of a provider's code names what it made and returns with the conversation. No provider reads a file that is named so. */
 const MADE_BY_CODE = /^(?:bash_)?code_execution_output$/;
-/** Of a part; real ones have two levels. */
+/** The depth to which a part is searched; real ones have two levels. */
 const DEPTH_MAX = 4;
 
-/** Where a request names a file, a vector store or a skill of the provider's account. */
+/** The path at which a request names a file, a vector store or a skill of the provider's account. */
 export type FileReference = readonly string[];
 
 /** The refusal that names it. */
@@ -58,13 +58,13 @@ function inTools(body: JsonRecord): string[] | null {
   return null;
 }
 
-/** Of the image that a tool is to change. */
+/** Returns the path of a file in the mask of the image that a tool is to change; null where there is none. */
 function inMask(tool: JsonRecord, path: readonly string[]): string[] | null {
   const id = nonEmpty(record(tool['input_image_mask'])['file_id']);
   return id === null ? null : [...path, 'input_image_mask', 'file_id'];
 }
 
-/** Where a tool runs. */
+/** Returns the path of a file in the container in which a tool runs; null where there is none. */
 function inPlace(tool: JsonRecord, name: string, path: readonly string[]): string[] | null {
   const place = tool[name];
   const here = [...path, name];

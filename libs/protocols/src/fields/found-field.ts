@@ -1,5 +1,5 @@
 /**
- * What a field of a request decides.
+ * Says what a field of a request decides.
  *
  * - model, stream: read by the gateway itself
  * - prompt: its text becomes prompt tokens
@@ -43,9 +43,9 @@ export type DroppedField = Pick<FoundField, 'path'>;
 
 /** A tool that the provider runs, as a request asks for it. */
 export interface ServerTool {
-  /** Without the date of its type: `web_search`. */
+  /** The tool's type without its date: `web_search`. */
   name: string;
-  /** Where it stands: `tools[0].type`. */
+  /** The path of the field: `tools[0].type`. */
   param: string;
   /** Rounds it may run. */
   uses: number;
@@ -54,7 +54,7 @@ export interface ServerTool {
 /** A field inside a request that chooses a further model. */
 export interface NestedModel {
   path: readonly string[];
-  /** Where it stands: `tools[0].model`. */
+  /** The path of the field: `tools[0].model`. */
   param: string;
   /** Null where it is no name. */
   model: string | null;

@@ -7,7 +7,7 @@ import { FIELD_TABLES } from './field-tables.ts';
 import type { DroppedField } from './found-field.ts';
 import { SERVER_TOOL_FIELDS } from './tool-tables.ts';
 
-/** What passes of a value: all of it, labels, or the listed members of an object. */
+/** The part of a value that passes: all of it, labels, or the listed members of an object. */
 type Passes = 'whole' | 'labels' | Map<string, Passes>;
 
 const PRICED_FIELDS = [
@@ -15,7 +15,7 @@ const PRICED_FIELDS = [
   ...Object.entries(FIELD_TABLES.chat).flatMap(([name, role]) => (role === 'tier' ? [name] : [])),
 ];
 
-/** What passes of a request in each protocol. */
+/** The fields of a request that pass, by protocol. */
 const TABLES = new Map<FieldsOf, Map<string, Passes>>();
 
 /** An object that would lose more members is dropped as a whole: no real one has so many that are unknown. */

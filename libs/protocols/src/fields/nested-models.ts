@@ -16,7 +16,7 @@ import type { NestedModel } from './found-field.ts';
 import { isProvidersTool } from './server-tools.ts';
 
 /**
- * What becomes of a field inside a request that names a model.
+ * Says what becomes of a field inside a request that names a model.
  *
  * - priced: it chooses a model that answers at the price of the request's own, and passes where the price names it
  * - dropped: its object never passes
@@ -28,7 +28,7 @@ interface NestedModelRow {
   readonly protocol: ClientProtocol;
   /** `tools[]` stands for a tool wherever a request offers one. */
   readonly path: string;
-  /** As the vendor's SDK calls its object; null for a field of other gateways. */
+  /** The object's name in the vendor's SDK; null for a field of other gateways. */
   readonly sdkType: string | null;
   readonly fate: NestedModelFate;
 }
@@ -80,7 +80,7 @@ export const NESTED_MODELS: readonly NestedModelRow[] = [
   },
 ];
 
-/** How vendors call the name of a model, folded. */
+/** The vendors' words for the name of a model, folded. */
 const NAMES_A_MODEL = /(?:models?|deployment)(?:[_-]?(?:id|name|slug))?$/;
 
 /** The richest real request names three. */

@@ -9,7 +9,7 @@ export interface NeededPremium {
   of: 'tool' | 'model';
 }
 
-/** What a request asks for beyond the ordinary service of its model. */
+/** Services that a request asks for beyond the ordinary one of its model. */
 export interface PremiumAsked {
   /** Tiers at the top of the request that may be bought; `premium` is their name in a price version. */
   tiers: readonly { field: FoundField; premium: string }[];
@@ -49,7 +49,7 @@ export function premiumAsked({
   };
 }
 
-/** What nearly every request asks for. */
+/** Values that nearly every request has. */
 const NOTHING: PremiumAsked = { tiers: [], refused: [], needed: [] };
 
 function needed(of: NeededPremium['of'], param: string, premium: string | null): NeededPremium {

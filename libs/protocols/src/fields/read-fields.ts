@@ -75,7 +75,7 @@ function readInside(value: unknown, place: Place): void {
 /** Fields that are dropped wherever they stand. */
 const DROPPED_ROLES: ReadonlySet<FieldRole> = new Set(['tier', 'routing']);
 
-/** What a gateway behind the upstream would merge into the request must not go over the values that were held for. */
+/** Refuses fields that a gateway behind the upstream would merge over the values that were held for. */
 function readEnvelope(value: unknown, { node, path, found, tree }: Place): void {
   if (!isRecord(value)) return;
   for (const name of Object.keys(value)) {

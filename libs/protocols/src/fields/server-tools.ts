@@ -16,7 +16,7 @@ import type { ServerTool } from './found-field.ts';
 export interface OfferedTools {
   /** Defined in the request. */
   own: number;
-  /** Of a vendor, by their names without the version: their definitions are in the provider's prompt. */
+  /** A vendor's tools, by their names without the version: their definitions are in the provider's prompt. */
   vendors: string[];
 }
 
@@ -108,7 +108,7 @@ function providersName(tool: JsonRecord): string | null {
   return name === null || CLIENT_TOOL_TYPES.has(name) || isLocalShell(name, tool) ? null : name;
 }
 
-/** What servers that read a switch from a text or a number take for off. */
+/** Values that servers take for off where they read a switch from a text or a number. */
 const OFF: ReadonlySet<unknown> = new Set([
   '',
   '0',

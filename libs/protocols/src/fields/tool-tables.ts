@@ -1,4 +1,4 @@
-/** Of tools in `tools[]`: who runs them. A type that is not here is taken for a provider's; dates and versions behind the name are left out. */
+/** Says who runs a tool of `tools[]`. A type that is not here is taken for a provider's; dates and versions behind the name are left out. */
 export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'function',
   'custom',

@@ -18,7 +18,7 @@ const CLOSERS: ReadonlyMap<unknown, number> = new Map([
  */
 export function closedJson(bytes: Buffer): Buffer {
   const open: number[] = [];
-  // Where the text can be cut; `open` is then as it is now.
+  // The text can be cut here; `open` is then as it is now.
   let end = 0;
   let isName = false;
   for (let at = 0; at < bytes.length; at += 1) {

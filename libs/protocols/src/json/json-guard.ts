@@ -36,7 +36,7 @@ export function wordOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : 'object';
 }
 
-/** As `Number`, which throws likewise; NaN for objects and lists. */
+/** Converts as `Number` does, which throws likewise; NaN for objects and lists. */
 export function numberOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Number.NaN : Number(value);
 }

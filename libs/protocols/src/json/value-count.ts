@@ -6,7 +6,7 @@ const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
 /**
- * Whether JSON text holds more than about `max` values, counted without building one: a byte of text can become a hundred of memory, so a body
+ * Returns whether JSON text holds more than about `max` values, counted without building one: a byte of text can become a hundred of memory, so a body
  * within its limit of bytes could still take the process down. A text of fewer bytes is not checked.
  */
 export function hasTooManyValues(bytes: Uint8Array, max: number): boolean {

@@ -11,7 +11,7 @@ export interface MessageFrame {
   /** The name the client asked for. */
   model: string;
   usage: TokenUsage;
-  /** As `MessageState.refusalType`. */
+  /** Equals `MessageState.refusalType`. */
   refusalType?: 'text' | 'refusal';
 }
 

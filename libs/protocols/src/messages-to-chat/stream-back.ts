@@ -15,7 +15,7 @@ type TextKind = 'text' | 'thinking' | 'refusal';
 export interface MessageState {
   readonly id: string;
   readonly model: string;
-  /** What a refusal's block is called: messages has no type for it, /v1/responses does. */
+  /** The type of a refusal's block: messages has no type for it, /v1/responses does. */
   readonly refusalType: 'text' | 'refusal';
   readonly isStarted: boolean;
   /** Content blocks so far: indexes are contiguous from 0 (behaviour 17). */

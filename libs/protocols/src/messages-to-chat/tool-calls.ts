@@ -11,7 +11,7 @@ export interface StreamedTool {
   readonly args: string;
   /** Those that the client does not have. */
   readonly unsent: string;
-  /** Whether the last of them that is no blank is a closing brace. */
+  /** Returns whether the last character that is no blank is a closing brace. */
   readonly endsInBrace: boolean;
   /** The content block it is sent in; null while it waits its turn. */
   readonly block: number | null;

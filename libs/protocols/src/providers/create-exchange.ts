@@ -14,12 +14,12 @@ import { PROVIDERS } from './registry.ts';
 import { messagesCount } from '../same-protocol/messages-exchange.ts';
 import { responsesCount } from '../same-protocol/responses-exchange.ts';
 
-/** Whether a model behind such an upstream can serve this endpoint at all. */
+/** Returns whether a model behind such an upstream can serve this endpoint at all. */
 export function canExchange(protocol: ClientProtocol, speech: Speech): boolean {
   return exchangeFor(protocol, speech) !== undefined;
 }
 
-/** Whether requests of this protocol reach such an upstream with their own bytes. */
+/** Returns whether requests of this protocol reach such an upstream with their own bytes. */
 export function isNative(protocol: ClientProtocol, speech: Speech): boolean {
   return exchangeFor(protocol, speech)?.isNative ?? false;
 }
@@ -33,7 +33,7 @@ export function createExchange(request: ExchangeRequest): Exchange {
   return exchange.create(request);
 }
 
-/** What `createExchange` would throw for this upstream, before anything is held or sent for the request; null when it can be carried. Serialises nothing. */
+/** Returns what `createExchange` would throw for this upstream, before anything is held or sent for the request; null when it can be carried. Serialises nothing. */
 export function findUnsupported(
   ask: Ask,
   { speech, upstreamModel }: Pick<ExchangeRequest, 'speech' | 'upstreamModel'>,

@@ -6,9 +6,9 @@ import type { JsonRecord } from '../json/json-guard.ts';
 export interface Provider {
   /** Headers that carry the upstream's key. */
   credential(apiKey: string): Record<string, string>;
-  /** How clients are served, by the protocol they speak; absent where this protocol has no such endpoint. */
+  /** Serves clients, by the protocol they speak; absent where this protocol has no such endpoint. */
   readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
-  /** Of endpoints that only some upstreams of this protocol have. */
+  /** Endpoints that only some upstreams of this protocol have. */
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind): Probe | null;

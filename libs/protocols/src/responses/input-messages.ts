@@ -112,7 +112,7 @@ function addCall(turn: Turn, item: JsonRecord, args: string): void {
   });
 }
 
-/** Of a past turn: the readable summary, and, where this gateway sealed it, an Anthropic model's own signed thinking. */
+/** Returns the reasoning of a past turn: the readable summary, and, where this gateway sealed it, an Anthropic model's own signed thinking. */
 function addThoughts({ thoughts }: Turn, item: JsonRecord): void {
   const said = [...records(item['content']), ...records(item['summary'])]
     .map((part) => text(part['text']) ?? '')

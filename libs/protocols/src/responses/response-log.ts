@@ -16,7 +16,7 @@ export class ResponseLog {
     this.tap = new ResponsesTap(sink);
   }
 
-  /** Of the last event, where that has come. */
+  /** The usage of the last event, where that has come. */
   get usage(): ReportedUsage | null {
     return this.tap.usage;
   }

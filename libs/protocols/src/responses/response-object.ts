@@ -4,7 +4,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { Identity } from '../stream/made-identity.ts';
 import { toResponsesUsage } from '../usage/responses-usage.ts';
 
-/** What a response says about its request. Nothing is stored, whatever the client asked (docs/translation.md). */
+/** The members in which a response repeats its request. Nothing is stored, whatever the client asked (docs/translation.md). */
 export interface ResponseFrame {
   identity: Identity;
   /** The name the client asked for. */
@@ -50,7 +50,7 @@ export function responseObject(
   };
 }
 
-/** How a message's stop reason ends a response. */
+/** Maps a message's stop reason to the end of a response. */
 export function endedResponse(
   frame: ResponseFrame,
   end: { stopReason: string | null; output: readonly JsonRecord[]; usage: TokenUsage },

@@ -10,16 +10,16 @@ interface OpenMessage {
   item: JsonRecord;
   /** Parts that are whole. */
   parts: JsonRecord[];
-  /** Of the part that is not. */
+  /** The text of the part that is still open. */
   words: string;
 }
 
-/** What a stream of /v1/responses has said, for an end that its upstream does not say: after a failure, or at a limit of the gateway. */
+/** Keeps what a stream of /v1/responses has said, for an end that its upstream does not say: after a failure, or at a limit of the gateway. */
 export class ResponseSoFar {
   private readonly frame: ResponseFrame;
   private response: JsonRecord | null = null;
   private sequence = 0;
-  /** By their place in the output. */
+  /** The items, by their place in the output. */
   private readonly done = new Map<number, JsonRecord>();
   private readonly open = new Map<number, OpenMessage>();
 

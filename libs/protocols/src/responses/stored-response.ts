@@ -7,7 +7,7 @@ import { argumentCount } from '../usage/argument-count.ts';
 
 /** A response as its upstream has it now. */
 export interface StoredResponse extends WholeAnswer {
-  /** Of the provider: completed, incomplete, failed, cancelled, queued, in_progress. */
+  /** The provider's status: completed, incomplete, failed, cancelled, queued, in_progress. */
   readonly status: string;
   /** Nothing more is generated. */
   readonly isOver: boolean;
@@ -32,7 +32,7 @@ export function storedResponse(answer: JsonRecord): StoredResponse | null {
   };
 }
 
-/** As `storedResponse`, of the bytes of an answer. */
+/** Reads a `storedResponse` from the bytes of an answer. */
 export function readStoredResponse(body: Uint8Array): StoredResponse | null {
   const answer = parseJson(body);
   return isRecord(answer) ? storedResponse(answer) : null;

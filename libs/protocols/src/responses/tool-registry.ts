@@ -46,7 +46,7 @@ export function flatName(name: string, namespace: string | null): string {
   return `${joined.slice(0, NAME_LENGTH_MAX - hash.length - 1)}_${hash}`;
 }
 
-/** As a chat tool. A custom tool takes free text: a function with the one argument `input`. */
+/** Returns the tool as a chat tool. A custom tool takes free text: a function with the one argument `input`. */
 export function chatToolOf({ flatName: name, kind, definition }: RegisteredTool): JsonRecord {
   const description = nonEmpty(definition['description']);
   const parameters =

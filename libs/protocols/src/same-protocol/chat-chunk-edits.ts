@@ -30,7 +30,7 @@ export interface EditedChunk {
   patches: readonly Patch[];
 }
 
-/** What must change in an event's bytes. `layout` is null when nothing must, as it was not looked for. */
+/** The changes of an event's bytes. `layout` is null when nothing must, as it was not looked for. */
 export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
   const roles = roleEdits(chunk, edits.choicesWithRole);
@@ -70,7 +70,7 @@ function topEdits(
 }
 
 interface RoleEdit {
-  /** Of the choice in its chunk. */
+  /** The place of the choice in its chunk. */
   position: number;
   /** JSON text of the role; null takes it out. */
   role: string | null;

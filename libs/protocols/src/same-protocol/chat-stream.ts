@@ -37,7 +37,7 @@ export class ChatStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   private readonly options: ChatStreamOptions;
   protected readonly tap: ChatTap;
-  /** Of the first chunk that has an id; the gateway's own chunks wear it too. */
+  /** The id and model of the first chunk that has an id; the gateway's own chunks have it too. */
   private identity: Identity | null = null;
   /** Azure sends a first chunk without id and model; it waits for the second to lend it one (behaviour 22). */
   private nameless: SseEvent[] = [];
@@ -45,7 +45,7 @@ export class ChatStream extends StreamHandler {
   private usageChunk: SseEvent | null = null;
   private endMark: Uint8Array = Buffer.from(DONE_EVENT);
   private readonly choicesWithRole = new Set<unknown>();
-  /** Of the last chunk that came the long way. */
+  /** The last chunk that was parsed whole. */
   private template: ChunkTemplate | null = null;
 
   constructor(options: ChatStreamOptions) {

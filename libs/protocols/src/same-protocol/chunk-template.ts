@@ -213,7 +213,7 @@ function stringEnd(wire: string, start: number): number {
 
 const ESCAPED_OR_WIDE = /[\\\x80-\xff]/;
 
-/** What the inside of a JSON string says; null when it is none. */
+/** Returns the text inside a JSON string; null when it is none. */
 function decoded(inner: string): string | null {
   if (!ESCAPED_OR_WIDE.test(inner)) return inner;
   const text = Buffer.from(inner, 'latin1').toString('utf8');

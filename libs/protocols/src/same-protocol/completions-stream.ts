@@ -25,7 +25,7 @@ export class CompletionsStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   protected readonly tap: CompletionsTap;
   private readonly options: CompletionsStreamOptions;
-  /** Of the last chunk, for those of the gateway. */
+  /** Members of the last chunk, for the gateway's own chunks. */
   private head: JsonRecord = {};
   /** Choices that continue. */
   private readonly open = new Set<unknown>();

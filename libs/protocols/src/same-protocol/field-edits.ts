@@ -4,7 +4,7 @@ import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, numberOf } from '../json/json-guard.ts';
 
 /**
- * What a request of the upstream's own protocol must say before it is sent: the upstream's name of the model, the granted limit, and nothing of
+ * Returns the edits of a request of the upstream's own protocol before it is sent: the upstream's name of the model, the granted limit, and nothing of
  * what may not pass. A limit goes over each field that asks for more, as several may be set, and into `limitField` when the client set none.
  * A thinking budget must stay below the limit.
  */
@@ -28,7 +28,7 @@ export function modelEdit(upstreamModel: string): PathEdit {
   return edit(['model'], upstreamModel);
 }
 
-/** Without it most upstreams report no usage on streams; it is hidden from a client that did not ask (behaviour 8). */
+/** Most upstreams report usage on streams only with this option; the usage is hidden from a client that did not ask (behaviour 8). */
 export function streamUsageEdits({
   isStream,
   wantsStreamUsage,

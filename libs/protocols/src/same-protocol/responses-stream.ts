@@ -23,7 +23,7 @@ export interface ResponsesStreamOptions {
   ask: Pick<Ask, 'body' | 'model'>;
   ids: StoredIds;
   idSeed: string;
-  /** Of a stored response: its client has the events up to this number. */
+  /** The client of a stored response has the events up to this number. */
   after?: number;
   sink: StreamSink;
 }
@@ -87,7 +87,7 @@ export class ResponsesStream extends StreamHandler {
     for (const event of events) out.add(this.shown(Buffer.from(namedEvent(event)), event));
   }
 
-  /** As the client may see it. */
+  /** The object as the client may see it. */
   private shown(raw: Buffer, value: JsonRecord): Uint8Array {
     const { ids, ask } = this.options;
     const edits = sealedIds(value, { ids, model: ask.model });

@@ -21,7 +21,7 @@ export class SseEvent {
     return (this.#fields ??= readFields(this.raw)).name;
   }
 
-  /** Whether it carries nothing although it has data lines: some relays keep connections alive so, and SDKs fail to parse it. */
+  /** True when the event carries nothing although it has data lines: some relays keep connections alive so, and SDKs fail to parse it. */
   get isHollow(): boolean {
     return (
       this.data !== null &&
@@ -46,7 +46,7 @@ export class SseEvent {
 }
 
 const HOLLOW_BYTES_MAX = 16;
-/** With any white space around it. */
+/** The value, with any white space around it. */
 const DONE_BYTES_MAX = 64;
 
 interface Fields {
@@ -82,7 +82,7 @@ export class SseFramer {
     return this.pending.length === 0 && this.lineBytes === 0;
   }
 
-  /** Of the event that `next` gave, in the chunk that it was given. */
+  /** The place of the event that `next` gave, in the chunk that it was given. */
   get eventEnd(): number {
     return this.endOfEvent;
   }

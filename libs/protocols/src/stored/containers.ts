@@ -1,6 +1,6 @@
 import { isRecord, nonEmpty } from '../json/json-guard.ts';
 
-/** Where a value of /v1/responses names a container in which the provider runs code. */
+/** Finds the places at which a value of /v1/responses names a container in which the provider runs code. */
 export interface NamedContainer {
   path: readonly string[];
   id: string;

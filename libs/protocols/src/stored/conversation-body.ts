@@ -24,7 +24,7 @@ export interface ConversationBody {
 }
 
 /**
- * What a conversation is made of or gets more of, as its upstream takes it: with native ids. `strange`: the first reference to what is not stored for its
+ * Returns the items for a new or existing conversation, as its upstream takes them: with native ids. `strange`: the first reference to what is not stored for its
  * caller there. Throws `InvalidRequest`, also for files by id where `passesFiles` is false.
  */
 export function conversationBody(

@@ -7,7 +7,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { containersIn } from './containers.ts';
 import { isItemReference } from '../ask/item-reference.ts';
 
-/** What a provider has stored, as a request names it. */
+/** An object that a provider has stored, as a request names it. */
 export interface StoredReference {
   path: readonly string[];
   id: string;
@@ -15,10 +15,10 @@ export interface StoredReference {
   isItem: boolean;
 }
 
-/** Where a body has its items: a request, a conversation. */
+/** The member of a body that holds its items: of a request, of a conversation. */
 type ItemsOf = 'input' | 'items';
 
-/** What the upstream of a request must have stored itself, or keep for its account. */
+/** The objects that the upstream of a request must have stored itself, or keep for its account. */
 export function storedReferences({
   protocol,
   body,

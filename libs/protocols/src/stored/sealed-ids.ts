@@ -4,7 +4,7 @@ import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { containersIn } from './containers.ts';
 
-/** Where the items of an answer, of one of its events, of a list stand, and its tools. */
+/** The places at which the items of an answer, of one of its events, of a list stand, and its tools. */
 const ITEM_HOLDERS = ['output', 'data', 'item', 'part', 'annotation', 'environment', 'tools'];
 const CACHE = 'prompt_cache_options';
 

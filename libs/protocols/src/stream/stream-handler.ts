@@ -4,14 +4,14 @@ import type { UpstreamError } from '../exchange.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 
-/** What was read along of a stream; `ChatTap`, `MessagesTap`. */
+/** Reads a stream along; `ChatTap`, `MessagesTap`. */
 export interface StreamTap {
   readonly usage: ReportedUsage | null;
   readonly hasContent: boolean;
   readonly hasFinish: boolean;
   /** See `StreamReader`. */
   readonly backgroundId?: string | null;
-  /** Whether `usage` is the account of the whole answer. `hasEnded`: the upstream has ended the stream itself. */
+  /** True when `usage` is the account of the whole answer. `hasEnded`: the upstream has ended the stream itself. */
   isUsageFinal(hasEnded: boolean): boolean;
 }
 
@@ -24,7 +24,7 @@ export abstract class StreamHandler {
   error: UpstreamError | null = null;
   abstract readonly keepAlive: string;
   protected abstract readonly tap: StreamTap;
-  /** Whether what the upstream says after its own end mark is passed on. */
+  /** True when text after the upstream's own end mark is passed on. */
   protected readonly isReadAfterEnd: boolean = false;
   /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
   private isCutShort = false;
@@ -54,7 +54,7 @@ export abstract class StreamHandler {
     if (this.state === 'running' || (this.isReadAfterEnd && this.hasEnded)) this.read(event, out);
   }
 
-  /** Where the first event from `start` on, where one begins, is one for `onEvent`: those before it are dealt with. */
+  /** Returns the place of the first event from `start` on that is one for `onEvent`: those before it are dealt with. */
   onEvents(bytes: Buffer, start: number, out: ByteOutput): number {
     return this.state === 'running' ? this.readAlike(bytes, start, out) : start;
   }
@@ -114,7 +114,7 @@ export abstract class StreamHandler {
     return start;
   }
 
-  /** What is still owed to the client when the upstream has ended. */
+  /** Returns what is still owed to the client when the upstream has ended. */
   protected abstract writeEnd(usage: TokenUsage, out: ByteOutput): void;
   protected abstract writeFailure(error: UpstreamError, out: ByteOutput): void;
   /** The ending of a stream that met its limit, with what is charged for it. */

@@ -1,4 +1,4 @@
-/** What a chat upstream's model takes, as far as its name shows. */
+/** Says what a chat upstream's model takes, as far as its name shows. */
 
 /** Answer 400 to `reasoning_effort`: "Unrecognized request argument". */
 const WITHOUT_EFFORT = /(?:^|\/)(?:gpt-3|gpt-4|chatgpt-|llama|gemma|command)/i;

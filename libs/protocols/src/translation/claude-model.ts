@@ -1,4 +1,4 @@
-/** What an Anthropic upstream's model takes, as far as its name shows. Unknown names are treated as current models. */
+/** Says what an Anthropic upstream's model takes, as far as its name shows. Unknown names are treated as current models. */
 export interface ClaudeModel {
   /** `adaptive`: thinking {type: adaptive} with output_config.effort. `budget`: thinking {type: enabled, budget_tokens}. */
   thinking: 'adaptive' | 'budget' | 'none';

@@ -1,13 +1,13 @@
 /**
- * What a translated request or answer loses. Everything else either has a counterpart or is refused with a 400 that names it.
+ * Lists what a translated request or answer loses. Everything else either has a counterpart or is refused with a 400 that names it.
  * `docs/translation.md` prints these tables; its spec fails when they differ.
  */
 export interface Omission {
   direction: 'chat to messages' | 'messages to chat' | 'responses to chat or messages';
   part: 'request' | 'answer';
-  /** As the client or upstream writes it. */
+  /** The field as the client or upstream writes it. */
   feature: string;
-  /** What becomes of it, and why that does no harm, or which harm. */
+  /** Says what becomes of the field, and why that does no harm, or which harm it does. */
   outcome: string;
 }
 
@@ -220,7 +220,7 @@ export const OMISSIONS: readonly Omission[] = [
   },
 ];
 
-/** As a Markdown table, for the documentation. */
+/** Returns the list as a Markdown table, for the documentation. */
 export function omissionTable(direction: Omission['direction']): string {
   const rows = OMISSIONS.filter((omission) => omission.direction === direction).map(
     ({ part, feature, outcome }) => `| ${part} | ${feature} | ${outcome} |`,

@@ -47,7 +47,7 @@ const WITHOUT_DEVELOPER =
 /** https://platform.openai.com/docs/guides/reasoning: the first of them take no instructions at all. */
 const WITHOUT_SYSTEM = /(?:^|[/.])o1-(?:mini|preview)/i;
 
-/** What a model is known by its name to refuse. */
+/** The fields that a model, by its name, is known to refuse. */
 export function knownRefusals(model: string): RefusableField[] {
   if (WITHOUT_SYSTEM.test(model)) return ['developer', 'system'];
   return WITHOUT_DEVELOPER.test(model) ? ['developer'] : [];

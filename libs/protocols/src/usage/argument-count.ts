@@ -1,6 +1,6 @@
 import { parseJson, record } from '../json/json-guard.ts';
 
-/** How many arguments tools are called with: members at the top of each call's object, given as such or as its JSON. */
+/** Counts the arguments with which tools are called: members at the top of each call's object, given as such or as its JSON. */
 export function argumentCount(inputs: readonly unknown[]): number {
   return inputs
     .map((input) => record(typeof input === 'string' ? parseJson(input) : input))

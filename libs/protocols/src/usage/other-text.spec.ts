@@ -3,7 +3,7 @@ import { MessagesTap } from '../answers/anthropic/messages-tap.ts';
 import { ChatTap } from '../answers/openai/chat-tap.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** What a tap counts of one chunk. */
+/** Returns what a tap counts of one chunk. */
 function counted(tap: typeof ChatTap | typeof MessagesTap, chunk: JsonRecord): string {
   let words = '';
   new tap({ output: (text: string) => (words += text) } as never).observe(chunk);

@@ -41,7 +41,7 @@ function otherTexts(value: unknown, depth = 0): string[] {
   );
 }
 
-/** What is known as text, and what stands under other names beside it. Vendors repeat text there: what is in the text already counts once. */
+/** Text under known names, and text under other names beside it. Vendors repeat text there: what is in the text already counts once. */
 export function knownOrOther(
   known: string,
   holder: JsonRecord,

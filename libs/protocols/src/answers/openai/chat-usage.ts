@@ -171,7 +171,7 @@ function restOf(
 const KINDS = ['text_tokens', 'image_tokens', 'audio_tokens'];
 
 /**
- * Whether more is cached than the prompt has, while the prompt is said to be all there was: its kinds add up to it, and the total has nothing more.
+ * Returns whether more is cached than the prompt has, while the prompt is said to be all there was: its kinds add up to it, and the total has nothing more.
  * Azure's Grok caches a template of its own in front of the prompt; how much of the prompt was cached is not said (docs/decisions/0025-caches-of-templates.md).
  */
 function isPromptWhole({ prompt, rest, cached }: Figures, details: JsonRecord): boolean {

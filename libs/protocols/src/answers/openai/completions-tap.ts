@@ -12,7 +12,7 @@ export class CompletionsTap implements StreamTap {
   hasFinish = false;
   private readonly sink: StreamSink;
   private readonly echoOf: (choice: number) => string;
-  /** Of each choice, how much of the repeated prompt is still to come. */
+  /** The part of the repeated prompt that is still to come, for each choice. */
   private readonly echoLeft = new Map<number, string>();
 
   constructor(sink: StreamSink, echoOf: (choice: number) => string) {

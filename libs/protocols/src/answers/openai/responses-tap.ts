@@ -14,7 +14,7 @@ export class ResponsesTap implements StreamTap {
   usage: ReportedUsage | null = null;
   hasContent = false;
   hasFinish = false;
-  /** Of a response that is made in the background; null for any other. */
+  /** The id of a response that is made in the background; null for any other. */
   backgroundId: string | null = null;
   private hasLastUsage = false;
   private readonly sink: StreamSink;
@@ -35,7 +35,7 @@ export class ResponsesTap implements StreamTap {
     else this.generated(deltaText(event), !isReasoning(event));
   }
 
-  /** Only the last event has figures. */
+  /** The last event alone has figures. */
   isUsageFinal(): boolean {
     return this.hasLastUsage;
   }

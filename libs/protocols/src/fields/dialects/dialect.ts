@@ -13,7 +13,7 @@ export interface Dialect {
   /** The day on which its documentation was read. */
   readonly read: string;
   /**
-   * By endpoint. `a`: the value passes whole. `a.b`: of the object `a`, listed members pass. `a.*`: labels of the caller's own, which pass as far as
+   * Lists fields by endpoint. `a`: the value passes whole. `a.b`: of the object `a`, listed members pass. `a.*`: labels of the caller's own, which pass as far as
    * they are texts, numbers and booleans that no gateway takes for an instruction.
    */
   readonly fields: Readonly<Partial<Record<FieldsOf, readonly string[]>>>;

@@ -10,7 +10,7 @@ const SAMPLING = [
   'watermark',
 ];
 
-/** With Text Embeddings Inference. Left out: `adapter_id`, `parameters`, `best_of` of its own interface. */
+/** Covers Text Embeddings Inference too. Left out: `adapter_id`, `parameters`, `best_of` of its own interface. */
 export const TGI: Dialect = {
   source: 'https://huggingface.co/docs/text-generation-inference/reference/api_reference',
   read: '2026-11-23',
