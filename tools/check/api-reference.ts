@@ -164,7 +164,9 @@ function answerText(found: Operation['responses'][string]['content']): string {
 
 function schemaSection({ components }: ApiDocument): string {
   const sections = Object.entries(components.schemas).map(
-    ([name, { properties = {}, required = [] }]) => {
+    ([name, { enum: values, properties = {}, required = [] }]) => {
+      if (values)
+        return `### ${name}\n\n${values.map((value) => `\`${String(value)}\``).join(', ')}\n`;
       const rows = Object.entries(properties).map(
         ([field, of]) =>
           `| \`${field}\`${required.includes(field) ? '' : '?'} | ${typeText(of).replaceAll('|', '\\|')} | ${(of.description ?? '').replaceAll('|', '\\|')} |`,
@@ -178,10 +180,9 @@ function schemaSection({ components }: ApiDocument): string {
 /** In few words; the document has every bound. */
 function typeText(of: Schema): string {
   const named = of.$ref?.split('/').at(-1);
+  if (named === 'ErrorCode') return 'one of [the codes](errors.md)';
   if (named !== undefined) return `[${named}](#${named.toLowerCase()})`;
   if (of.anyOf) return [...new Set(of.anyOf.map(typeText))].join(' or ');
-  // Only the codes are that many, and they have a page of their own.
-  if (of.enum && of.enum.length > 20) return 'one of [the codes](errors.md)';
   if (of.enum) return of.enum.map((value) => `\`${String(value)}\``).join(' or ');
   if (of.const !== undefined) return `\`${String(of.const)}\``;
   if (of.type?.[0] === 'array') return `list of ${of.items ? typeText(of.items) : 'anything'}`;

@@ -1,18 +1,10 @@
+import { WINDOW_NAMES } from '@tollgate/contracts';
+
 /** Columns a person looks for first; JSON and CSV have all. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   'users list': ['id', 'username', 'role', 'status', 'created_at'],
   'models list': ['id', 'name', 'kind', 'is_on_shelf', 'owned_by', 'max_output_tokens'],
-  'keys list': [
-    'id',
-    'user_id',
-    'name',
-    'key_prefix',
-    'status',
-    'allowed_models',
-    'rpm',
-    'rph',
-    'rpd',
-  ],
+  'keys list': ['id', 'user_id', 'name', 'key_prefix', 'status', 'allowed_models', ...WINDOW_NAMES],
   'upstreams list': ['id', 'name', 'protocol', 'base_url', 'enabled'],
   'routing list': [
     'id',

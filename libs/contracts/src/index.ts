@@ -12,6 +12,8 @@ export * from './usage/journal-upload.ts';
 export * from './seals/node-proof.ts';
 export * from './http/outbound-address.ts';
 export * from './usage/premium.ts';
+export * from './request-windows.ts';
+export * from './usage/client-protocols.ts';
 export * from './http/reader-gone.ts';
 export * from './seals/sealed-id.ts';
 export * from './seals/sealed-secret.ts';

@@ -1,4 +1,5 @@
 import type {
+  ClientProtocol,
   FurtherEndpoint,
   ReportedUsage,
   TokenUsage,
@@ -8,8 +9,7 @@ import type { ImageSize } from './ask/image-size.ts';
 import type { DroppedField, FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
-/** Protocol the client speaks; names the endpoint. */
-export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses' | 'completions';
+export type { ClientProtocol };
 
 /** A request body, read once at the edge. `raw` is what passes through untouched; `body` is its parsed twin, never serialised again on same-protocol routes. */
 export interface Ask {

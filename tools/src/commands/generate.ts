@@ -21,6 +21,11 @@ const STEPS: readonly { says: string; folder: string; run: readonly string[] }[]
     ],
   },
   {
+    says: 'libs/admin-client/src/__generated__/tables.ts',
+    folder: '.',
+    run: ['tools/check/write-tables.ts'],
+  },
+  {
     says: 'docs/configuration.md, docs/api-reference.md, docs/errors.md',
     folder: '.',
     run: ['tools/check/write-references.ts'],

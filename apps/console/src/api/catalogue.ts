@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
+import type { Weights } from './tables.ts';
 import { readWholeList } from './whole-list.ts';
 
 export type Model = Shape<'Model'>;
@@ -36,16 +37,8 @@ export interface ModelSettings {
   failover?: Model['failover'];
 }
 
-export interface PriceSettings {
+export interface PriceSettings extends Weights {
   price_per_million: string;
-  weight_input: string;
-  weight_output: string;
-  weight_cache_read: string;
-  weight_cache_write: string;
-  /** null: the weight of the class it is part of. */
-  weight_cache_write_1h: string | null;
-  weight_audio_input: string | null;
-  weight_audio_output: string | null;
   free?: boolean;
 }
 

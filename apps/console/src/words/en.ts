@@ -8,6 +8,7 @@ import { shell } from './en/shell.ts';
 import { overview } from './en/overview.ts';
 import { playground } from './en/playground.ts';
 import { settings } from './en/settings.ts';
+import { tables } from './en/tables.ts';
 import { request, usage } from './en/usage.ts';
 import { wallet } from './en/wallet.ts';
 
@@ -25,6 +26,7 @@ export const en = {
   settings,
   shell,
   subscription,
+  tables,
   usage,
   wallet,
 };

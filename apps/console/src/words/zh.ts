@@ -9,6 +9,7 @@ import { shell } from './zh/shell.ts';
 import { overview } from './zh/overview.ts';
 import { playground } from './zh/playground.ts';
 import { settings } from './zh/settings.ts';
+import { tables } from './zh/tables.ts';
 import { request, usage } from './zh/usage.ts';
 import { wallet } from './zh/wallet.ts';
 
@@ -25,6 +26,7 @@ export const zh: typeof en = {
   settings,
   shell,
   subscription,
+  tables,
   usage,
   wallet,
 };

@@ -1802,8 +1802,7 @@ export interface components {
         };
         Alert: {
             id: number;
-            /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+            rule: components["schemas"]["AlertRule"];
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -1834,6 +1833,8 @@ export interface components {
             last_seen_at: string;
             resolved_at: string | null;
         };
+        /** @enum {string} */
+        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
         AutoRecharge: {
             id: number;
             user_id: number;
@@ -1896,9 +1897,9 @@ export interface components {
         Ceilings: {
             /** @description Requests a minute that a key may have at most; 0 = no ceiling */
             rpm: number;
-            /** @description Requests an hour; 0 = no ceiling */
+            /** @description Requests an hour that a key may have at most; 0 = no ceiling */
             rph: number;
-            /** @description Requests a day; 0 = no ceiling */
+            /** @description Requests a day that a key may have at most; 0 = no ceiling */
             rpd: number;
             /**
              * Format: date-time
@@ -1910,8 +1911,7 @@ export interface components {
             /** @description Decimal text, at most 6 places */
             price_per_million: string;
             lines: {
-                /** @enum {string} */
-                class: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output";
+                class: components["schemas"]["ChargedClass"];
                 tokens: number;
                 /** @description Decimal text, at most 6 places */
                 weight: string;
@@ -1933,8 +1933,7 @@ export interface components {
             /** @description Decimal text, at most 6 places */
             price_per_million: string;
             lines: {
-                /** @enum {string} */
-                class: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output";
+                class: components["schemas"]["ChargedClass"];
                 tokens: number;
                 /** @description Decimal text, at most 6 places */
                 weight: string;
@@ -1948,6 +1947,10 @@ export interface components {
             /** @description Of so many charged tokens at this price */
             cost: string;
         };
+        /** @enum {string} */
+        ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output";
+        /** @enum {string} */
+        ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions";
         ConfigCheck: {
             /** @description No problem is an error */
             ok: boolean;
@@ -2308,6 +2311,8 @@ export interface components {
             pinned_version: number | null;
             nodes: components["schemas"]["ProxyNode"][];
         };
+        /** @enum {string} */
+        FurtherEndpoint: "responses" | "completions";
         InstallationSteps: {
             is_complete: boolean;
             steps: {
@@ -2358,11 +2363,7 @@ export interface components {
              */
             as_of: string;
             windows: {
-                /**
-                 * @description Minute, hour or day
-                 * @enum {string}
-                 */
-                window: "rpm" | "rph" | "rpd";
+                window: components["schemas"]["RequestWindow"];
                 /** @description 0 = no limit; nothing is counted then */
                 limit: number;
                 /** @description Requests that count now */
@@ -2568,6 +2569,8 @@ export interface components {
              */
             one_time_until: string;
         };
+        /** @enum {string} */
+        Outcome: "completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost";
         Payment: {
             id: number;
             user_id: number;
@@ -2807,6 +2810,8 @@ export interface components {
             /** @description false while Redis does not answer: without what was used a moment ago */
             is_live: boolean;
         };
+        /** @enum {string} */
+        RequestWindow: "rpm" | "rph" | "rpd";
         Route: {
             id: number;
             model_id: number;
@@ -2868,8 +2873,7 @@ export interface components {
         RoutingSimulation: {
             model_id: number;
             model: string;
-            /** @enum {string} */
-            protocol: "chat" | "messages" | "embeddings" | "responses" | "completions";
+            protocol: components["schemas"]["ClientProtocol"];
             is_servable: boolean;
             /** @description Why not */
             reason: string | null;
@@ -3257,8 +3261,7 @@ export interface components {
         Upstream: {
             id: number;
             name: string;
-            /** @enum {string} */
-            protocol: "openai" | "anthropic";
+            protocol: components["schemas"]["UpstreamProtocol"];
             base_url: string;
             /** @description The key itself is never answered */
             has_api_key: boolean;
@@ -3280,9 +3283,9 @@ export interface components {
             /** @description Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills */
             closes_streams: boolean;
             /** @description What the upstream has beside the endpoints that every server of its protocol has; null = known by the host, see `has_endpoints` */
-            endpoints: ("responses" | "completions")[] | null;
+            endpoints: components["schemas"]["FurtherEndpoint"][] | null;
             /** @description Endpoints whose requests and answers pass with their own bytes */
-            has_endpoints: ("responses" | "completions")[];
+            has_endpoints: components["schemas"]["FurtherEndpoint"][];
             /** @description Requests may name files, vector stores and skills of the provider's account by their ids. All customers of this upstream share them: each may read every one */
             passes_file_ids: boolean;
             /**
@@ -3302,6 +3305,8 @@ export interface components {
              */
             updated_at: string;
         };
+        /** @enum {string} */
+        UpstreamProtocol: "openai" | "anthropic";
         UsageLog: {
             /**
              * Format: uuid
@@ -3341,7 +3346,7 @@ export interface components {
                     output_tokens: number;
                 };
             }[];
-            outcome: ("completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost") | null;
+            outcome: components["schemas"]["Outcome"] | null;
             /** @description What the client saw */
             status: number | null;
             /** @description As counted; null while the node has not returned */
@@ -3411,7 +3416,7 @@ export interface components {
                     output_tokens: number;
                 };
             }[];
-            outcome: ("completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost") | null;
+            outcome: components["schemas"]["Outcome"] | null;
             /** @description What the client saw */
             status: number | null;
             /** @description As counted; null while the node has not returned */
@@ -3443,8 +3448,7 @@ export interface components {
             duration_ms: number | null;
             price: components["schemas"]["Price"] | null;
             lines: {
-                /** @enum {string} */
-                class: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output";
+                class: components["schemas"]["ChargedClass"];
                 tokens: number;
                 /** @description Decimal text, at most 6 places */
                 weight: string;
@@ -3635,6 +3639,8 @@ export interface components {
              */
             reported_at: string;
         };
+        /** @enum {string} */
+        ErrorCode: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
         /** @description RFC 9457. `code` says which refusal it is; `errors` names the fields. */
         Problem: {
             /** @description `urn:tollgate:problem:<code>` */
@@ -3642,8 +3648,7 @@ export interface components {
             title: string;
             status: number;
             detail: string;
-            /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: components["schemas"]["ErrorCode"];
             errors: {
                 field: string;
                 message: string;

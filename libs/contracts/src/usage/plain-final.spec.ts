@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { CLIENT_PROTOCOLS } from './client-protocols.ts';
 import { isPlainFinal } from './plain-final.ts';
 import { TOKEN_FIELDS } from './token-fields.ts';
 import { OUTCOMES, usageFinalSchema } from './usage-event.ts';
@@ -15,7 +16,7 @@ const sound = fc.record(
       ]),
     ),
     node: fc.constantFrom('node-1:0', 'näh:1', ''),
-    protocol: fc.constantFrom('chat', 'messages', 'embeddings', 'responses'),
+    protocol: fc.constantFrom(...CLIENT_PROTOCOLS),
     is_stream: fc.boolean(),
     upstream_id: fc.option(fc.integer({ min: 1 })),
     attempts: fc.array(

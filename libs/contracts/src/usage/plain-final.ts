@@ -1,3 +1,4 @@
+import { CLIENT_PROTOCOLS } from './client-protocols.ts';
 import { tokenFields } from './token-fields.ts';
 import { OUTCOMES, type UsageFinal } from './usage-event.ts';
 
@@ -73,7 +74,7 @@ const FINAL = new Shape({
   model_id: always(isId),
   price_version_id: always(isId),
   node: always(isText(NODE_CHARS_MAX)),
-  protocol: always(isOneOf('chat', 'messages', 'embeddings', 'responses')),
+  protocol: always(isOneOf(...CLIENT_PROTOCOLS)),
   is_stream: always((value) => typeof value === 'boolean'),
   upstream_id: always(orNull(isUpstream)),
   attempts: always(

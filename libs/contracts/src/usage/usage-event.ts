@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CLIENT_PROTOCOLS } from './client-protocols.ts';
 import { PREMIUMS_MAX, premiumSchema } from './premium.ts';
 import { tokenFields } from './token-fields.ts';
 import { TRACEPARENT } from '../http/trace-context.ts';
@@ -78,7 +79,7 @@ export const usageFinalSchema = z.strictObject({
   model_id: id,
   price_version_id: id,
   node: storableText.max(128),
-  protocol: z.enum(['chat', 'messages', 'embeddings', 'responses', 'completions']),
+  protocol: z.enum(CLIENT_PROTOCOLS),
   is_stream: z.boolean(),
   upstream_id: upstreamId.nullable(),
   attempts: z.array(routeAttemptSchema).max(16),

@@ -1,3 +1,4 @@
+import { readMessagesUsage } from '../answers/anthropic/messages-usage.ts';
 import { chatToMessagesExchange } from '../chat-to-messages/exchange.ts';
 import { toMessagesRequest } from '../chat-to-messages/request.ts';
 import { responsesToMessagesExchange } from '../responses/exchange.ts';
@@ -33,4 +34,5 @@ export const anthropic: Provider = {
           body: { model, messages: PROBE_MESSAGES, max_tokens: PROBE_OUTPUT_TOKENS },
           headers: TRANSLATED_HEADERS,
         },
+  readUsage: ({ usage }) => readMessagesUsage(usage),
 };

@@ -1,3 +1,4 @@
+import { readChatUsage } from '../answers/openai/chat-usage.ts';
 import { messagesToChatExchange } from '../messages-to-chat/exchange.ts';
 import { toChatRequest } from '../messages-to-chat/request.ts';
 import { responsesToChatExchange } from '../responses/exchange.ts';
@@ -35,4 +36,5 @@ export const openai: Provider = {
           body: { model, messages: PROBE_MESSAGES, max_tokens: PROBE_OUTPUT_TOKENS },
           headers: {},
         },
+  readUsage: (answer) => readChatUsage(answer['usage'], answer),
 };

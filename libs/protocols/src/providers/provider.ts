@@ -1,4 +1,4 @@
-import type { FurtherEndpoint } from '@tollgate/contracts';
+import type { FurtherEndpoint, ReportedUsage } from '@tollgate/contracts';
 import type { Ask, ClientProtocol, Exchange, ExchangeRequest, ErrorWords } from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
@@ -12,6 +12,8 @@ export interface Provider {
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind): Probe | null;
+  /** What a JSON answer of the probe reports; null when it reports no usage. */
+  readUsage(answer: JsonRecord): ReportedUsage | null;
   /** Codes and types of its errors that `errors/` does not know. */
   readonly errorWords?: ErrorWords;
 }

@@ -15,6 +15,7 @@ export const echo: Provider = {
   credential: (apiKey) => ({ 'x-echo-key': apiKey }),
   exchanges: { chat: { create: chatExchange, isNative: false } },
   probe: () => null,
+  readUsage,
   errorWords: { engine_tired: 'overloaded', said_too_much: 'context_overflow' },
 };
 

@@ -14,6 +14,7 @@ import { formatCount, formatPercent } from '../../ui/format.ts';
 import { Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
+import { repriced } from './repriced.ts';
 
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/;
 const INPUT =
@@ -174,7 +175,7 @@ async function setEach(
   const answers: Answer[] = [];
   for (const { model, price, typed } of rows) {
     const body = {
-      ...settingsOf(price, typed),
+      ...repriced(price, typed),
       model_id: model.id,
       replaces: price?.id ?? null,
       ...momentOf(at),
@@ -194,21 +195,6 @@ async function setEach(
 
 function momentOf(at: string): { effective_at?: string } {
   return at === '' ? {} : { effective_at: new Date(at).toISOString() };
-}
-
-/** Another price with the weights and multipliers in force. */
-function settingsOf(price: Price | undefined, amount: string) {
-  return {
-    price_per_million: amount,
-    weight_input: price?.weight_input ?? '1',
-    weight_output: price?.weight_output ?? '1',
-    weight_cache_read: price?.weight_cache_read ?? '1',
-    weight_cache_write: price?.weight_cache_write ?? '1',
-    weight_cache_write_1h: price?.weight_cache_write_1h ?? null,
-    weight_audio_input: price?.weight_audio_input ?? null,
-    weight_audio_output: price?.weight_audio_output ?? null,
-    multipliers: price?.multipliers ?? {},
-  };
 }
 
 function Multiply({ onFactor }: { onFactor: (factor: string) => void }) {

@@ -1,3 +1,4 @@
+import { CHARGED_CLASSES, weightOf, type TokenClass } from '../../api/tables.ts';
 import type { Price } from '../../api/catalogue.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Money } from '../../ui/figures.tsx';
@@ -14,13 +15,13 @@ export function PriceTimeline({
   rows: readonly Price[];
   inForce: Price | undefined;
 }) {
-  const { admin } = useWords();
-  const { models } = admin;
+  const words = useWords();
+  const { models } = words.admin;
 
   return (
     <Table
       label={models.prices}
-      columns={columnsOf(models, rows, inForce)}
+      columns={columnsOf(words, rows, inForce)}
       rows={rows}
       rowId={({ id }) => id}
       empty={<EmptyState title={models.noPrice} />}
@@ -29,7 +30,7 @@ export function PriceTimeline({
 }
 
 function columnsOf(
-  models: Words['admin']['models'],
+  { admin: { models }, tables }: Words,
   rows: readonly Price[],
   inForce: Price | undefined,
 ): Column<Price>[] {
@@ -48,27 +49,20 @@ function columnsOf(
         <Money amount={amount} currency={currency} />
       ),
     },
-    weight('input', models.weightInput, (price) => price.weight_input),
-    weight('output', models.weightOutput, (price) => price.weight_output),
-    weight('read', models.weightCacheRead, (price) => price.weight_cache_read),
-    weight('write', models.weightCacheWrite, (price) => price.weight_cache_write),
-    ...(rows.some(hasOptionalWeight)
-      ? [
-          weight('write1h', models.weightCacheWrite1h, (price) => price.weight_cache_write_1h),
-          weight('audioIn', models.weightAudioInput, (price) => price.weight_audio_input),
-          weight('audioOut', models.weightAudioOutput, (price) => price.weight_audio_output),
-        ]
-      : []),
+    ...CHARGED_CLASSES.filter(
+      ({ name, is_optional: isOptional }) =>
+        !isOptional || rows.some((price) => price[weightOf(name)] !== null),
+    ).map(({ name }) => weight(name, tables.classes[name])),
   ];
 }
 
-function weight(id: string, header: string, pick: (price: Price) => string | null): Column<Price> {
+function weight(name: TokenClass, header: string): Column<Price> {
   return {
-    id,
+    id: name,
     header,
     align: 'right',
     from: 'md',
-    cell: (price) => <span className="tabular">{pick(price) ?? '–'}</span>,
+    cell: (price) => <span className="tabular">{price[weightOf(name)] ?? '–'}</span>,
   };
 }
 
@@ -81,11 +75,5 @@ function PriceState({ of: price, inForce }: { of: Price; inForce: Price | undefi
     <Badge tone="accent">{models.planned}</Badge>
   ) : (
     <Badge tone="off">{models.past}</Badge>
-  );
-}
-
-function hasOptionalWeight(price: Price): boolean {
-  return [price.weight_cache_write_1h, price.weight_audio_input, price.weight_audio_output].some(
-    (weight) => weight !== null,
   );
 }

@@ -4,6 +4,7 @@ import { Button } from '../../ui/forms/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
 import { installationStepsQuery } from '../../api/admin.ts';
+import { CLIENT_PROTOCOLS } from '../../api/tables.ts';
 import { useWords } from '../../words/words.ts';
 import { RoutingPicture } from './picture.tsx';
 import { RouteDialog } from './route-dialog.tsx';
@@ -16,10 +17,7 @@ import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
   model: optional(z.coerce.number()),
-  protocol: withDefault(
-    z.enum(['chat', 'messages', 'responses', 'completions', 'embeddings']),
-    'chat',
-  ),
+  protocol: withDefault(z.enum(CLIENT_PROTOCOLS), 'chat'),
   create: optional(z.literal('1')),
 });
 

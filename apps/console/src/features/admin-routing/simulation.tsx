@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { simulationQuery, type CallerProtocol } from '../../api/upstreams.ts';
+import { CLIENT_PROTOCOLS } from '../../api/tables.ts';
 import type { Shape } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { SelectFilter } from '../../ui/tables/select-filter.tsx';
@@ -10,7 +11,6 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 
-const CALLERS = ['chat', 'messages', 'responses', 'completions', 'embeddings'] as const;
 type Found = Shape<'RoutingSimulation'>;
 type SimulatedRoute = Found['routes'][number];
 
@@ -47,7 +47,8 @@ interface QuestionFiltersProps extends Pick<SimulationProps, 'protocol' | 'onCha
 }
 
 function QuestionFilters({ model, protocol, onChange }: QuestionFiltersProps) {
-  const { routing } = useSpeech().words.admin;
+  const { admin, tables } = useSpeech().words;
+  const { routing } = admin;
   const { models } = useNames();
   return (
     <>
@@ -64,7 +65,7 @@ function QuestionFilters({ model, protocol, onChange }: QuestionFiltersProps) {
         label={routing.protocol}
         value={protocol}
         onChange={(value) => onChange({ protocol: value })}
-        options={CALLERS.map((value) => ({ value, label: routing.callers[value] }))}
+        options={CLIENT_PROTOCOLS.map((value) => ({ value, label: tables.callers[value] }))}
       />
     </>
   );

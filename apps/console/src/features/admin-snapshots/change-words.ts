@@ -1,3 +1,4 @@
+import { CHARGED_CLASSES, weightOf } from '../../api/tables.ts';
 import { formatDuration } from '../../ui/format.ts';
 import { formatExact } from '../../ui/time/time.tsx';
 import { useZone } from '../../ui/time/zone.tsx';
@@ -16,8 +17,16 @@ interface ChangeWords {
 export function useChangeWords(): ChangeWords {
   const { words, locale } = useSpeech();
   const { zone } = useZone();
-  const { general, admin } = words;
-  const fields: Readonly<Record<string, string>> = admin.findings.fields;
+  const { general, admin, tables } = words;
+  const fields: Readonly<Record<string, string>> = {
+    ...admin.findings.fields,
+    ...Object.fromEntries(
+      CHARGED_CLASSES.map(({ name }) => [
+        weightOf(name),
+        `${admin.findings.fields.weight}: ${tables.classes[name]}`,
+      ]),
+    ),
+  };
   const at = (ms: number): string => formatExact(new Date(ms).toISOString(), { locale, zone });
   return {
     nameOf: (path) => {

@@ -166,7 +166,7 @@ function nameColumns({ words }: Speech): Column<Upstream>[] {
       id: 'protocol',
       header: upstreams.protocol,
       from: 'md',
-      cell: ({ protocol }) => upstreams.protocols[protocol],
+      cell: ({ protocol }) => words.tables.providers[protocol],
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, type ReactNode } from 'react';
 import { CircleAlert, CircleCheck } from '../../ui/icons.tsx';
+import { UPSTREAM_PROTOCOLS } from '../../api/tables.ts';
 import {
   createUpstream,
   testUpstream,
@@ -38,7 +39,7 @@ export function UpstreamDialog({
       act={({ name = '', protocol, base_url = '', api_key = '', ...passed }) => {
         const settings = {
           name,
-          protocol: protocol === 'anthropic' ? ('anthropic' as const) : ('openai' as const),
+          protocol: UPSTREAM_PROTOCOLS.find((known) => known === protocol) ?? UPSTREAM_PROTOCOLS[0],
           base_url,
           ...(api_key === '' ? {} : { api_key }),
           passes_file_ids: passed['passes_file_ids'] === 'on',
@@ -60,7 +61,7 @@ function passedFields(chosen: string | undefined): Pick<UpstreamSettings, 'field
 }
 
 function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
-  const { admin } = useWords();
+  const { admin, tables } = useWords();
   const { upstreams } = admin;
   return (
     <>
@@ -74,11 +75,8 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
       <SelectField
         name="protocol"
         label={upstreams.protocol}
-        defaultValue={upstream?.protocol ?? 'openai'}
-        options={[
-          { value: 'openai', label: upstreams.protocols.openai },
-          { value: 'anthropic', label: upstreams.protocols.anthropic },
-        ]}
+        defaultValue={upstream?.protocol ?? UPSTREAM_PROTOCOLS[0]}
+        options={UPSTREAM_PROTOCOLS.map((value) => ({ value, label: tables.providers[value] }))}
       />
       <TextField
         name="base_url"

@@ -104,14 +104,14 @@ function UpstreamMenu({ of: upstream, open }: { of: Upstream; open: (what: OpenD
 }
 
 function UpstreamFacts({ of: upstream }: { of: Upstream }) {
-  const { admin, general } = useWords();
+  const { admin, general, tables } = useWords();
   const { upstreams } = admin;
   return (
     <Panel>
       <Facts
         facts={[
           { name: upstreams.status, value: <UpstreamState of={upstream} /> },
-          { name: upstreams.protocol, value: upstreams.protocols[upstream.protocol] },
+          { name: upstreams.protocol, value: tables.providers[upstream.protocol] },
           {
             name: upstreams.baseUrl,
             value: <CopyText text={upstream.base_url} label={upstreams.baseUrl} />,

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { ceilingsQuery, setCeilings } from '../../api/admin.ts';
+import { REQUEST_WINDOWS, ceilingValues, windowValues, type WindowName } from '../../api/tables.ts';
 import { setAccountCeilings, type User } from '../../api/users.ts';
 import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
-type Limits = Record<'rpm' | 'rph' | 'rpd', number | null>;
+type Limits = Readonly<Record<WindowName, number | null>>;
 
 /** Of an account: an empty field leaves the installation's in force. */
 export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () => void }) {
@@ -18,16 +19,15 @@ export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () =
       verb={users.ceilings}
       isOpen
       onClose={onClose}
-      act={({ rpm, rph, rpd }) =>
-        setAccountCeilings(user.id, {
-          rpm_ceiling: read(rpm),
-          rph_ceiling: read(rph),
-          rpd_ceiling: read(rpd),
-        })
+      act={(values) =>
+        setAccountCeilings(
+          user.id,
+          ceilingValues((name) => read(values[name])),
+        )
       }
       done={() => users.ceilingsSet}
     >
-      <CeilingFields of={{ rpm: user.rpm_ceiling, rph: user.rph_ceiling, rpd: user.rpd_ceiling }} />
+      <CeilingFields of={windowValues((name) => user[`${name}_ceiling`])} />
     </FormDialog>
   );
 }
@@ -44,9 +44,7 @@ export function InstallationCeilings({ onClose }: { onClose: () => void }) {
       verb={users.ceilings}
       isOpen
       onClose={onClose}
-      act={({ rpm, rph, rpd }) =>
-        setCeilings({ rpm: read(rpm) ?? 0, rph: read(rph) ?? 0, rpd: read(rpd) ?? 0 })
-      }
+      act={(values) => setCeilings(windowValues((name) => read(values[name]) ?? 0))}
       done={() => users.ceilingsSet}
     >
       <CeilingFields of={data} />
@@ -55,14 +53,14 @@ export function InstallationCeilings({ onClose }: { onClose: () => void }) {
 }
 
 function CeilingFields({ of: limits }: { of: Limits }) {
-  const { keys } = useWords();
+  const { tables } = useWords();
   return (
     <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
-      {(['rpm', 'rph', 'rpd'] as const).map((name) => (
+      {REQUEST_WINDOWS.map(({ name }) => (
         <TextField
           key={name}
           name={name}
-          label={keys[name]}
+          label={tables.windows[name].name}
           type="number"
           min={0}
           defaultValue={limits[name] ?? ''}

@@ -1,4 +1,5 @@
 import type { Key, KeySettings } from '../../api/keys.ts';
+import { REQUEST_WINDOWS, windowValues } from '../../api/tables.ts';
 import { TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
@@ -44,23 +45,18 @@ export function KeyFields({ of: key }: { of?: Key | undefined }) {
 }
 
 function LimitFields({ of: key }: { of: Key | undefined }) {
-  const { keys } = useWords();
-  const limits = [
-    { name: 'rpm', label: keys.rpm, value: key?.rpm },
-    { name: 'rph', label: keys.rph, value: key?.rph },
-    { name: 'rpd', label: keys.rpd, value: key?.rpd },
-  ];
+  const { keys, tables } = useWords();
   return (
     <div>
       <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
-        {limits.map(({ name, label, value }) => (
+        {REQUEST_WINDOWS.map(({ name }) => (
           <TextField
             key={name}
             name={name}
-            label={label}
+            label={tables.windows[name].name}
             inputMode="numeric"
             pattern="[0-9]*"
-            defaultValue={String(value ?? 0)}
+            defaultValue={String(key?.[name] ?? 0)}
           />
         ))}
       </div>
@@ -70,13 +66,10 @@ function LimitFields({ of: key }: { of: Key | undefined }) {
 }
 
 export function settingsOf(values: FormValues): KeySettings {
-  const limit = (name: string): number => Number(values[name] ?? 0);
   return {
     name: values.name ?? '',
     allowed_models: values.allowed_models ?? '',
-    rpm: limit('rpm'),
-    rph: limit('rph'),
-    rpd: limit('rpd'),
+    ...windowValues((name) => Number(values[name] ?? 0)),
     expires_at: values.expires_at ? new Date(values.expires_at).toISOString() : null,
     ip_allowlist: values.ip_allowlist ?? '',
   };

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { keysWindowsQuery, type Key, type KeyWindow } from '../../api/keys.ts';
+import { isLimited } from '../../api/tables.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { formatCount } from '../../ui/format.ts';
 import { Gauge } from '../../ui/charts/gauge.tsx';
@@ -12,7 +13,7 @@ export type KeyFills = ReadonlyMap<number, readonly KeyWindow[]>;
 /** How full the windows of these keys are; only keys with limits are asked about, all in one request. */
 export function useKeyFills(keys: readonly Key[]): KeyFills {
   const ids = keys
-    .filter(({ limits_in_force: { rpm, rph, rpd } }) => rpm + rph + rpd > 0)
+    .filter((key) => isLimited(key.limits_in_force))
     .map(({ id }) => id)
     .toSorted((a, b) => a - b);
   const { data } = useQuery({
@@ -29,15 +30,13 @@ export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
   const windows = (fills.get(key.id) ?? []).filter(({ limit }) => limit > 0);
   if (windows.length === 0) return <KeyLimits of={key} />;
   const count = (value: number): string => formatCount(value, locale);
-  const bounds = {
-    rpm: words.keys.perMinute,
-    rph: words.keys.perHour,
-    rpd: words.keys.perDay,
-  };
   return (
     <ul className="flex w-32 flex-col gap-1">
       {windows.map(({ window, limit, used }) => {
-        const text = words.general.of(count(used), bounds[window](count(limit)));
+        const text = words.general.of(
+          count(used),
+          words.tables.windows[window].short(count(limit)),
+        );
         return (
           <li key={window} className="tabular text-tiny">
             {text}
@@ -45,7 +44,7 @@ export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
               part={used}
               whole={limit}
               tone={FILL_TONES[fillOf({ limit, used })]}
-              label={`${key.name}: ${words.keys[window]}`}
+              label={`${key.name}: ${words.tables.windows[window].name}`}
               text={text}
             />
           </li>

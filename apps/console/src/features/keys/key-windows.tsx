@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { keyWindowsQuery, type Key } from '../../api/keys.ts';
+import { isLimited } from '../../api/tables.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { formatCount } from '../../ui/format.ts';
 import { Gauge } from '../../ui/charts/gauge.tsx';
@@ -11,9 +12,9 @@ import { FILL_TONES, fillOf } from './window-fill.ts';
 /** Each limit of a key with its present fill; nothing for a key without limits. */
 export function KeyWindows({ of: key }: { of: Key }) {
   const { words, locale } = useSpeech();
-  const { keys, general } = words;
+  const { keys, general, tables } = words;
   const windows = useQuery({ ...keyWindowsQuery(key.id), ...SLOWLY_LIVE });
-  if (key.rpm + key.rph + key.rpd === 0) return null;
+  if (!isLimited(key)) return null;
   const count = (value: number): string => formatCount(value, locale);
   return (
     <Panel title={keys.windowFill}>
@@ -25,14 +26,14 @@ export function KeyWindows({ of: key }: { of: Key }) {
               .map(({ window, limit, used }) => (
                 <li key={window} className="flex flex-col gap-1.5">
                   <p className="flex justify-between gap-3">
-                    <span className="text-text-2">{keys[window]}</span>
+                    <span className="text-text-2">{tables.windows[window].name}</span>
                     <span className="tabular">{general.of(count(used), count(limit))}</span>
                   </p>
                   <Gauge
                     part={used}
                     whole={limit}
                     tone={FILL_TONES[fillOf({ limit, used })]}
-                    label={keys[window]}
+                    label={tables.windows[window].name}
                     text={general.of(count(used), count(limit))}
                   />
                 </li>

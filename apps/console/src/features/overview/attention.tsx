@@ -64,9 +64,9 @@ function noteOf(row: MyModel, usedInDay: number, { overview }: Words): string | 
 }
 
 function textOf({ key, window: { window, limit, used }, isReached }: NearLimit, speech: Speech) {
-  const { keys, overview } = speech.words;
+  const { overview, tables } = speech.words;
   const count = (value: number): string => formatCount(value, speech.locale);
-  const bound = { rpm: keys.perMinute, rph: keys.perHour, rpd: keys.perDay }[window](count(limit));
+  const bound = tables.windows[window].short(count(limit));
   return isReached
     ? overview.limitReached(key.name, bound)
     : overview.limitNear(key.name, count(used), bound);

@@ -9,7 +9,7 @@ const CELL = 'px-4 h-9 tabular';
 
 /** A charge that adds up before one's eyes: tokens times weight, their sum, rounded up once. */
 export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
-  const { request } = useWords();
+  const { request, tables } = useWords();
   const { lines, charge } = receipt;
   if (lines.length === 0)
     return <p className="border-t border-line px-4 py-4 text-text-2">{request.noLines}</p>;
@@ -20,7 +20,7 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
         <tbody>
           {lines.map((line) => (
             <tr key={line.class} className={line.tokens === 0 ? 'text-text-3' : ''}>
-              <td className={CELL}>{request.classes[line.class]}</td>
+              <td className={CELL}>{tables.classes[line.class]}</td>
               <td className={`${CELL} text-right`}>
                 <Count count={line.tokens} isWhole />
               </td>

@@ -1,3 +1,4 @@
+import { CHARGED_CLASSES, tokensOf, type TokenField } from '../../api/tables.ts';
 import type { Group, StatisticsRow, UsageStatistics } from '../../api/usage.ts';
 import type { ChartSeries } from '../../ui/charts/chart-data.ts';
 import { colorOf } from '../../ui/charts/series.ts';
@@ -9,19 +10,11 @@ const STEP_MS = { hour: 3_600_000, day: 86_400_000 };
 /** As many series as have distinct colours; the rest is one grey. */
 const SERIES_MAX = 7;
 
-export interface GroupTotals {
+type Counted = CountMeasure | TokenField;
+
+export interface GroupTotals extends Record<Counted, number> {
   id: number | null;
   name: string | null;
-  requests: number;
-  errors: number;
-  input_tokens: number;
-  cache_read_tokens: number;
-  cache_write_tokens: number;
-  output_tokens: number;
-  cache_write_1h_tokens: number;
-  audio_input_tokens: number;
-  audio_output_tokens: number;
-  charge: number;
 }
 
 export interface Course {
@@ -70,34 +63,16 @@ export function totalsOf({ data, group_by: group }: UsageStatistics): GroupTotal
   return [...totals.values()].sort((a, b) => b.charge - a.charge || b.requests - a.requests);
 }
 
-const MEASURES = [
+const MEASURES: readonly Counted[] = [
   'requests',
   'errors',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'cache_write_1h_tokens',
-  'audio_input_tokens',
-  'audio_output_tokens',
   'charge',
-] as const;
+  ...CHARGED_CLASSES.map(({ name }) => tokensOf(name)),
+];
 
 function emptyTotals(id: number | null, name: string | null): GroupTotals {
-  return {
-    id,
-    name,
-    requests: 0,
-    errors: 0,
-    input_tokens: 0,
-    cache_read_tokens: 0,
-    cache_write_tokens: 0,
-    output_tokens: 0,
-    cache_write_1h_tokens: 0,
-    audio_input_tokens: 0,
-    audio_output_tokens: 0,
-    charge: 0,
-  };
+  const zeros = Object.fromEntries(MEASURES.map((measure) => [measure, 0]));
+  return { id, name, ...(zeros as Record<Counted, number>) };
 }
 
 export function sumOf(totals: readonly GroupTotals[]): GroupTotals {

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { catalogueQuery } from '../../api/catalogue.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
+import { OUTCOMES } from '../../api/tables.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import type { Search } from '../../search.ts';
 import { Button } from '../../ui/forms/button.tsx';
@@ -137,8 +138,8 @@ interface OutcomeFilterProps {
 }
 
 function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
-  const { usage } = useWords();
-  const named = Object.entries(usage.outcomes).map(([id, label]) => ({ value: id, label }));
+  const { tables, usage } = useWords();
+  const named = OUTCOMES.map((id) => ({ value: id, label: tables.outcomes[id].name }));
   return (
     <NamedFilter
       label={usage.outcome}

@@ -46,7 +46,7 @@ function isMissing(error: unknown): boolean {
 }
 
 function Receipt({ of: receipt }: { of: UsageReceipt }) {
-  const { request, usage, general } = useWords();
+  const { request, general, tables } = useWords();
   const { rid, outcome } = receipt;
   return (
     <>
@@ -56,7 +56,7 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
           {general.requestId} <CopyText text={rid} label={general.requestId} />
         </p>
         {outcome !== null && outcome !== 'completed' && (
-          <p className="mt-1 text-text-2">{usage.outcomeHelp[outcome]}</p>
+          <p className="mt-1 text-text-2">{tables.outcomes[outcome].says}</p>
         )}
       </Panel>
       <Panel title={request.timeline}>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { sideTokens } from '../../api/tables.ts';
 import type { UsageLog } from '../../api/usage.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
@@ -85,6 +86,12 @@ function namedColumns({ usage }: Words): Record<RequestColumn, Column<UsageLog>>
 
 function figureColumns({ usage }: Words): Column<UsageLog>[] {
   const right = { align: 'right', from: 'lg' } as const;
+  const ofSide = (side: 'prompt' | 'output', header: string): Column<UsageLog> => ({
+    ...right,
+    id: side,
+    header,
+    cell: (row) => <Tokens of={row} side={side} />,
+  });
   return [
     {
       id: 'outcome',
@@ -92,13 +99,8 @@ function figureColumns({ usage }: Words): Column<UsageLog>[] {
       from: 'sm',
       cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
     },
-    { ...right, id: 'input', header: usage.input, cell: (row) => <Tokens count={inputOf(row)} /> },
-    {
-      ...right,
-      id: 'output',
-      header: usage.output,
-      cell: (row) => <Tokens count={outputOf(row)} />,
-    },
+    ofSide('prompt', usage.input),
+    ofSide('output', usage.output),
     {
       id: 'charge',
       header: usage.chargeShort,
@@ -121,17 +123,8 @@ function figureColumns({ usage }: Words): Column<UsageLog>[] {
   ];
 }
 
-function inputOf(row: UsageLog): number | null {
-  const { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write } = row;
-  const { cache_write_1h_tokens: hour, audio_input_tokens: audio } = row;
-  return input === null ? null : input + (read ?? 0) + (write ?? 0) + (hour ?? 0) + (audio ?? 0);
-}
-
-function outputOf({ output_tokens: text, audio_output_tokens: audio }: UsageLog): number | null {
-  return text === null ? null : text + (audio ?? 0);
-}
-
-function Tokens({ count }: { count: number | null }) {
+function Tokens({ of: row, side }: { of: UsageLog; side: 'prompt' | 'output' }) {
+  const count = sideTokens(row, side);
   return count === null ? '–' : <Count count={count} isWhole />;
 }
 

@@ -1,3 +1,4 @@
+import { sideTokens } from '../../api/tables.ts';
 import type { UsageStatistics } from '../../api/usage.ts';
 import { Count } from '../../ui/figures.tsx';
 import { colorOf, fillOf } from '../../ui/charts/series.ts';
@@ -46,26 +47,26 @@ function columnsOf(
         </span>
       ),
     },
-    figure('requests', usage.requests),
-    figure('errors', usage.errors, 'sm'),
-    figure('input_tokens', usage.input, 'md', 'audio_input_tokens'),
-    figure('cache_read_tokens', usage.cached, 'md'),
-    figure('output_tokens', usage.output, 'md', 'audio_output_tokens'),
-    figure('charge', usage.charge),
+    figure('requests', usage.requests, ({ requests }) => requests),
+    figure('errors', usage.errors, ({ errors }) => errors, 'sm'),
+    figure('input', usage.input, (group) => sideTokens(group, 'prompt'), 'md'),
+    figure('cached', usage.cached, (group) => group.cache_read_tokens, 'md'),
+    figure('output', usage.output, (group) => sideTokens(group, 'output'), 'md'),
+    figure('charge', usage.charge, ({ charge }) => charge),
   ];
 }
 
 function figure(
-  id: Exclude<keyof GroupTotals, 'id' | 'name'>,
+  id: string,
   header: string,
+  countOf: (group: GroupTotals) => number | null,
   from?: 'sm' | 'md',
-  also?: 'audio_input_tokens' | 'audio_output_tokens',
 ): Column<GroupTotals> {
   return {
     id,
     header,
     align: 'right',
     ...(from && { from }),
-    cell: (group) => <Count count={group[id] + (also ? group[also] : 0)} isWhole />,
+    cell: (group) => <Count count={countOf(group) ?? 0} isWhole />,
   };
 }

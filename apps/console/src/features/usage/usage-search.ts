@@ -1,3 +1,4 @@
+import { OUTCOMES } from '../../api/tables.ts';
 import type { UsageFilter } from '../../api/usage.ts';
 import type { PageAddress } from '../../page-module.ts';
 import {
@@ -20,18 +21,7 @@ const schema = z.object({
   model_id: optional(id),
   key_id: optional(id),
   upstream_id: optional(id),
-  outcome: optional(
-    z.enum([
-      'completed',
-      'client_closed',
-      'upstream_failed',
-      'upstream_interrupted',
-      'balance_exhausted',
-      'access_revoked',
-      'node_stopped',
-      'node_lost',
-    ]),
-  ),
+  outcome: optional(z.enum(OUTCOMES)),
   cursor: optional(z.string()),
 });
 

@@ -25,13 +25,6 @@ export const market = {
   weightWords: {
     plain: 'Every token counts once',
     line: (kind: string, times: string) => `${kind} counts ${times}×`,
-    input: 'Input',
-    output: 'Output',
-    cacheRead: 'Reading from cache',
-    cacheWrite: 'Writing to cache',
-    cacheWrite1h: 'Writing to cache for 1 hour',
-    audioInput: 'Audio input',
-    audioOutput: 'Audio output',
   },
   weights: 'How tokens are charged',
   buyTitle: (model: string) => `Buy tokens of ${model}`,

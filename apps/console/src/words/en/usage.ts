@@ -23,7 +23,7 @@ export const usage = {
   requests: 'Requests',
   errors: 'Errors',
   input: 'Input',
-  cached: 'Cached',
+  cached: 'Cached input',
   output: 'Output',
   charge: 'Charged tokens',
   chargeShort: 'Charge',
@@ -46,29 +46,7 @@ export const usage = {
   emptyTitle: 'No requests here',
   emptyText: 'Requests appear by themselves, a moment after they end.',
   emptyFirst: 'Make a first call',
-  outcomes: {
-    completed: 'Completed',
-    client_closed: 'Client hung up',
-    upstream_failed: 'Upstream failed',
-    upstream_interrupted: 'Upstream broke off',
-    balance_exhausted: 'Tokens ran out',
-    access_revoked: 'Access ended',
-    node_stopped: 'Node stopped',
-    node_lost: 'Node lost',
-  },
   pending: 'Not settled yet',
-  outcomeHelp: {
-    completed: 'The whole answer was delivered.',
-    client_closed: 'The client closed the connection; what was delivered is charged.',
-    upstream_failed: 'No upstream gave an answer; nothing was delivered.',
-    upstream_interrupted: 'The upstream stopped in the middle; what was delivered is charged.',
-    balance_exhausted: 'The balance of the subscription ran out; buy more tokens to continue.',
-    access_revoked: 'The key, the account or the subscription was disabled while the answer ran.',
-    node_stopped:
-      'The node was shut down while the answer ran, or had no connection to Redis or no processor for 45 s; what was delivered is charged.',
-    node_lost:
-      'The node has not returned; its last checkpoint is charged, a correction may follow.',
-  },
 };
 
 export const request = {
@@ -89,15 +67,6 @@ export const request = {
   count: 'Count',
   weight: 'Weight',
   charged: 'Charged',
-  classes: {
-    input: 'Input',
-    cache_read: 'Read from cache',
-    cache_write: 'Written to cache',
-    output: 'Output',
-    cache_write_1h: 'Written to cache for 1 hour',
-    audio_input: 'Audio input',
-    audio_output: 'Audio output',
-  },
   sum: 'Sum',
   rounding: 'Rounded up',
   chargedTotal: 'Tokens charged',

@@ -25,13 +25,6 @@ export const market: typeof en.market = {
   weightWords: {
     plain: '每个 token 计一次',
     line: (kind, times) => `${kind}按 ${times} 倍计`,
-    input: '输入',
-    output: '输出',
-    cacheRead: '缓存读取',
-    cacheWrite: '缓存写入',
-    cacheWrite1h: '1 小时缓存写入',
-    audioInput: '音频输入',
-    audioOutput: '音频输出',
   },
   weights: '计费方式',
   buyTitle: (model) => `购买 ${model} 的 tokens`,

@@ -25,7 +25,7 @@ export const usage: typeof en.usage = {
   requests: '请求数',
   errors: '错误',
   input: '输入',
-  cached: '缓存',
+  cached: '缓存输入',
   output: '输出',
   charge: '计费 tokens',
   chargeShort: '计费',
@@ -48,28 +48,7 @@ export const usage: typeof en.usage = {
   emptyTitle: '这里没有请求',
   emptyText: '请求结束片刻后会自动出现。',
   emptyFirst: '进行第一次调用',
-  outcomes: {
-    completed: '已完成',
-    client_closed: '客户端断开',
-    upstream_failed: '上游失败',
-    upstream_interrupted: '上游中断',
-    balance_exhausted: 'tokens 用尽',
-    access_revoked: '访问被终止',
-    node_stopped: '节点停止',
-    node_lost: '节点失联',
-  },
   pending: '尚未结算',
-  outcomeHelp: {
-    completed: '回答已完整送达。',
-    client_closed: '客户端关闭了连接；已送达的部分照常计费。',
-    upstream_failed: '没有上游给出回答，未送达任何内容。',
-    upstream_interrupted: '上游中途停止；已送达的部分照常计费。',
-    balance_exhausted: '订阅余额已用尽；购买更多 tokens 后可继续。',
-    access_revoked: '回答过程中密钥、账户或订阅被停用。',
-    node_stopped:
-      '回答过程中节点被关闭，或 45 秒内无法连接 Redis 或得不到处理器；已送达的部分照常计费。',
-    node_lost: '节点尚未恢复；已按最后的检查点计费，之后可能会更正。',
-  },
 };
 
 export const request: typeof en.request = {
@@ -90,15 +69,6 @@ export const request: typeof en.request = {
   count: '数量',
   weight: '权重',
   charged: '计费',
-  classes: {
-    input: '输入',
-    cache_read: '缓存读取',
-    cache_write: '缓存写入',
-    output: '输出',
-    cache_write_1h: '1 小时缓存写入',
-    audio_input: '音频输入',
-    audio_output: '音频输出',
-  },
   sum: '合计',
   rounding: '向上取整',
   chargedTotal: '计费 tokens',

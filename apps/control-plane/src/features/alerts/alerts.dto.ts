@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { listQuery } from '../../platform/http/list-query.ts';
+import { ROWS } from '../../platform/openapi/named-tables.ts';
 import { ALERT_RULES, ALERT_SEVERITIES, type AlertRule } from './alert-rules.ts';
 
 export const alertListSchema = listQuery({
@@ -18,7 +19,10 @@ export type AlertList = z.infer<typeof alertListSchema>;
 export const alertResponseSchema = z
   .object({
     id: idField,
-    rule: z.enum(Object.keys(ALERT_RULES) as [AlertRule, ...AlertRule[]]),
+    rule: z.enum(Object.keys(ALERT_RULES) as [AlertRule, ...AlertRule[]]).meta({
+      id: 'AlertRule',
+      [ROWS]: Object.entries(ALERT_RULES).map(([name, severity]) => ({ name, severity })),
+    }),
     severity: z.enum(ALERT_SEVERITIES),
     subject: z.string().describe('`<kind>:<id>`; one open alert per rule and subject'),
     subject_name: z

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { WINDOW_NAMES, type RequestLimits } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -11,10 +12,8 @@ import { accountsUnderCeilings, ceilingsOfAccount } from '../users/read-accounts
 import {
   ABOVE_CEILING,
   limitsInForceSchema,
-  REQUEST_WINDOWS,
   type Ceilings,
   type CeilingsBody,
-  type RequestLimits,
 } from './ceilings.dto.ts';
 
 const OWN = 'SELECT rpm, rph, rpd, updated_at FROM request_ceilings';
@@ -67,7 +66,7 @@ export class CeilingsService {
     limits: Partial<RequestLimits>,
     was?: RequestLimits,
   ): Promise<void> {
-    const changed = REQUEST_WINDOWS.filter((window) => limits[window] !== was?.[window]);
+    const changed = WINDOW_NAMES.filter((window) => limits[window] !== was?.[window]);
     if (changed.every((window) => limits[window] === undefined)) return;
     const own = await ceilingsOfAccount(tx, userId);
     const [row]: unknown[] = await tx.query(OWN);

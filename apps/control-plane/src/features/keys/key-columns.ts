@@ -1,3 +1,4 @@
+import { WINDOW_NAMES, windowFields } from '@tollgate/contracts';
 import { IN_FUTURE } from '../../platform/http/list-query.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import type { ApiKeyRow } from './api-key.entity.ts';
@@ -9,9 +10,7 @@ export function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
-    ...(body.rpm !== undefined && { rpm: body.rpm }),
-    ...(body.rph !== undefined && { rph: body.rph }),
-    ...(body.rpd !== undefined && { rpd: body.rpd }),
+    ...limitsOf(body),
     ...(body.expires_at !== undefined && {
       expiresAt: body.expires_at === null ? null : new Date(body.expires_at),
     }),
@@ -26,9 +25,7 @@ export function toKeyResponse(row: ApiKeyRow): KeyResponse {
     name: row.name,
     key_prefix: row.keyPrefix,
     allowed_models: row.allowedModels,
-    rpm: row.rpm,
-    rph: row.rph,
-    rpd: row.rpd,
+    ...windowFields((window) => row[window]),
     status: row.status,
     expires_at: row.expiresAt?.toISOString() ?? null,
     ip_allowlist: row.ipAllowlist,
@@ -37,4 +34,10 @@ export function toKeyResponse(row: ApiKeyRow): KeyResponse {
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };
+}
+
+function limitsOf(body: UpdateKey): Partial<ApiKeyRow> {
+  return Object.fromEntries(
+    WINDOW_NAMES.flatMap((window) => (body[window] === undefined ? [] : [[window, body[window]]])),
+  );
 }

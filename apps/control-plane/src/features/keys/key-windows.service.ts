@@ -1,8 +1,8 @@
+import type { RequestLimits } from '@tollgate/contracts';
 import { Injectable } from '@nestjs/common';
 import { KeyWindows } from '@tollgate/keyspace';
 import type { Caller } from '../../platform/access/caller.ts';
 import type { KeyWindowsResponse } from './keys.dto.ts';
-import type { RequestLimits } from '../ceilings/ceilings.dto.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { KeysService, type FoundKey } from './keys.service.ts';
 

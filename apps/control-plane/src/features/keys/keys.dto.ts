@@ -1,3 +1,4 @@
+import { windowFields } from '@tollgate/contracts';
 import { InvalidAllowlistEntry, normaliseAllowlist } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
@@ -10,6 +11,7 @@ import {
   momentField,
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
+import { requestWindowField } from '../../platform/openapi/named-tables.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 import { ABOVE_CEILING, limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
 
@@ -50,7 +52,7 @@ const ipAllowlist = z
 
 const expiresAt = momentField.nullable().meta({ 'x-rules': [IN_FUTURE] });
 
-const limits = { rpm: limit.optional(), rph: limit.optional(), rpd: limit.optional() };
+const limits = windowFields(() => limit.optional());
 
 export const createKeySchema = z
   .strictObject({
@@ -98,9 +100,7 @@ export const keyResponseSchema = z
       .describe(
         'Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to',
       ),
-    rpm: z.int().describe('Requests a minute; 0 = no limit'),
-    rph: z.int().describe('Requests an hour; 0 = no limit'),
-    rpd: z.int().describe('Requests a day; 0 = no limit'),
+    ...windowFields((_, { of }) => z.int().describe(`Requests ${of}; 0 = no limit`)),
     status: z.enum(['enabled', 'disabled', 'deleted']),
     expires_at: timeField.nullable(),
     ip_allowlist: z.string().describe('Addresses or CIDR ranges separated by commas; empty = any'),
@@ -156,7 +156,7 @@ export const keyWindowsSchema = z
     as_of: timeField,
     windows: z.array(
       z.object({
-        window: z.enum(['rpm', 'rph', 'rpd']).describe('Minute, hour or day'),
+        window: requestWindowField,
         limit: z.int().describe('0 = no limit; nothing is counted then'),
         used: z.int().describe('Requests that count now'),
         remaining: z.int().nullable().describe('null = no limit'),

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { issueApiKey } from '@tollgate/contracts';
+import { issueApiKey, windowFields } from '@tollgate/contracts';
 import { In, IsNull, Not, Repository, type EntityManager } from 'typeorm';
 import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
@@ -100,12 +100,10 @@ export class KeysService {
     return this.idempotency.run(request, async (tx) => {
       const old = await this.lock(tx, caller, id);
       refuseTemporary(old);
-      const { allowedModels, rpm, rph, rpd, expiresAt, ipAllowlist, name, userId } = old;
+      const { allowedModels, expiresAt, ipAllowlist, name, userId } = old;
       const columns = {
         allowedModels,
-        rpm,
-        rph,
-        rpd,
+        ...windowFields((window) => old[window]),
         expiresAt,
         ipAllowlist,
         name,

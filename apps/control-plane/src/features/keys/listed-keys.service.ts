@@ -1,3 +1,4 @@
+import { windowFields } from '@tollgate/contracts';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -48,13 +49,10 @@ export class ListedKeys {
     const userIds = [...new Set(keys.map((key) => key.user_id))];
     const uses = await lastUsesOf(this.rows.manager, { userIds, keyIds });
     const limits = await this.ceilings.inForce(keyIds);
-    return keys.map((key) => {
-      const { rpm, rph, rpd } = limits.get(key.id) ?? key;
-      return {
-        ...key,
-        last_used_at: uses.get(key.id)?.toISOString() ?? null,
-        limits_in_force: { rpm, rph, rpd },
-      };
-    });
+    return keys.map((key) => ({
+      ...key,
+      last_used_at: uses.get(key.id)?.toISOString() ?? null,
+      limits_in_force: windowFields((window) => (limits.get(key.id) ?? key)[window]),
+    }));
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { issueApiKey } from '@tollgate/contracts';
+import { issueApiKey, windowFields } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
@@ -119,9 +119,8 @@ async function insertKey(
     keyHash: issued.hash,
     keyPrefix: issued.prefix,
     allowedModels: like?.allowedModels ?? '',
+    ...windowFields((window) => like?.[window] ?? 0),
     rpm: Math.min(RPM, like?.rpm || RPM),
-    rph: like?.rph ?? 0,
-    rpd: like?.rpd ?? 0,
     expiresAt: new Date(Date.now() + LIFETIME_MS),
     playgroundSid: sid,
   });

@@ -1,5 +1,6 @@
-import { CHARGED_CLASSES, chargedTokenFields, weightFields } from '@tollgate/contracts';
+import { chargedTokenFields, weightFields } from '@tollgate/contracts';
 import { z } from 'zod';
+import { chargedClassField } from '../../platform/openapi/named-tables.ts';
 import {
   amountText,
   countField,
@@ -122,7 +123,7 @@ export const modelRemovalPreviewSchema = z
 export type ModelRemovalPreview = z.output<typeof modelRemovalPreviewSchema>;
 
 const line = z.object({
-  class: z.enum(CHARGED_CLASSES),
+  class: chargedClassField,
   tokens: countField,
   weight: amountText,
   charged: amountText.describe('tokens x weight, exact'),

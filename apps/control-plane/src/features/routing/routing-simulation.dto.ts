@@ -1,8 +1,8 @@
+import { CLIENT_PROTOCOLS } from '@tollgate/contracts';
 import { z } from 'zod';
 import { countField, idField } from '../../platform/http/answer-fields.ts';
+import { clientProtocolField } from '../../platform/openapi/named-tables.ts';
 import { idFilter } from '../../platform/http/list-query.ts';
-
-const PROTOCOLS = ['chat', 'messages', 'embeddings', 'responses', 'completions'] as const;
 
 const ONE_OF_BOTH = 'either model or model_id, not both';
 
@@ -15,7 +15,7 @@ export const simulationQuery = z
       .max(256)
       .optional()
       .meta({ description: 'Its name or an alias', 'x-rules': [ONE_OF_BOTH] }),
-    protocol: z.enum(PROTOCOLS).default('chat'),
+    protocol: z.enum(CLIENT_PROTOCOLS).default('chat'),
   })
   .refine(({ model, model_id: id }) => (model === undefined) !== (id === undefined), {
     path: ['model'],
@@ -51,7 +51,7 @@ export const routingSimulationSchema = z
   .object({
     model_id: idField,
     model: z.string(),
-    protocol: z.enum(PROTOCOLS),
+    protocol: clientProtocolField,
     is_servable: z.boolean(),
     reason: z.string().nullable().describe('Why not'),
     routes: z.array(simulatedRoute).describe('In the order in which they would be tried'),

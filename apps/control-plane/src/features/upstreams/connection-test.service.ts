@@ -1,16 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
+  isSideReported,
+  outputTokensOf,
   parseOutboundPolicy,
+  promptTokensOf,
   SecretUnreadable,
   type OutboundPolicy,
+  type ReportedUsage,
+  type UsageSide,
   type SecretBox,
 } from '@tollgate/contracts';
 import { PROVIDERS } from '@tollgate/protocols';
 import { IsNull, Repository } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { guardedRequest, type GuardedAnswer } from '../../platform/outbound/guarded-request.ts';
@@ -30,15 +35,6 @@ const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 262_144;
 const MESSAGE_CHARS_MAX = 500;
 
-/** OpenAI: https://platform.openai.com/docs/api-reference/chat/object, Anthropic: https://docs.anthropic.com/en/api/messages */
-const reported = z.object({
-  usage: z.object({
-    prompt_tokens: z.int().optional(),
-    input_tokens: z.int().optional(),
-    completion_tokens: z.int().optional(),
-    output_tokens: z.int().optional(),
-  }),
-});
 type Failure = NonNullable<ConnectionTest['error']>;
 
 /** One small request to an upstream, as a node would send it, through the guarded client. The provider bills its tokens; no account is charged. */
@@ -90,16 +86,16 @@ export class ConnectionTestService {
     const startedAt = performance.now();
     const secret = this.secretOf(row);
     const answer = await this.send(row, target, secret).catch(failureOf);
-    const failure = 'kind' in answer ? answer : faultOf(answer, secret);
-    const usage = 'kind' in answer ? undefined : usageOf(answer.text);
+    const usage = 'kind' in answer ? null : usageOf(answer.text, row.protocol);
+    const failure = 'kind' in answer ? answer : faultOf(answer, { secret, usage });
     return {
       upstream_id: row.id,
       ok: failure === null,
       model: target.model,
       status: 'kind' in answer ? null : answer.status,
       duration_ms: Math.round(performance.now() - startedAt),
-      input_tokens: usage?.prompt_tokens ?? usage?.input_tokens ?? null,
-      output_tokens: usage?.completion_tokens ?? usage?.output_tokens ?? null,
+      input_tokens: reportedTokens(usage, 'prompt'),
+      output_tokens: reportedTokens(usage, 'output'),
       error: failure,
     };
   }
@@ -152,9 +148,12 @@ function failureOf(error: unknown): Failure {
 }
 
 /** What an answer says is wrong; null when it is one of this protocol. The upstream may repeat our key: it is left out (security S14). */
-function faultOf({ status, text }: GuardedAnswer, secret: string): Failure | null {
+function faultOf(
+  { status, text }: GuardedAnswer,
+  { secret, usage }: { secret: string; usage: ReportedUsage | null },
+): Failure | null {
   if (status >= 200 && status < 300)
-    return usageOf(text)
+    return usage
       ? null
       : {
           kind: 'unreadable',
@@ -167,10 +166,14 @@ function faultOf({ status, text }: GuardedAnswer, secret: string): Failure | nul
   };
 }
 
-function usageOf(text: string): z.output<typeof reported>['usage'] | undefined {
-  try {
-    return reported.safeParse(JSON.parse(text)).data?.usage;
-  } catch {
-    return undefined;
-  }
+function usageOf(text: string, protocol: Upstream['protocol']): ReportedUsage | null {
+  const answer = parseJson(text);
+  return typeof answer === 'object' && answer !== null && !Array.isArray(answer)
+    ? PROVIDERS[protocol].readUsage({ ...answer })
+    : null;
+}
+
+function reportedTokens(usage: ReportedUsage | null, side: UsageSide): number | null {
+  if (!usage || !isSideReported(usage, side)) return null;
+  return side === 'prompt' ? promptTokensOf(usage) : outputTokensOf(usage);
 }

@@ -3,6 +3,10 @@ import { UPSTREAM_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import {
+  furtherEndpointField,
+  upstreamProtocolField,
+} from '../../platform/openapi/named-tables.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 import { upstreamHeadersSchema } from './upstream-headers.ts';
 
@@ -78,7 +82,7 @@ export const upstreamResponseSchema = z
   .object({
     id: idField,
     name: z.string(),
-    protocol: z.enum(UPSTREAM_PROTOCOLS),
+    protocol: upstreamProtocolField,
     base_url: z.string(),
     has_api_key: z.boolean().describe('The key itself is never answered'),
     headers: z.record(z.string(), z.string()),
@@ -99,13 +103,13 @@ export const upstreamResponseSchema = z
         'Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills',
       ),
     endpoints: z
-      .array(z.enum(FURTHER_ENDPOINTS))
+      .array(furtherEndpointField)
       .nullable()
       .describe(
         'What the upstream has beside the endpoints that every server of its protocol has; null = known by the host, see `has_endpoints`',
       ),
     has_endpoints: z
-      .array(z.enum(FURTHER_ENDPOINTS))
+      .array(furtherEndpointField)
       .describe('Endpoints whose requests and answers pass with their own bytes'),
     passes_file_ids: z
       .boolean()

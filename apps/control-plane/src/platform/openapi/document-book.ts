@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ROWS } from './named-tables.ts';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 
 /** Marks a schema that also accepts no value at all, until the route is described. */
@@ -22,7 +23,7 @@ const PROBLEM_SCHEMA = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(REFUSALS) },
+    code: { $ref: '#/components/schemas/ErrorCode' },
     errors: {
       type: 'array',
       items: {
@@ -36,6 +37,12 @@ const PROBLEM_SCHEMA = {
   },
   additionalProperties: false,
 } as const;
+
+const ERROR_CODE_SCHEMA = {
+  type: 'string',
+  enum: Object.keys(REFUSALS),
+  [ROWS]: Object.entries(REFUSALS).map(([name, { status }]) => ({ name, status })),
+};
 
 /** Parts that routes share. zod schemas become JSON Schema 2020-12; what carries `.meta({ id })` becomes a component that others refer to. */
 export class DocumentBook {
@@ -78,7 +85,11 @@ export class DocumentBook {
 
   components(): { schemas: Record<string, never>; responses: Record<string, never> } {
     return {
-      schemas: { ...sorted(this.schemas), Problem: PROBLEM_SCHEMA as never },
+      schemas: {
+        ...sorted(this.schemas),
+        ErrorCode: ERROR_CODE_SCHEMA as never,
+        Problem: PROBLEM_SCHEMA as never,
+      },
       responses: sorted(this.responses),
     };
   }

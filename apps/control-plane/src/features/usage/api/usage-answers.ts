@@ -1,10 +1,4 @@
-import {
-  CHARGED_CLASSES,
-  chargedTokenFields,
-  OUTCOMES,
-  routeAttemptSchema,
-  tokenFields,
-} from '@tollgate/contracts';
+import { chargedTokenFields, routeAttemptSchema, tokenFields } from '@tollgate/contracts';
 import { z } from 'zod';
 import {
   amountText,
@@ -13,6 +7,7 @@ import {
   timeField,
   tokensField,
 } from '../../../platform/http/answer-fields.ts';
+import { chargedClassField, outcomeField } from '../../../platform/openapi/named-tables.ts';
 import { priceResponseSchema } from '../../models/models.dto.ts';
 
 const tokens = z.int().nullable().describe('As counted; null while the node has not returned');
@@ -36,7 +31,7 @@ const logged = {
     .describe(
       'Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`)',
     ),
-  outcome: z.enum(OUTCOMES).nullable(),
+  outcome: outcomeField.nullable(),
   status: z.int().nullable().describe('What the client saw'),
   ...tokenFields(tokens),
   charge: tokensField,
@@ -53,7 +48,7 @@ export const usageLogResponseSchema = z.object(logged).meta({ id: 'UsageLog' });
 export type UsageLogResponse = z.output<typeof usageLogResponseSchema>;
 
 const receiptLine = z.object({
-  class: z.enum(CHARGED_CLASSES),
+  class: chargedClassField,
   tokens: countField,
   weight: amountText,
   charged: amountText.describe('tokens x weight, exact'),

@@ -1,0 +1,54 @@
+/** @jest-environment node */
+import { expect, jest, test } from '@jest/globals';
+
+/** One more of each table, as `npm run generate` would write it from the API document. */
+const TABLES = '../../../../libs/admin-client/src/__generated__/tables.ts';
+const tables = await import('@tollgate/admin-client');
+jest.resetModules();
+jest.unstable_mockModule(TABLES, () => ({
+  ...tables,
+  CHARGED_CLASSES: [
+    ...tables.CHARGED_CLASSES,
+    { name: 'image_output', side: 'output', parent: 'output', is_optional: true },
+  ],
+  REQUEST_WINDOWS: [...tables.REQUEST_WINDOWS, { name: 'rpw', seconds: 604_800 }],
+}));
+const { isLimited, sideTokens, ceilingValues, windowValues } = await import('./tables.ts');
+const { repriced } = await import('../features/admin-models/repriced.ts');
+const { totalsOf, sumOf } = await import('../features/usage/course.ts');
+
+test('a bulk change of prices keeps the weight of a planted class', () => {
+  const price = { price_per_million: '1', multipliers: { web: '2' }, weight_image_output: '5' };
+  expect(repriced(price as never, '3')).toEqual({
+    price_per_million: '3',
+    multipliers: { web: '2' },
+    weight_input: '1',
+    weight_output: '1',
+    weight_cache_read: '1',
+    weight_cache_write: '1',
+    weight_cache_write_1h: null,
+    weight_audio_input: null,
+    weight_audio_output: null,
+    weight_image_output: '5',
+  });
+});
+
+test('totals and rows of requests include a planted class, on its side', () => {
+  const row = { model_id: 1, requests: 1, errors: 0, charge: 9 };
+  const counts = Object.fromEntries(
+    tables.CHARGED_CLASSES.map(({ name }) => [`${name}_tokens`, name === 'output' ? 4 : 0]),
+  );
+  const data = [3, 2].map((planted) => ({ ...row, ...counts, image_output_tokens: planted }));
+  const [total] = totalsOf({ data, group_by: 'model' } as never);
+  expect(total).toMatchObject({ output_tokens: 8, image_output_tokens: 5, requests: 2 });
+  expect(sideTokens(sumOf(total ? [total] : []), 'output')).toBe(13);
+  expect(sideTokens({ output_tokens: 4, image_output_tokens: 3 } as never, 'output')).toBe(7);
+  expect(sideTokens({ output_tokens: 4 }, 'prompt')).toBeNull();
+});
+
+test('limits of a planted window are asked for, sent, and count as limits', () => {
+  const typed = windowValues((name) => (String(name) === 'rpw' ? 7 : 0));
+  expect(typed).toEqual({ rpm: 0, rph: 0, rpd: 0, rpw: 7 });
+  expect(isLimited(typed)).toBe(true);
+  expect(ceilingValues(() => null)).toHaveProperty('rpw_ceiling', null);
+});

@@ -1,0 +1,72 @@
+import { CHARGED_CLASSES, REQUEST_WINDOWS } from '@tollgate/admin-client';
+import type { Shape } from './client.ts';
+
+/** What the interface enumerates, as its document has it: pages go through these tables and name no value. */
+export {
+  CHARGED_CLASSES,
+  CLIENT_PROTOCOLS,
+  OUTCOMES,
+  REQUEST_WINDOWS,
+  UPSTREAM_PROTOCOLS,
+} from '@tollgate/admin-client';
+
+export type TokenClass = Shape<'ChargedClass'>;
+export type CallerName = Shape<'ClientProtocol'>;
+export type OutcomeName = Shape<'Outcome'>;
+export type ProviderName = Shape<'UpstreamProtocol'>;
+export type WindowName = Shape<'RequestWindow'>;
+export type TokenField = `${TokenClass}_tokens`;
+export type WeightField = `weight_${TokenClass}`;
+type OptionalClass = Extract<(typeof CHARGED_CLASSES)[number], { is_optional: true }>['name'];
+/** Decimal texts; null: the weight of the class's parent. */
+export type Weights = {
+  [Class in TokenClass as `weight_${Class}`]: Class extends OptionalClass ? string | null : string;
+};
+
+export const weightOf = (name: TokenClass): WeightField => `weight_${name}`;
+export const tokensOf = (name: TokenClass): TokenField => `${name}_tokens`;
+
+/** One weight for each class: what is given, else that of the parent, else 1. */
+export function weightsFrom(given: Readonly<Partial<Record<WeightField, string | null>>>): Weights {
+  return Object.fromEntries(
+    CHARGED_CLASSES.map(({ name, is_optional: isOptional }) => [
+      weightOf(name),
+      given[weightOf(name)] || (isOptional ? null : '1'),
+    ]),
+  ) as Weights;
+}
+
+/** The tokens that one side of a request came to, over all classes; null where they are not known. */
+export function sideTokens(
+  row: Readonly<Partial<Record<TokenField, number | null>>>,
+  side: (typeof CHARGED_CLASSES)[number]['side'],
+): number | null {
+  const counts = CHARGED_CLASSES.filter((one) => one.side === side).map(
+    ({ name }) => row[tokensOf(name)] ?? null,
+  );
+  return counts.every((count) => count === null)
+    ? null
+    : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+}
+
+/** One value for each window of requests. */
+export function windowValues<Value>(
+  valueOf: (name: WindowName) => Value,
+): Record<WindowName, Value> {
+  return Object.fromEntries(REQUEST_WINDOWS.map(({ name }) => [name, valueOf(name)])) as Record<
+    WindowName,
+    Value
+  >;
+}
+
+/** The same under the names that the ceilings of an account have. */
+export function ceilingValues<Value>(valueOf: (name: WindowName) => Value) {
+  return Object.fromEntries(
+    REQUEST_WINDOWS.map(({ name }) => [`${name}_ceiling`, valueOf(name)]),
+  ) as Record<`${WindowName}_ceiling`, Value>;
+}
+
+/** Whether any window has a limit. */
+export function isLimited(limits: Readonly<Record<WindowName, number>>): boolean {
+  return REQUEST_WINDOWS.some(({ name }) => limits[name] > 0);
+}
