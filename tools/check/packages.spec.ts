@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { read, tracked } from './tracked-files.ts';
 
-test('every dependency is pinned to one version', () => {
+test('every dependency is pinned to one version (S49)', () => {
   const loose = tracked
     .filter((file) => file.endsWith('package.json') && !file.includes('planted'))
     .flatMap((file) => {

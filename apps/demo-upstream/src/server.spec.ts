@@ -27,12 +27,12 @@ test('emits exactly as many o200k tokens as words', () => {
 });
 
 test('goes on after the words of an answer that was cut off, with an instruction behind them or without', async () => {
-  const said = { role: 'assistant', content: wordsUpTo(4) };
+  const said = { role: 'assistant', content: ' this is the demo' };
   for (const rest of [[said], [said, { role: 'user', content: 'go on' }]]) {
     const messages = [{ role: 'user', content: '@demo tokens=9' }, ...rest];
     const answer = await ask('/chat/completions', { model: 'demo', messages }, 'rest');
     const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
-    expect(wordsUpTo(4) + choices[0]?.message.content).toBe(wordsUpTo(9));
+    expect(choices[0]?.message.content).toBe(' answering with words that are');
     expect(record.list('rest').at(-1)?.reported?.output).toBe(5);
   }
 });
@@ -175,6 +175,6 @@ test.each([
       )
     ).text();
     expect(last).not.toContain('"name":"second"');
-    expect(last).toContain(wordsUpTo(2));
+    expect(last).toContain(' this is');
   },
 );

@@ -67,7 +67,7 @@ describe('planHold', () => {
     ).toMatchObject({ promptBound: 1_500, besideTextTokens: 1_400 });
   });
 
-  test('holds the whole context window once for inputs without a bound, and once more for each round of a tool of the provider', () => {
+  test('holds the whole context window once for inputs without a bound, and once more for each round of a tool of the provider (S26b)', () => {
     const model = { ...CHAT, context_window: 200_000 };
     const held = (change: object): number =>
       planHold({

@@ -78,7 +78,7 @@ describe('S13: a secret stays with its owner', () => {
     },
   );
 
-  test('nor is an API key, a session or what signs and seals', () => {
+  test('nor is an API key, a session or what signs and seals (S10)', () => {
     const owned = [
       key,
       tollgate.admin.token ?? '',

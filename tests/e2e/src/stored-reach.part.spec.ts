@@ -46,7 +46,7 @@ const TO_RESPONSE: Record<string, Way> = {
     }),
 };
 
-describe("a stored response of one model is reached by the account's keys that may use the model", () => {
+describe("a stored response of one model is reached by the account's keys that may use the model (S24a)", () => {
   beforeAll(share);
   const made = async () => {
     const { body } = await ask({ input: '@demo tokens=3' });

@@ -139,7 +139,7 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
   afterAll(() => services?.stop());
   const url = (name: string): string => addresses[name] ?? '';
 
-  test('the runtime role may not change the books, run programs or make tables', async () => {
+  test('the runtime role may not change the books, run programs or make tables (S60)', async () => {
     const owner = new URL(url('DATABASE_OWNER_URL')).username;
     const before = await books(databaseOf(services, addresses));
     const answers = await codes(

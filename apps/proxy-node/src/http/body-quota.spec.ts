@@ -20,7 +20,7 @@ function fill(quota: BodyQuota, accountId: number): { inside: QuotaOfRequest[]; 
   }
 }
 
-test('one account fills half of the room at most, and its refusal names the account as the cause', () => {
+test('one account fills half of the room at most, and its refusal names the account as the cause (S37a)', () => {
   const { inside, refused } = fill(new BodyQuota(LARGEST), 1);
   expect(inside.length).toBe(8);
   expect(refused).toBe('uploads_exceeded');

@@ -121,7 +121,7 @@ async function attack({
 
 const HELLO = [{ role: 'user', content: 'hi' }];
 
-describe('64 requests at once on 4,000 tokens', () => {
+describe('64 requests at once on 4,000 tokens (S26a)', () => {
   const FOREIGN: [string, string, object][] = [
     [
       'chat with a limit of responses',
@@ -202,7 +202,7 @@ describe('64 requests at once on 4,000 tokens', () => {
   });
 });
 
-describe('32 documents at once on 4,000 tokens', () => {
+describe('32 documents at once on 4,000 tokens (S26b)', () => {
   const pdf = (model: string): object => ({
     model,
     max_tokens: 10,

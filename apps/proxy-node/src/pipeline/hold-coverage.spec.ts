@@ -156,7 +156,7 @@ function admitted(protocol: ClientProtocol, body: string): Ask | null {
   }
 }
 
-describe('what an upstream may produce is covered by the hold', () => {
+describe('what an upstream may produce is covered by the hold (S26a)', () => {
   test('for every body that is admitted, however the upstream reads it', () => {
     let judged = 0;
     fc.assert(

@@ -109,7 +109,7 @@ async function send(body: string, path = '/v1/chat/completions') {
   };
 }
 
-describe('an upstream that takes known fields gets no instruction to a gateway or server', () => {
+describe('an upstream that takes known fields gets no instruction to a gateway or server (S26d)', () => {
   test.each(Object.entries(INSTRUCTIONS))('of %s', async (_, names) => {
     for (let at = 0; at < names.length; at += 12) {
       const some = names.slice(at, at + 12);

@@ -16,7 +16,7 @@ const LEFT = (status: number): boolean => status === 503 || status === 429;
 const way = FAILURES['500'] as (typeof FAILURES)[string];
 const fails = (body: string): boolean => body.includes(PROVOKING);
 
-describe('requests that provoke failures', () => {
+describe('requests that provoke failures (S37b)', () => {
   test.each([1, 3])('by %s accounts take the route from no other account', async (attackers) => {
     const { model, upstreams } = await tenants.model(way, { fails });
     const provoking = await tenants.accounts([model], attackers);

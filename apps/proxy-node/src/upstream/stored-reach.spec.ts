@@ -41,7 +41,7 @@ test('a conversation whose list of models Redis has lost is left to its creator'
   expect(await isReached({ modelIds: [1] }, { use: known })).toBe(true);
 });
 
-test('each model that made a thing, or was used in a conversation, must be allowed', async () => {
+test('each model that made a thing, or was used in a conversation, must be allowed (S24a)', async () => {
   const second = { allowedModels: 'model-2' };
   const both = { allowedModels: 'model-1,model-2' };
   for (const id of ['resp_1', 'msg_1', 'cntr_1']) {

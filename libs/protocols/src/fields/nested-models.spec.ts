@@ -32,7 +32,7 @@ const asked = (protocol: ClientProtocol, body: Record<string, unknown>) =>
 const models = (protocol: ClientProtocol, body: Record<string, unknown>) =>
   asked(protocol, body).needed.filter(({ of }) => of === 'model');
 
-describe('a field inside a request that names a model', () => {
+describe('a field inside a request that names a model (S26c)', () => {
   test.each(NESTED_MODELS.map((row) => [`${row.protocol} ${row.path}: ${row.fate}`, row] as const))(
     '%s',
     (_, { protocol, path: steps, fate }) => {

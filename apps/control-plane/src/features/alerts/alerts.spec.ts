@@ -96,7 +96,7 @@ describe('the webhook', () => {
     expect(forged).toEqual([]);
   });
 
-  test('is tried again until it takes an alert; a redirect is a failure and is not followed', async () => {
+  test('is tried again until it takes an alert; a redirect is a failure and is not followed (S7)', async () => {
     statusToAnswer = 302;
     await alerts.raise(plane.dataSource.manager, { ...overdraft(3), message: 'once' });
     await eventually(async () => expect(received).toHaveLength(1));

@@ -91,7 +91,7 @@ describe('signing in', () => {
     expect(answer.body.errors.map((error: { field: string }) => error.field)).toContain(field);
   });
 
-  test('a name is taken whatever its case', async () => {
+  test('a name is taken whatever its case (S21)', async () => {
     expect(
       await plane.call('POST', '/auth/register', {
         body: { username: 'ROOT', password: PASSWORD },
@@ -131,7 +131,7 @@ describe('sessions', () => {
     expect((await me(changed.body.token)).status).toBe(401);
   });
 
-  test('end when the password is reset on the server, and only the new one opens', async () => {
+  test('end when the password is reset on the server, and only the new one opens (S19)', async () => {
     const { token } = await plane.createUser('rita');
     const parts = {
       dataSource: plane.app.get(DataSource),

@@ -56,7 +56,7 @@ const admit = (keyHash: string) =>
     node: 'node-a:0',
   });
 
-test('a key without a limit gets the ceiling: admission counts it, and the interface shows it', async () => {
+test('a key without a limit gets the ceiling: admission counts it, and the interface shows it (S22a)', async () => {
   expect((await setCeilings({ rpm: 3, rpd: 50 })).body).toMatchObject({ rpm: 3, rph: 0, rpd: 50 });
   const key = await createKey();
   expect(key).toMatchObject({ status: 201, body: { rpm: 0, rph: 0, rpd: 0 } });
@@ -92,7 +92,7 @@ test.each(['rpm', 'rph', 'rpd'])(
   },
 );
 
-test('a ceiling that is lowered later applies to the keys that are there; raised again, their own limits do', async () => {
+test('a ceiling that is lowered later applies to the keys that are there; raised again, their own limits do (S22a)', async () => {
   const [low, high, none] = [
     await createKey({ rpm: 5 }),
     await createKey({ rpm: 500, rph: 900 }),
@@ -139,7 +139,7 @@ test('a temporary key and a rotated one are under the ceiling as well', async ()
   expect(await live(parseApiKey(temporary.key)?.hash ?? '')).toEqual({ rpm: 7, rph: 0, rpd: 70 });
 });
 
-test('keys that are made while the ceiling changes are under it, and no record looks altered', async () => {
+test('keys that are made while the ceiling changes are under it, and no record looks altered (S22a)', async () => {
   const made = Array.from({ length: 12 }, () => createKey());
   const changes = [40, 30, 20].map((rpm) => setCeilings({ rpm }));
   const keys = await Promise.all(made);

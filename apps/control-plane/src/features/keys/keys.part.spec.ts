@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { parseApiKey } from '@tollgate/contracts';
+import { createHash } from 'node:crypto';
 import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
@@ -25,7 +25,7 @@ const create = async (body: object = {}) =>
   (await as(owner)('POST', '/keys', { name: 'laptop', ...body })).body;
 
 describe('creating', () => {
-  test('shows the key once, keeps its hash alone, and takes the names of the interface', async () => {
+  test('shows the key once, keeps its hash alone, and takes the names of the interface (S10)', async () => {
     const answer = await as(owner)('POST', '/keys', {
       name: 'laptop',
       allowed_models: 'gpt-4*,o1',
@@ -54,7 +54,7 @@ describe('creating', () => {
       limits_in_force: { rpm: 60, rph: 600, rpd: 6000 },
     });
     const [row] = await ledger.query('SELECT * FROM api_keys WHERE id = $1', [shown.id]);
-    expect(row.key_hash).toBe(parseApiKey(key)?.hash);
+    expect(row.key_hash).toBe(createHash('sha256').update(key).digest('hex'));
     const dump = JSON.stringify([
       row,
       await ledger.query('SELECT * FROM activity_log'),

@@ -81,7 +81,7 @@ describe('a key of the playground', () => {
     expect(rows).toHaveLength(2);
   });
 
-  test('is neither changed, disabled nor rotated, also by administrators; it is deleted', async () => {
+  test('is neither changed, disabled nor rotated, also by administrators; it is deleted (S58)', async () => {
     const { token } = await user();
     const { id } = (await make(token)).body;
     for (const by of [token, plane.adminToken])
@@ -119,7 +119,7 @@ describe('a key of the playground', () => {
         [id],
       ],
     ],
-  ] as const)('ends within a second when %s', async (_, statement) => {
+  ] as const)('ends within a second when %s (S58)', async (_, statement) => {
     const { id, token } = await user();
     const { body } = await make(token);
     const [sql, parameters] = statement(id);

@@ -181,7 +181,7 @@ async function opensAsAdministrator({ id, text }: Secret): Promise<boolean> {
   return (await as(session)('GET', '/users')).status === 200;
 }
 
-describe('an administrator token that is in the wrong hands', () => {
+describe('an administrator token that is in the wrong hands (S57)', () => {
   test('leaves nothing behind that is an administrator, and never moves a key of a provider, by any route', async () => {
     const { id, token } = await mint('admin');
     const { secrets, tried } = await tryAll(token);

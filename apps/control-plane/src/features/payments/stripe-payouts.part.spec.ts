@@ -71,7 +71,7 @@ describe('paying back through Stripe', () => {
     expect(await walletOf()).toBe('2.66');
   });
 
-  test('never more than was paid in there, however many ask at once, and no fractions of a cent', async () => {
+  test('never more than was paid in there, however many ask at once, and no fractions of a cent (S29a)', async () => {
     await plane.call('POST', '/wallet/admin-recharge', {
       token: plane.adminToken,
       body: { user_id: payer.id, amount: '100' },
@@ -95,7 +95,7 @@ describe('paying back through Stripe', () => {
     expect(await walletOf()).toBe('103');
   });
 
-  test('what Stripe refuses, or fails later, is in the wallet again, once', async () => {
+  test('what Stripe refuses, or fails later, is in the wallet again, once (S29a)', async () => {
     stripeServer.refunding = 'refused';
     await payBack('1');
     await payouts([['1', 'failed', 'charge_already_refunded']]);

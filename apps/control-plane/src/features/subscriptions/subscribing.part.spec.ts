@@ -112,7 +112,7 @@ describe('subscribing', () => {
     ).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
   });
 
-  test('a hundred times at once has one effect', async () => {
+  test('a hundred times at once has one effect (S28)', async () => {
     const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -174,7 +174,7 @@ describe('renewing', () => {
     expect(await ledger.live(account, model)).toMatchObject({ balance: 1_000_000, creditSeq: 1 });
   });
 
-  test('a hundred at once never overdraw the wallet and reach Redis in full', async () => {
+  test('a hundred at once never overdraw the wallet and reach Redis in full (S28)', async () => {
     const [account, model] = [await ledger.account('30'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
     const answers = await Promise.all(

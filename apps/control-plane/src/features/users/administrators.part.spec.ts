@@ -49,7 +49,7 @@ describe('administrators', () => {
     expect((await plane.call('GET', '/users', { token })).status).toBe(403);
   });
 
-  test('a promotion raises no session that exists, nor a token', async () => {
+  test('a promotion raises no session that exists, nor a token (S59)', async () => {
     const { id, token } = await plane.createUser('raised');
     const made = await plane.call('POST', '/auth/tokens', {
       token,
@@ -60,7 +60,7 @@ describe('administrators', () => {
       expect((await plane.call('GET', '/users', { token: old })).status).toBe(401);
   });
 
-  test('a name that looks like an existing one is refused, however it is written and at the same moment', async () => {
+  test('a name that looks like an existing one is refused, however it is written and at the same moment (S59)', async () => {
     const create = (username: string) => asAdmin('POST', '/users', { username });
     expect((await create('mAdeline1')).status).toBe(201);
     // Cyrillic а, е and А; Greek ο is refused likewise; l for 1; rn for m; letters that NFKC folds.

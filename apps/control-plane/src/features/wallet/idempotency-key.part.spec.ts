@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { plane, user, asAdmin, balanceOf } from './wallet-under-test.ts';
 
 describe('Idempotency-Key', () => {
-  test('100 parallel recharges with one key have one effect', async () => {
+  test('100 parallel recharges with one key have one effect (S28)', async () => {
     const { id, token } = await plane.createUser('hundred');
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>

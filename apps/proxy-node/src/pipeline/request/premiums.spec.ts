@@ -82,7 +82,7 @@ async function send(
   };
 }
 
-describe('dearer services without a price', () => {
+describe('dearer services without a price (S26c)', () => {
   test('are dropped and named, and the rest of the request is served at the ordinary price', async () => {
     const { status, dropped, sent, charge } = await send({
       service_tier: 'priority',
@@ -176,7 +176,7 @@ describe('dearer services with a price', () => {
   });
 });
 
-test('fields that choose another address, provider or model are dropped and named', async () => {
+test('fields that choose another address, provider or model are dropped and named (S26c)', async () => {
   const foreign = {
     api_base: 'http://evil.example',
     base_url: 'http://evil.example',

@@ -147,7 +147,7 @@ describe('a final without a MAC', () => {
   });
 });
 
-describe('withdrawals that were never begun', () => {
+describe('withdrawals that were never begun (S53a)', () => {
   test('are set aside: under an id of the forger, of another subscription, or in the name of a request', async () => {
     const other = await ledger.account('10');
     await plane.call('POST', '/models/subscribe', {
