@@ -3,6 +3,7 @@ const BENCHES: Readonly<Record<string, () => Promise<(args: readonly string[]) =
   {
     'hot-path': async () => (await import('./hot-path.ts')).benchHotPath,
     'usage-logs': async () => (await import('./usage-logs.ts')).benchUsageLogs,
+    redis: async () => (await import('./redis.ts')).benchRedis,
     console: async () => (await import('./console.ts')).benchConsole,
     peers: async () => (await import('./peers.ts')).benchPeers,
     estimates: async () => (await import('./estimates/estimates.ts')).benchEstimates,

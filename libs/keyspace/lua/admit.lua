@@ -15,12 +15,15 @@
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
 local function admit(KEYS, ARGV)
   -- Not while holds are restored: what they held would look free.
-  if standing(KEYS[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
+  local found = redis.call('MGET', KEYS[1], KEYS[5], KEYS[7])
+  if standing_of(found[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
   if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
-  local known = redis.call('HMGET', KEYS[5], 'st', 'amt', 'key', 'sub', 'gen', 'c2')
-  local state = known[1] or (known[6] and 'done')
-  if state then return { 'DUPLICATE', state, known[2] or '0', known[3] or '0', known[4] or '0', known[5] or '0' } end
+  local known = unpack_hold(found[2])
+  if known then
+    local state = known.st == 'released' and 'done' or known.st
+    return { 'DUPLICATE', state, text(known.amt or 0), known.key or '0', known.sub or '0', known.gen or '0' }
+  end
 
   local now = clock(ARGV[13])
   local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm', 'rph', 'rpd')
@@ -37,7 +40,7 @@ local function admit(KEYS, ARGV)
   local limits = { tonumber(key[7]), tonumber(key[8]), tonumber(key[9]) }
   local windows
   if ARGV[14] ~= '1' and (limits[1] > 0 or limits[2] > 0 or limits[3] > 0) then
-    windows = judge_windows(redis.call('HMGET', KEYS[7], 'rpm', 'rph', 'rpd'), limits, now)
+    windows = judge_windows(KEYS[7], found[3], limits, now)
     if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
   end
 
@@ -57,11 +60,13 @@ local function admit(KEYS, ARGV)
   end
 
   local granted = text(grant)
+  if windows then write_windows(KEYS[7], windows) end
   redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
-  redis.call('HSET', KEYS[5], 'st', 'open', 'amt', granted, 'used', '0', 'gen', sub[5], 'acct', ARGV[3], 'model', ARGV[4],
-    'sub', sub[6], 'key', key[5], 'price', ARGV[6], 'node', ARGV[12], 'mac', ARGV[17] or '')
+  write_open_hold(KEYS[5], {
+    st = 'open', acct = ARGV[3], model = ARGV[4], amt = grant, used = 0, gen = sub[5], sub = sub[6], key = key[5],
+    price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '',
+  })
   redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
   if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3] } end
-  write_windows(KEYS[7], windows)
   return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], unpack(windows.report) }
 end

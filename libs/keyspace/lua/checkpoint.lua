@@ -4,30 +4,33 @@
 --      9 MAC of the node over the used tokens ('' = none)  10 node
 -- Returns OK, held by this hold, extended, 1 when more comes soon: a purchase is due, or holds are being restored (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
 local function checkpoint(KEYS, ARGV)
-  local shard = standing(KEYS[1], ARGV[1])
+  local found = redis.call('MGET', KEYS[1], KEYS[5])
+  local shard = standing_of(found[1], ARGV[1])
   if not shard then return { 'FENCED' } end
   local used, extend, lease_ms = natural(ARGV[5]), natural(ARGV[6]), natural(ARGV[7])
   if not used or not extend or not lease_ms then return invalid('checkpoint') end
-  local hold = redis.call('HMGET', KEYS[5], 'st', 'amt', 'used', 'gen', 'acct', 'model')
-  if hold[1] ~= 'open' then return { 'GONE', hold[1] or 'none' } end
-  if hold[5] ~= ARGV[3] or hold[6] ~= ARGV[4] then return invalid('checkpoint: the hold belongs to another subscription') end
+  local hold = unpack_hold(found[2])
+  if not hold or hold.st == 'released' then return { 'GONE', 'none' } end
+  if hold.st ~= 'open' then return { 'GONE', hold.st } end
+  if is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('checkpoint: the hold belongs to another subscription') end
 
   local sub = redis.call('HMGET', KEYS[4], 'st', 'drain', 'gen', 'bal', 'held', 'rthr', 'ramt')
   local may_run = lets_run(redis.call('HMGET', KEYS[2], 'st', 'drain'), 'enabled')
     and lets_run(redis.call('HMGET', KEYS[3], 'st', 'drain'), 'active') and lets_run(sub, 'active')
-  local amount, extended, is_due = tonumber(hold[2]), 0, 0
+  local amount, extended, is_due = hold.amt, 0, 0
   -- A hold taken before the subscription was last opened ends with what it has: the tokens here now are others.
   if shard == 'restoring' then
     is_due = extend > 0 and 1 or 0
-  elseif may_run and hold[4] == sub[3] then
+  elseif may_run and hold.gen == sub[3] then
     local balance, held = tonumber(sub[4]), tonumber(sub[5])
     extended = math.max(0, math.min(extend, free_of(balance, held)))
     if extended < extend and purchase_due(sub[6], sub[7], free_of(balance, held) - extended, balance, 0) > 0 then is_due = 1 end
   end
 
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
-  redis.call('HSET', KEYS[5], 'amt', text(amount + extended))
-  note_used(KEYS[5], tonumber(hold[3]), { used = used, mac = ARGV[9], node = ARGV[10] })
+  hold.amt = amount + extended
+  note_used(hold, used, ARGV[9], ARGV[10])
+  write_open_hold(KEYS[5], hold)
   redis.call('ZADD', KEYS[6], 'XX', text(clock(ARGV[8]) + lease_ms), ARGV[2])
   if not may_run then return { 'STOP', text(amount) } end
   return { 'OK', text(amount + extended), text(extended), text(is_due) }

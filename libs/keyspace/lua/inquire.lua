@@ -12,11 +12,11 @@ local function inquire(KEYS, ARGV)
   if refused then return refused end
   local rpm = tonumber(key[7])
   local limits = { rpm == 0 and otherwise or math.max(rpm, at_least), 0, 0 }
-  local verdict = judge_windows({ redis.call('HGET', KEYS[5], 'rpm') }, limits, now)
+  local verdict = judge_windows(KEYS[5], redis.call('GET', KEYS[5]), limits, now)
   if verdict.denied then return { 'RATE_LIMITED', verdict.denied, verdict.retry_ms, unpack(verdict.report) } end
   local own = { tonumber(key[7]), tonumber(key[8]), tonumber(key[9]) }
   if KEYS[6] and own[1] + own[2] + own[3] > 0 then
-    local windows = judge_windows(redis.call('HMGET', KEYS[6], 'rpm', 'rph', 'rpd'), own, now)
+    local windows = judge_windows(KEYS[6], redis.call('GET', KEYS[6]), own, now)
     if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
     write_windows(KEYS[6], windows)
   end

@@ -4,9 +4,10 @@
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 now (tests only)
 -- Returns OK, charged | ALIVE | NOT_OPEN | FENCED
 local function reap(KEYS, ARGV)
-  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
-  local rid, hold = ARGV[2], read_hold(KEYS[3])
-  if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('reap: the hold belongs to another subscription') end
+  local found = redis.call('MGET', KEYS[1], KEYS[3], KEYS[6])
+  if not standing_of(found[1], ARGV[1]) then return { 'FENCED' } end
+  local rid, hold = ARGV[2], unpack_hold(found[2])
+  if hold and is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('reap: the hold belongs to another subscription') end
   if not hold or hold.st ~= 'open' then
     redis.call('ZREM', KEYS[4], rid)
     return { 'NOT_OPEN' }
@@ -15,7 +16,7 @@ local function reap(KEYS, ARGV)
   local now = clock(ARGV[5])
   if deadline and tonumber(deadline) > now then return { 'ALIVE' } end
 
-  local sub, charge = read_balance(KEYS[2]), tonumber(hold.used)
+  local sub, charge = read_balance(KEYS[2]), hold.used
   sub.held = sub.held - hold.amt
   sub.conc = sub.conc - 1
   sub.bal = sub.bal - charge
@@ -23,15 +24,13 @@ local function reap(KEYS, ARGV)
   sub.bal = sub.bal - withdrawn
 
   write_balance(KEYS[2], sub)
-  redis.call('HSET', KEYS[3], 'st', 'reaped', 'chg', hold.used, 'c0', hold.used)
-  expire_after(KEYS[3], REAPED_TTL_MS, now, latest_time(KEYS[6], now))
+  hold.st, hold.chg, hold.c0 = 'reaped', charge, charge
+  if withdrawn > 0 then hold.c2, hold.wd = withdrawn, sub.wd end
+  write_ended_hold(KEYS[3], hold, REAPED_TTL_MS, now, latest_time(KEYS[6], now, found[3]))
   redis.call('ZREM', KEYS[4], rid)
   redis.call('ZADD', KEYS[7], text(now), rid)
   redis.call('PEXPIRE', KEYS[7], REAPED_TTL_MS)
-  emit(KEYS[5], rid, '0', hold.used, reap_payload(KEYS[3]))
-  if withdrawn > 0 then
-    redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
-    emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(hold.acct, hold.sub, hold.model, sub.wd))
-  end
-  return { 'OK', hold.used }
+  emit(KEYS[5], rid, '0', text(charge), reap_payload(hold))
+  if withdrawn > 0 then emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(hold.acct, hold.sub, hold.model, sub.wd)) end
+  return { 'OK', text(charge) }
 end

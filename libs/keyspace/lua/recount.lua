@@ -11,12 +11,11 @@ local function open_holds(holds, prefix, ARGV)
   end
   for i = 4, #ARGV do note(ARGV[i]) end
   for _, rid in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', '+inf')) do
-    -- A key of another type is no hold, and no subscription: it must not keep its shard from being counted.
-    local hold = redis.pcall('HMGET', prefix .. rid, 'st', 'amt', 'acct', 'model')
-    if hold[1] == 'open' and hold[3] and hold[4] then
-      local name = hold[3] .. ':' .. hold[4]
+    local hold = read_hold(prefix .. rid)
+    if hold and hold.st == 'open' then
+      local name = hold.acct .. ':' .. hold.model
       note(name)
-      held[name] = held[name] + math.max(0, tonumber(hold[2] or '0') or 0)
+      held[name] = held[name] + math.max(0, hold.amt)
       running[name] = running[name] + 1
     end
   end
@@ -29,6 +28,7 @@ local function recount(KEYS, ARGV)
   local reply = { 'OK' }
   for _, name in ipairs(order) do
     local key = ARGV[3] .. name
+    -- A key of another type is no subscription: it must not keep its shard from being counted.
     local sub = redis.pcall('HMGET', key, 'id', 'held', 'conc')
     if sub[1] and (sub[2] ~= text(held[name]) or sub[3] ~= text(running[name])) then
       redis.call('HSET', key, 'held', text(held[name]), 'conc', text(running[name]))

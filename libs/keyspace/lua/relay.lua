@@ -21,9 +21,9 @@ end
 local function expired_holds(holds, prefix, now, holds_max)
   local flat = {}
   for _, rid in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', text(now), 'LIMIT', 0, holds_max)) do
-    local hold = redis.call('HMGET', prefix .. rid, 'acct', 'model')
-    if hold[1] then
-      for _, value in ipairs({ rid, hold[1], hold[2] }) do table.insert(flat, value) end
+    local hold = read_hold(prefix .. rid)
+    if hold and hold.acct then
+      for _, value in ipairs({ rid, hold.acct, hold.model }) do table.insert(flat, value) end
     else
       redis.call('ZREM', holds, rid)
     end

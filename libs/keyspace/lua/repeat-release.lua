@@ -9,18 +9,23 @@ local function repeat_release(KEYS, ARGV)
   if not tokens or not released_ms then return invalid('repeated release') end
   local sub = redis.call('HMGET', KEYS[2], 'id', 'bal')
   if sub[1] ~= ARGV[2] then return { 'NOT_FOUND' } end
-  local hold = redis.call('HMGET', KEYS[3], 'st', 'c2')
-  if hold[2] then return { 'DUPLICATE' } end
-  if hold[1] == 'open' then return { 'OPEN' } end
+  local hold = read_hold(KEYS[3])
+  if hold and hold.c2 then return { 'DUPLICATE' } end
+  if hold and hold.st == 'open' then return { 'OPEN' } end
   local now = clock(ARGV[6])
   local latest = latest_time(KEYS[4], now)
   -- Without a hold, its marker may simply have expired, also while the clock was ahead. A minute is left for clocks that differ.
-  if not hold[1] and latest - released_ms >= DONE_TTL_MS - 60000 then return { 'TOO_OLD' } end
+  if not hold and latest - released_ms >= DONE_TTL_MS - 60000 then return { 'TOO_OLD' } end
   local balance = tonumber(sub[2] or '0') - tokens
   redis.call('HSET', KEYS[2], 'bal', text(balance))
-  redis.call('HSET', KEYS[3], 'c2', text(tokens), 'wd', ARGV[3], 'sub', ARGV[2])
+  if hold then
+    hold.c2, hold.wd, hold.sub = tokens, ARGV[3], ARGV[2]
+    redis.call('SET', KEYS[3], pack_hold(hold), 'KEEPTTL')
+    return { 'OK', text(balance) }
+  end
   -- The hold itself may be lost too: what settles the request again finds this mark and adds its own. No hold is taken on a mark (admit, restore).
   -- The shard may have lost that it has seen the time of its event: the mark must outlast what the ledger would repeat.
-  if not hold[1] then expire_after(KEYS[3], DONE_TTL_MS, now, math.max(latest, released_ms)) end
+  local mark = { st = 'released', c2 = tokens, wd = ARGV[3], sub = ARGV[2] }
+  write_ended_hold(KEYS[3], mark, DONE_TTL_MS, now, math.max(latest, released_ms))
   return { 'OK', text(balance) }
 end

@@ -11,17 +11,18 @@ local function restore(KEYS, ARGV)
   local want, used, lease_ms = natural(ARGV[10]), natural(ARGV[11]), natural(ARGV[12])
   if not want or not used or not lease_ms then return invalid('restore') end
   local hold = read_hold(KEYS[3])
-  if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('restore: the hold belongs to another subscription') end
+  -- What it released is booked (repeat_release): it has ended, and a second release under the same (rid, seq) would not be booked.
+  if hold and hold.st == 'released' then return { 'GONE', 'done' } end
+  if hold and is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('restore: the hold belongs to another subscription') end
   local deadline = text(clock(ARGV[13]) + lease_ms)
   if hold and hold.st == 'open' then
     -- Its node counts on a lease that begins now, as after a checkpoint.
-    note_used(KEYS[3], tonumber(hold.used), { used = used, mac = ARGV[14], node = ARGV[9] })
+    note_used(hold, used, ARGV[14], ARGV[9])
+    write_open_hold(KEYS[3], hold)
     redis.call('ZADD', KEYS[4], deadline, ARGV[2])
     return { 'OK', text(hold.amt) }
   end
   if hold then return { 'GONE', hold.st } end
-  -- What it released is booked (repeat_release): it has ended, and a second release under the same (rid, seq) would not be booked.
-  if redis.call('HMGET', KEYS[3], 'c2')[1] then return { 'GONE', 'done' } end
   local sub = read_balance(KEYS[2])
   if sub.id ~= ARGV[5] then return { 'GONE', 'none' } end
 
@@ -29,8 +30,10 @@ local function restore(KEYS, ARGV)
   sub.held = sub.held + amount
   sub.conc = sub.conc + 1
   write_balance(KEYS[2], sub)
-  redis.call('HSET', KEYS[3], 'st', 'open', 'amt', text(amount), 'used', text(used), 'gen', ARGV[8], 'acct', ARGV[3], 'model', ARGV[4],
-    'sub', ARGV[5], 'key', ARGV[6], 'price', ARGV[7], 'node', ARGV[9], 'mac', ARGV[14] or '')
+  write_open_hold(KEYS[3], {
+    st = 'open', acct = ARGV[3], model = ARGV[4], amt = amount, used = used, gen = ARGV[8], sub = ARGV[5], key = ARGV[6],
+    price = ARGV[7], node = ARGV[9], mac = ARGV[14] or '',
+  })
   redis.call('ZADD', KEYS[4], deadline, ARGV[2])
   return { 'OK', text(amount) }
 end

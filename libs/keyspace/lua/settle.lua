@@ -2,12 +2,11 @@
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
 -- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED, epoch|age
-local function emit_again(outbox, rid, key, hold, payload)
-  local deltas = redis.call('HMGET', key, 'c0', 'c1', 'c2', 'wd')
+local function emit_again(outbox, rid, hold, payload)
   -- A charge that was corrected came from the reaper, and travels with the reaper's payload.
-  emit(outbox, rid, '0', deltas[1], deltas[2] and reap_payload(key) or payload)
-  if deltas[2] then emit(outbox, rid, '1', deltas[2], payload) end
-  if deltas[3] then emit(outbox, rid, '2', deltas[3], withdraw_payload(hold.acct, hold.sub, hold.model, deltas[4])) end
+  emit(outbox, rid, '0', text(hold.c0), hold.c1 and reap_payload(hold) or payload)
+  if hold.c1 then emit(outbox, rid, '1', text(hold.c1), payload) end
+  if hold.c2 then emit(outbox, rid, '2', text(hold.c2), withdraw_payload(hold.acct, hold.sub, hold.model, hold.wd)) end
 end
 
 -- Without a hold, the marker of a settlement may simply have expired. The rid says how old the request is (UUIDv7);
@@ -18,48 +17,47 @@ local function may_have_been_settled(rid, now)
 end
 
 local function settle(KEYS, ARGV)
-  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED', 'epoch' } end
-  local rid, charge = ARGV[2], natural(ARGV[5])
+  local found = redis.call('MGET', KEYS[1], KEYS[3], KEYS[6])
+  if not standing_of(found[1], ARGV[1]) then return { 'FENCED', 'epoch' } end
+  local rid, charge, hold = ARGV[2], natural(ARGV[5]), unpack_hold(found[2])
   if not charge then return invalid('settle') end
-  local hold = read_hold(KEYS[3])
-  if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('settle: the hold belongs to another subscription') end
+  local noted = hold and hold.st == 'released' and hold
+  if noted then hold = nil end
+  if hold and is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('settle: the hold belongs to another subscription') end
   local now = clock(ARGV[8])
-  local latest = latest_time(KEYS[6], now)
+  local latest = latest_time(KEYS[6], now, found[3])
   if hold and hold.st == 'done' then
     if ARGV[7] == '1' then
-      emit_again(KEYS[5], rid, KEYS[3], hold, ARGV[6])
+      emit_again(KEYS[5], rid, hold, ARGV[6])
       -- A node that still asks must not find it forgotten the next time.
-      expire_after(KEYS[3], DONE_TTL_MS, now, latest)
+      write_ended_hold(KEYS[3], hold, DONE_TTL_MS, now, latest)
     end
     return { 'DUPLICATE' }
   end
   if not hold and may_have_been_settled(rid, latest) then return { 'FENCED', 'age' } end
 
-  local sub = read_balance(KEYS[2])
+  local sub, from = read_balance(KEYS[2]), hold and hold.st or 'none'
   local seq, delta, released = '0', charge, 0
-  if hold and hold.st == 'open' then
+  if from == 'open' then
     sub.held = sub.held - hold.amt
     sub.conc = sub.conc - 1
     released = hold.amt - charge
-  elseif hold then
+  elseif from == 'reaped' then
     seq, delta = '1', charge - hold.chg
     -- What the reaper charged too much. It cannot be withdrawn twice under one (rid, seq).
-    released = hold.is_withdrawn and 0 or -delta
+    released = hold.c2 and 0 or -delta
   end
   sub.bal = sub.bal - delta
   local withdrawn = hold and leaving(released, hold.gen, sub) or 0
   sub.bal = sub.bal - withdrawn
 
   write_balance(KEYS[2], sub)
-  -- Only what was reaped leaves again with a MAC; markers of all others are many.
-  local mac = hold and hold.st == 'reaped' and hold.mac or ''
-  redis.call('HSET', KEYS[3], 'st', 'done', 'chg', text(charge), 'c' .. seq, text(delta), 'acct', ARGV[3], 'model', ARGV[4], 'mac', mac)
-  expire_after(KEYS[3], DONE_TTL_MS, now, latest)
-  if hold and hold.st == 'open' then redis.call('ZREM', KEYS[4], rid) end
+  hold = hold or { acct = ARGV[3], model = ARGV[4], c2 = noted and noted.c2, wd = noted and noted.wd, sub = noted and noted.sub }
+  hold.st, hold.chg, hold['c' .. seq] = 'done', charge, delta
+  if withdrawn > 0 then hold.c2, hold.wd = withdrawn, sub.wd end
+  write_ended_hold(KEYS[3], hold, DONE_TTL_MS, now, latest)
+  if from == 'open' then redis.call('ZREM', KEYS[4], rid) end
   emit(KEYS[5], rid, seq, text(delta), ARGV[6])
-  if withdrawn > 0 then
-    redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
-    emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(ARGV[3], hold.sub, ARGV[4], sub.wd))
-  end
-  return { 'OK', text(sub.bal), hold and hold.st or 'none' }
+  if withdrawn > 0 then emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(ARGV[3], hold.sub, ARGV[4], sub.wd)) end
+  return { 'OK', text(sub.bal), from }
 end

@@ -5,10 +5,9 @@
 local function unbooked_reaps(KEYS, ARGV)
   local flat = {}
   for _, rid in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '+inf')) do
-    local key = ARGV[1] .. rid
-    local charged = reaped_charge(key)
-    if charged then
-      for _, value in ipairs({ rid, charged, reap_payload(key) }) do table.insert(flat, value) end
+    local hold = read_hold(ARGV[1] .. rid)
+    if is_reaped(hold) then
+      for _, value in ipairs({ rid, text(hold.c0), reap_payload(hold) }) do table.insert(flat, value) end
     end
   end
   return flat

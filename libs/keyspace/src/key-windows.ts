@@ -6,8 +6,9 @@ import { keys, shardOf } from './keys.ts';
 const BUCKETS = 60;
 const BUCKET_MS: Readonly<Record<RateWindow, number>> = { rpm: 1_000, rph: 60_000, rpd: 1_440_000 };
 const WINDOWS = ['rpm', 'rph', 'rpd'] as const satisfies readonly RateWindow[];
-const TOTAL_BYTES = 4;
+const HEAD_BYTES = 12;
 const PAIR_BYTES = 8;
+const EMPTY = Buffer.alloc(0);
 
 export interface WindowFill {
   window: RateWindow;
@@ -34,15 +35,16 @@ export class KeyWindows {
     accountId: number;
     keyHash: string;
   }): Promise<WindowFill[]> {
-    const states = await this.#redis.hmgetBuffer(
-      keys.windows(shardOf(accountId, this.#shards), keyHash),
-      ...WINDOWS,
-    );
+    const name = keys.windows(shardOf(accountId, this.#shards), keyHash);
+    const [head, past] = await Promise.all([
+      this.#redis.getBuffer(name),
+      this.#redis.getBuffer(`${name}:past`),
+    ]);
     const nowMs = await this.#now();
-    return WINDOWS.map((window, index) => ({
-      window,
-      ...fillOf(states[index] ?? null, BUCKET_MS[window], nowMs),
-    }));
+    return WINDOWS.map((window, index) => {
+      const counts = countsOf(index, head ?? EMPTY, past ?? EMPTY);
+      return { window, ...fillOf(counts, BUCKET_MS[window], nowMs) };
+    });
   }
 
   async #now(): Promise<number> {
@@ -51,20 +53,28 @@ export class KeyWindows {
   }
 }
 
-/** What `look` and `empty_at` of lua/shared/windows.lua say of a window's state. */
+/** Requests by bucket, the newest first. */
+function countsOf(index: number, head: Buffer, past: Buffer): [bucket: number, count: number][] {
+  const at = index * HEAD_BYTES;
+  if (head.length < at + HEAD_BYTES || head.readUInt32BE(at) === 0) return [];
+  const counts: [number, number][] = [[head.readUInt32BE(at), head.readUInt32BE(at + 8)]];
+  const ring = past.subarray(index * BUCKETS * PAIR_BYTES, (index + 1) * BUCKETS * PAIR_BYTES);
+  for (let pair = 0; pair + PAIR_BYTES <= ring.length; pair += PAIR_BYTES)
+    counts.push([ring.readUInt32BE(pair), ring.readUInt32BE(pair + 4)]);
+  return counts;
+}
+
+/** What `look` of lua/shared/windows.lua says of a window. */
 function fillOf(
-  state: Buffer | null,
+  counts: readonly [bucket: number, count: number][],
   bucketMs: number,
   nowMs: number,
 ): { used: number; resetMs: number } {
-  if (!state || state.length < TOTAL_BYTES + PAIR_BYTES) return { used: 0, resetMs: 0 };
-  const newest = state.readUInt32BE(state.length - PAIR_BYTES);
+  const [newest = 0] = counts[0] ?? [];
   const present = Math.floor(nowMs / bucketMs);
   // Written by a clock that was wrong then.
   if (newest >= present + BUCKETS) return { used: 0, resetMs: 0 };
-  const bucket = Math.max(present, newest);
-  let used = 0;
-  for (let at = TOTAL_BYTES; at + PAIR_BYTES <= state.length; at += PAIR_BYTES)
-    if (state.readUInt32BE(at) > bucket - BUCKETS) used += state.readUInt32BE(at + 4);
+  const oldest = Math.max(present, newest) - BUCKETS;
+  const used = counts.reduce((sum, [bucket, count]) => sum + (bucket > oldest ? count : 0), 0);
   return { used, resetMs: used > 0 ? (newest + BUCKETS) * bucketMs - nowMs : 0 };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { alterHold, readHold } from '@tollgate/harness';
 import { usageReapSchema } from '@tollgate/contracts';
 import { keys } from '../src/keys.ts';
 import { LiveCounts, LostWithdrawals } from '../src/index.ts';
@@ -36,7 +37,7 @@ export const boundaryChecks: Checks = {
     await openAccount(tenant);
     const rid = await admitted(tenant);
     const mac = 'ab'.repeat(32);
-    await tenant.redis.hset(keys.hold(tenant.shard, rid), 'mac', mac);
+    await alterHold(tenant.redis, keys.hold(tenant.shard, rid), { mac });
     tenant.clock.now += 60_000;
     await tenant.store.reap(refOf(tenant, rid));
     const [event] = await drain(tenant);
@@ -154,13 +155,14 @@ export const boundaryChecks: Checks = {
       const tenant = await world.tenant();
       await openAccount(tenant);
       const mac = 'ab'.repeat(32);
-      const macOf = (rid: string) => tenant.redis.hget(keys.hold(tenant.shard, rid), 'mac');
+      const macOf = async (rid: string) =>
+        (await readHold(tenant.redis, keys.hold(tenant.shard, rid)))?.['mac'];
       const settled = await admitted(tenant);
-      await tenant.redis.hset(keys.hold(tenant.shard, settled), 'mac', mac);
+      await alterHold(tenant.redis, keys.hold(tenant.shard, settled), { mac });
       await settle(tenant, settled, 1);
-      assert.equal(await macOf(settled), '');
+      assert.equal(await macOf(settled), undefined);
       const reaped = await reapedAt(tenant, 40);
-      await tenant.redis.hset(keys.hold(tenant.shard, reaped), 'mac', mac);
+      await alterHold(tenant.redis, keys.hold(tenant.shard, reaped), { mac });
       await settle(tenant, reaped, 90);
       await drain(tenant);
       await settle(tenant, reaped, 90, { reEmit: true });

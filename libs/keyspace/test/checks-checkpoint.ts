@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readHold } from '@tollgate/harness';
 import { keys } from '../src/keys.ts';
 import { refOf, settle, checkpoint, reapedAt } from './tenant-acts.ts';
 import {
@@ -138,7 +139,7 @@ export const checkpointChecks: Checks = {
         heldTokens: before?.held,
       });
       assert.equal(
-        await tenant.redis.hget(keys.hold(tenant.shard, rid), 'used'),
+        (await readHold(tenant.redis, keys.hold(tenant.shard, rid)))?.['used'],
         '77',
         'what it used is remembered',
       );

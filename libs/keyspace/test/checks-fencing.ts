@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { alterHold } from '@tollgate/harness';
 import { FUNCTION_NAMES, type FunctionName } from '../src/functions/function-source.ts';
 import { LiveCounts, MeteringStore, type Recounted } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
@@ -137,7 +138,7 @@ export const fencingChecks: Checks = {
       const ofShard = [{ ...ref, modelId: MODEL_ID + 99 }];
       assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), []);
       await tenant.redis.hset(record, 'held', 'much');
-      await tenant.redis.hset(keys.hold(tenant.shard, rid), 'amt', 'much');
+      await alterHold(tenant.redis, keys.hold(tenant.shard, rid), { amt: 'much' });
       assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), [
         { ...ref, before: 'much', held: 100 },
       ]);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { alterHold } from '@tollgate/harness';
 import { keys } from '../src/keys.ts';
 import { ReapedRequests } from '../src/reaped-requests.ts';
 import { reapedAt, settle, withdraw } from './tenant-acts.ts';
@@ -99,7 +100,7 @@ export const reapChecks: Checks = {
       const { redis, shard } = tenant;
       const rid = await reapedAt(tenant, 40);
       await drain(tenant);
-      const real = await redis.hgetall(keys.hold(shard, rid));
+      const real = (await redis.getBuffer(keys.hold(shard, rid))) ?? '';
       const foreign = [tenant.rid()];
       await redis.set(keys.hold(shard, foreign[0] ?? ''), 'of another');
       const numbers = ['c0', 'acct', 'key', 'sub', 'model', 'price'];
@@ -108,11 +109,10 @@ export const reapChecks: Checks = {
         ...numbers.map((field) => ({ [field]: 'no number' })),
       ];
       for (const change of changes) {
-        const entries = Object.entries<string | null>({ ...real, ...change });
         const strange = tenant.rid();
         foreign.push(strange);
-        const fields = entries.flatMap(([name, value]) => (value === null ? [] : [name, value]));
-        await redis.hset(keys.hold(shard, strange), ...fields);
+        await redis.set(keys.hold(shard, strange), real);
+        await alterHold(redis, keys.hold(shard, strange), change);
       }
       for (const strange of foreign) {
         await redis.zadd(keys.reaped(shard), 0, strange);

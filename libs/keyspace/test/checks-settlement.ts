@@ -272,6 +272,7 @@ export const settlementChecks: Checks = {
       keys.hold(shard, rid),
       keys.holds(shard),
       keys.outbox(shard),
+      keys.latestTime(shard),
     ];
     for (const bad of ['-1', '1.5', 'nan', '']) {
       await assert.rejects(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readHold } from '@tollgate/harness';
 import { keys } from '../src/keys.ts';
 import { element } from './element.ts';
 import type { Command, Sequence } from './model-commands.ts';
@@ -70,7 +71,7 @@ class ModelRun extends ComparedCommands {
       .flatMap((hold) => [hold.rid, String(hold.deadline)]);
     assert.deepEqual(leases, wanted, 'I4: the lease index holds exactly the open holds');
     for (const hold of this.model.holds.values()) {
-      assert.equal(await redis.hget(keys.hold(shard, hold.rid), 'st'), hold.state);
+      assert.equal((await readHold(redis, keys.hold(shard, hold.rid)))?.['st'], hold.state);
       const charged = [0, 1].reduce(
         (sum, seq) => sum + (this.arrived.get(`${hold.rid}:${seq}`)?.delta ?? 0),
         0,

@@ -1,3 +1,4 @@
+export { alterHold, readHold } from './hold-record.ts';
 export { builtSchema } from './built-schema.ts';
 export {
   answerWithin,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { alterHold } from '@tollgate/harness';
 import { keysLike, openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import {
   chunk,
@@ -34,7 +35,7 @@ afterAll(async () => {
 /** As when its lease ran out: the reaper ended it and charged nothing yet. */
 async function reapHolds(): Promise<void> {
   for (const name of await keysLike(redis, '{s*}:hold:*'))
-    await redis.hset(name, { st: 'reaped', chg: '0', c0: '0' });
+    await alterHold(redis, name, { st: 'reaped', chg: 0, c0: 0 });
 }
 
 test.each([

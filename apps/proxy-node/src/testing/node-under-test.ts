@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueApiKey, parseApiKey, type NodeReport } from '@tollgate/contracts';
-import { startServices, type Services, until } from '@tollgate/harness';
+import { readHold, type Services, startServices, until } from '@tollgate/harness';
 import {
   EpochCache,
   Epochs,
@@ -223,7 +223,7 @@ export class NodeUnderTest {
     const holds = await Promise.all(
       names.map(async (name) => ({
         rid: name.split(':').at(-1) ?? '',
-        ...(await this.#redis.hgetall(name)),
+        ...(await readHold(this.#redis, name)),
       })),
     );
     return holds.filter((hold: Record<string, string>) => hold['st'] === 'open');

@@ -9,6 +9,7 @@ const SHARED = [
   'globs',
   'addresses',
   'caller',
+  'holds',
   'events',
   'records',
   'recharge',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Epochs, forgetShard, shardOf } from '@tollgate/keyspace';
-import { eventually } from '@tollgate/harness';
+import { alterHold, eventually, readHold } from '@tollgate/harness';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent } from '../../testing/ledger-under-test.ts';
@@ -30,7 +30,7 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     const redis = plane.app.get(REDIS);
     await redis.hset(record, { bal: '5000', held: '700', conc: '2' });
     await redis.zadd(`{${shard}}:holds`, 1, '01900000-0000-7000-8000-000000000001');
-    await redis.hset(`{${shard}}:hold:01900000-0000-7000-8000-000000000001`, 'st', 'open');
+    await alterHold(redis, `{${shard}}:hold:01900000-0000-7000-8000-000000000001`, { st: 'open' });
     return { account, model, shard };
   };
 
@@ -147,7 +147,9 @@ describe('a shard whose data in Redis is from before it was lost', () => {
       expect(await charges(rid)).toEqual([{ seq: 0, delta: 300 }]);
       await balanceIs([account, model], 700);
       // Its node may come back after all: what it corrects stands on the charge that is booked.
-      expect(await plane.app.get(REDIS).hget(`{${shard}}:hold:${rid}`, 'st')).toBe('reaped');
+      expect(await readHold(plane.app.get(REDIS), `{${shard}}:hold:${rid}`)).toMatchObject({
+        st: 'reaped',
+      });
       expect(await ledger.violations()).toEqual({});
     });
 
@@ -193,8 +195,8 @@ describe('a shard whose data in Redis is from before it was lost', () => {
     const redis = plane.app.get(REDIS);
     const rids = ['01900000-0000-7000-8000-00000000000a', '01900000-0000-7000-8000-00000000000b'];
     const [settled, corrected] = rids.map((rid) => `{${shard}}:hold:${rid}`) as [string, string];
-    await redis.hset(settled, 'st', 'done');
-    await redis.hset(corrected, 'st', 'done');
+    await alterHold(redis, settled, { st: 'done' });
+    await alterHold(redis, corrected, { st: 'done' });
     for (const [at, rid] of rids.entries()) {
       const event = ['rid', rid, 'seq', String(at), 'delta', '1', 'payload', '{}'];
       await redis.xadd(`{${shard}}:outbox`, '*', ...event);

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { alterHold } from '@tollgate/harness';
 import { ReapedRequests, shardOf, type RedisConnection } from '@tollgate/keyspace';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
@@ -118,7 +119,7 @@ describe('the charge of a reaped request, whose node is gone', () => {
   test('is not sent again once it is a dead letter, and raises no drift any more', async () => {
     const rid = await reapedRequest(plane, { account, model }, 700);
     await loseEvent();
-    await redis.hset(`{${shard}}:hold:${rid}`, 'price', '2000000000');
+    await alterHold(redis, `{${shard}}:hold:${rid}`, { price: '2000000000' });
     await round();
     const letters = await ledger.query('SELECT seq FROM usage_dead_letters WHERE rid = $1', [rid]);
     expect(letters).toEqual([{ seq: '0' }]);

@@ -25,6 +25,6 @@ export function refuseDevelopmentBuild(
 ): void {
   if (migrations.length === 0 || migrations.includes(Schema1763683200000.name)) return;
   throw new Error(
-    `The ${what} is of a development build, from before release 0.1.0. No release can migrate it, and nothing was changed.\n  Fix: start with an empty database, or keep the build that made this ${what}.`,
+    `The ${what} is of a development build, from before release 0.1.0. No release can migrate it, and nothing was changed.\n  Fix: start with an empty database and an empty Redis, whose records have another format too, or keep the build that made this ${what}.`,
   );
 }

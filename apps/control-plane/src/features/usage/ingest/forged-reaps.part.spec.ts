@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashCredential, holdSigner, parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { EpochCache, FunctionLibrary, MeteringStore, type HoldRef } from '@tollgate/keyspace';
-import { eventually } from '@tollgate/harness';
+import { alterHold, eventually } from '@tollgate/harness';
 import { CONFIG } from '../../../config.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
@@ -135,9 +135,9 @@ describe('S53: reaps', () => {
   test('whose hold was raised or moved in Redis charge nothing; its final is booked when it arrives', async () => {
     const redis = plane.app.get(REDIS);
     const alterations = [
-      (hold: string) => redis.hset(hold, 'used', '400'),
-      (hold: string) => redis.hset(hold, 'used', '0'),
-      (hold: string) => redis.hset(hold, 'mac', 'f'.repeat(64)),
+      (hold: string) => alterHold(redis, hold, { used: 400 }),
+      (hold: string) => alterHold(redis, hold, { used: 0 }),
+      (hold: string) => alterHold(redis, hold, { mac: 'f'.repeat(64) }),
     ];
     for (const alter of alterations) {
       const event = await reaped(120, alter);

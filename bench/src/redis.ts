@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { startServices } from '@tollgate/harness';
+import {
+  EpochCache,
+  Epochs,
+  FunctionLibrary,
+  LiveRecords,
+  MeteringStore,
+  openRedis,
+  redisReady,
+  type RedisConnection,
+} from '@tollgate/keyspace';
+import { readFunctionSource } from '../../libs/keyspace/src/functions/function-source.ts';
+import { plainKey, plainSubscription } from '../../libs/keyspace/test/plain-records.ts';
+
+const ROUNDS = 7;
+const PAIRS = 4_000;
+const PIPELINED = 50;
+const ACCOUNTS = 20;
+const MODEL_ID = 3;
+const SHARDS = 64;
+/** As long as the final of an ordinary request. */
+const PAYLOAD = JSON.stringify({ kind: 'usage', text: 'x'.repeat(500) });
+const MAC = 'ab'.repeat(32);
+const DAY_MS = 86_400_000;
+
+type Account = Awaited<ReturnType<typeof openAccounts>>[number];
+
+/**
+ * `npm run bench -- redis [folder of other Lua]`: what `admit` and `settle` of a request cost Redis, with the three request windows of a key that is used
+ * all day, beside empty functions with the same arguments, in turn. Microseconds of the server's main thread, commands inside, bytes of append-only file.
+ */
+export async function benchRedis([other]: readonly string[]): Promise<void> {
+  const services = await startServices({ postgres: false });
+  const redis = openRedis(services.redisUrl, {
+    role: 'hot',
+    name: 'bench',
+    onError: console.error,
+  });
+  try {
+    await redisReady(redis, 10_000);
+    await redis.config('SET', 'appendonly', 'yes');
+    await redis.config('SET', 'appendfsync', 'no');
+    await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
+    const sides = {
+      empty: withEmptyFunctions(readLua()),
+      ...(other === undefined ? {} : { other: readLua(other) }),
+      present: readLua(),
+    };
+    const accounts = new Map<string, Account[]>();
+    for (const [index, [name, read]] of Object.entries(sides).entries())
+      accounts.set(name, await openAccounts(redis, read, index));
+    const figures = new Map<string, Figure[]>();
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const [name, opened] of accounts)
+        figures.set(name, [...(figures.get(name) ?? []), await measure(redis, opened)]);
+    console.table(Object.fromEntries([...figures].map(([name, found]) => [name, medians(found)])));
+  } finally {
+    redis.disconnect();
+    await services.stop();
+  }
+}
+
+type ReadLua = (file: string) => string;
+
+function readLua(folder = path.join(import.meta.dirname, '../../libs/keyspace/lua')): ReadLua {
+  return (file) => readFileSync(path.join(folder, `${file}.lua`), 'utf8');
+}
+
+/** `admit` and `settle` answer what their typed twins accept, and do nothing. */
+function withEmptyFunctions(read: ReadLua): ReadLua {
+  const empty = new Map([
+    ['admit', "local function admit() return { 'OK', 100, 100, 1, 1, 1, 0 } end"],
+    ['settle', "local function settle() return { 'OK', 100, 'open' } end"],
+  ]);
+  return (file) => empty.get(file) ?? read(file);
+}
+
+async function openAccounts(redis: RedisConnection, read: ReadLua, side: number) {
+  const library = new FunctionLibrary(redis, readFunctionSource(read));
+  await library.load();
+  const epochs = new Epochs(redis, library);
+  const parts = { library, epochs: new EpochCache(epochs), shards: SHARDS };
+  const clock = { now: 1_900_000_000_000 };
+  const past = new MeteringStore({ ...parts, now: () => clock.now });
+  const store = new MeteringStore({ ...parts, signHold: () => MAC });
+  const live = new LiveRecords({ ...parts, redis });
+  const accounts = Array.from({ length: ACCOUNTS }, (_, index) => {
+    const accountId = side * ACCOUNTS + index + 1;
+    return { store, accountId, modelId: MODEL_ID, keyHash: hashOf(accountId) };
+  });
+  const presentMs = Date.now();
+  for (const { accountId, keyHash } of accounts) {
+    await epochs.initialise(store.shardOf(accountId), 'e1');
+    const limits = { rpm: 1_000_000, rph: 10_000_000, rpd: 100_000_000 };
+    await live.putKey({ ...plainKey({ accountId, keyHash, id: accountId }), ...limits });
+    await live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
+    await live.putSubscription(plainSubscription({ accountId, modelId: MODEL_ID, id: accountId }));
+    await store.credit({
+      ...{ accountId, modelId: MODEL_ID, subscriptionId: accountId, seq: 1 },
+      deltaTokens: 1_000_000_000_000,
+    });
+    await useAllDay(past, clock, presentMs, { accountId, keyHash });
+  }
+  return accounts;
+}
+
+/** One request in each bucket of each window: the state of a key in steady use. */
+async function useAllDay(
+  store: MeteringStore,
+  clock: { now: number },
+  presentMs: number,
+  caller: Pick<Account, 'accountId' | 'keyHash'>,
+): Promise<void> {
+  for (const windowMs of [DAY_MS, DAY_MS / 24, DAY_MS / 24 / 60])
+    for (let bucket = 59; bucket > 0; bucket -= 1) {
+      clock.now = presentMs - (bucket * windowMs) / 60;
+      const rid = uuidV7(clock.now);
+      await store.admit(admission({ ...caller, modelId: MODEL_ID }, rid));
+      const settled = { chargeTokens: 1, payload: '{}', reEmit: false };
+      await store.settle({ rid, accountId: caller.accountId, modelId: MODEL_ID, ...settled });
+    }
+}
+
+function admission(account: Omit<Account, 'store'>, rid: string) {
+  const { accountId, modelId, keyHash } = account;
+  return {
+    ...{ rid, accountId, modelId, keyHash, modelName: 'gpt-4o-mini', priceVersionId: 7 },
+    ...{ wantTokens: 700, minTokens: 100, addressHex: '00000000000000000000ffff7f000001' },
+    ...{ concurrencyMax: 0, leaseMs: 60_000, node: 'node-1:0' },
+  };
+}
+
+interface Figure {
+  us: number;
+  commands: number;
+  aofBytes: number;
+}
+
+async function measure(redis: RedisConnection, accounts: readonly Account[]): Promise<Figure> {
+  const before = await read(redis);
+  for (let done = 0; done < PAIRS; done += PIPELINED) {
+    const calls = Array.from({ length: PIPELINED }, (_, index) => ({
+      ...(accounts[(done + index) % accounts.length] as Account),
+      rid: uuidV7(Date.now()),
+    }));
+    await Promise.all(calls.map(({ store, rid, ...call }) => store.admit(admission(call, rid))));
+    await Promise.all(
+      calls.map(({ store, rid, accountId, modelId }) =>
+        store.settle({
+          ...{ rid, accountId, modelId, chargeTokens: 200 },
+          ...{ payload: PAYLOAD, reEmit: false },
+        }),
+      ),
+    );
+  }
+  const after = await read(redis);
+  await Promise.all(
+    accounts.map(({ accountId, store }) => redis.del(`{${store.shardOf(accountId)}}:outbox`)),
+  );
+  return {
+    us: (after.us - before.us) / PAIRS,
+    commands: (after.commands - before.commands) / PAIRS - 2,
+    aofBytes: (after.aofBytes - before.aofBytes) / PAIRS,
+  };
+}
+
+async function read(redis: RedisConnection): Promise<Figure> {
+  const info = `${await redis.info('cpu')}\n${await redis.info('stats')}\n${await redis.info('persistence')}\n${await redis.info('commandstats')}`;
+  const number = (name: string): number =>
+    Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
+  const calls = [...info.matchAll(/^cmdstat_(?!info)\S+:calls=(\d+)/gm)];
+  return {
+    us: (number('used_cpu_user_main_thread') + number('used_cpu_sys_main_thread')) * 1e6,
+    commands: calls.reduce((sum, [, count]) => sum + Number(count), 0),
+    aofBytes: number('aof_current_size'),
+  };
+}
+
+/** To one decimal. */
+function medians(figures: readonly Figure[]): Figure {
+  const median = (of: keyof Figure): number => {
+    const sorted = figures.map((figure) => figure[of]).toSorted((a, b) => a - b);
+    return Math.round((sorted[Math.floor(sorted.length / 2)] ?? Number.NaN) * 10) / 10;
+  };
+  return { us: median('us'), commands: median('commands'), aofBytes: median('aofBytes') };
+}
+
+function hashOf(accountId: number): string {
+  return String(accountId).padStart(64, '0');
+}
+
+let lastRid = 0;
+
+function uuidV7(ms: number): string {
+  lastRid += 1;
+  const time = Math.floor(ms).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${lastRid.toString(16).padStart(12, '0')}`;
+}
