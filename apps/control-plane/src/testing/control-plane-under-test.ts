@@ -6,6 +6,7 @@ import { startServices, type Services, type ServicesOptions } from '@tollgate/ha
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
+import { ShardOpening } from '../features/epochs/shard-opening.ts';
 import { Passwords } from '../platform/access/passwords.ts';
 import { limitConnections } from '../platform/server/connection-limits.ts';
 import { createPino } from '../platform/logging/logger.ts';
@@ -117,6 +118,8 @@ async function startOn(
   const app = await createApp(config, createPino(config.LOG_LEVEL));
   refuseSecondConnections(app.get(DataSource), app.getHttpServer());
   if (!isHashingFull) hashCheaply(app.get(Passwords, { strict: false }));
+  // No node has holds to take again.
+  app.get(ShardOpening, { strict: false }).restoreMs = 30;
   limitConnections(await app.listen(0, '127.0.0.1'));
   const address = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${address.port}`;

@@ -2,8 +2,6 @@ import { Injectable, Logger, Optional } from '@nestjs/common';
 import { Epochs, FleetStore } from '@tollgate/keyspace';
 import { Host } from '../../platform/host/host.ts';
 
-/** Nodes take the holds of their running requests again within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
-const RESTORE_MS = 1_500;
 const WORDS = 3;
 
 /**
@@ -12,6 +10,8 @@ const WORDS = 3;
  */
 @Injectable()
 export class ShardOpening {
+  /** Nodes take the holds of their running requests again within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
+  restoreMs = 1_500;
   private readonly logger = new Logger('epochs');
   /** By epoch: a shard may lose its data again meanwhile. */
   private readonly timers = new Map<string, () => void>();
@@ -35,7 +35,7 @@ export class ShardOpening {
   }
 
   private wait(shard: string, epoch: string, words: number): void {
-    const cancel = this.host.after(RESTORE_MS / WORDS, () => {
+    const cancel = this.host.after(this.restoreMs / WORDS, () => {
       if (words > 1) {
         this.wait(shard, epoch, words - 1);
         return void this.announce(shard, epoch);
