@@ -102,7 +102,7 @@ export class AuthService {
     return toSessionResponse(changed, await this.sessions.issue(changed, caller));
   }
 
-  /** For what needs a password given lately. A session of the previous release has no place to keep that. */
+  /** For what needs a password given lately. */
   async confirmPassword(
     caller: Caller,
     { password }: ConfirmPasswordBody,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { derivedKey } from '../../config.ts';
 import { AccountsService } from '../users/accounts.service.ts';
@@ -146,6 +146,7 @@ describe('sessions', () => {
 
   const claims = {
     version: 1,
+    sid: randomUUID(),
     sub: '1',
     iss: 'tollgate',
     aud: 'tollgate-admin-api',
@@ -160,6 +161,14 @@ describe('sessions', () => {
     return `${parts}.${createHmac(algorithm, key).update(parts).digest('base64url')}`;
   };
   const HEAD = { alg: 'HS256', typ: 'JWT' };
+
+  beforeAll(async () => {
+    await plane.dataSource.query(
+      `INSERT INTO sessions (sid, user_id, version, address, user_agent, expires_at)
+       VALUES ($1, 1, 1, '', '', now() + interval '1 hour')`,
+      [claims.sid],
+    );
+  });
 
   test('a rightly signed token opens', async () => {
     expect((await plane.call('GET', '/auth/me', { token: forge(HEAD, claims) })).status).toBe(200);
@@ -180,6 +189,8 @@ describe('sessions', () => {
     ['a null expiry', HEAD, { ...claims, exp: null }, 'sha256'],
     ['a past expiry', HEAD, { ...claims, exp: claims.iat }, 'sha256'],
     ['another session version', HEAD, { ...claims, version: 99 }, 'sha256'],
+    ['no session', HEAD, { ...claims, sid: undefined }, 'sha256'],
+    ['an unknown session', HEAD, { ...claims, sid: randomUUID() }, 'sha256'],
     ['an unknown account', HEAD, { ...claims, sub: '4711' }, 'sha256'],
     ['a role of its own', HEAD, { ...claims, role: 'admin' }, 'sha256'],
   ])('a token with %s does not (S16)', async (_, header, payload, algorithm) => {

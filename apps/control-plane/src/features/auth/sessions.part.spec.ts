@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { createHmac } from 'node:crypto';
-import { derivedKey } from '../../config.ts';
 import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
@@ -106,39 +104,5 @@ describe('the list of sessions', () => {
     const { body } = await plane.call('GET', '/auth/sessions', { token });
     expect(body.total).toBe(50);
     expect(await statusOf(token)).toBe(200);
-  });
-});
-
-describe('a session of the previous release', () => {
-  const issuedBefore = (id: number, version: number): string => {
-    const now = Math.floor(Date.now() / 1000);
-    const parts = [
-      { alg: 'HS256', typ: 'JWT' },
-      {
-        version,
-        iat: now,
-        exp: now + 600,
-        iss: 'tollgate',
-        aud: 'tollgate-admin-api',
-        sub: String(id),
-      },
-    ]
-      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-      .join('.');
-    const key = derivedKey(plane.environment['JWT_SECRET'] ?? '', 'session');
-    return `${parts}.${createHmac('sha256', key).update(parts).digest('base64url')}`;
-  };
-
-  test('stays open, and its logout ends all sessions as it did there', async () => {
-    const { id, token } = await plane.createUser('upgraded');
-    const [{ session_version }] = await plane.dataSource.query(
-      'SELECT session_version FROM users WHERE id = $1',
-      [id],
-    );
-    const old = issuedBefore(id, session_version);
-    expect(await statusOf(old)).toBe(200);
-    expect(await sessionsOf(old)).toMatchObject([{ is_current: false }]);
-    await plane.call('POST', '/auth/logout', { token: old });
-    expect([await statusOf(old), await statusOf(token)]).toEqual([401, 401]);
   });
 });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
-import type { Caller } from '../../platform/access/caller.ts';
+import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
 import { Sessions } from '../../platform/access/sessions.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
@@ -56,14 +56,12 @@ export class SessionsService {
     });
   }
 
-  /** Ends the session of this request, or every one. One of the previous release has no row: it ends with all others, as it did there. */
-  async logout(
-    { userId, credential }: Caller,
-    { all = false }: LogoutBody,
-  ): Promise<{ status: 'signed_out' }> {
-    const sid = credential.kind === 'session' ? credential.sid : null;
+  /** Ends the session of this request, or every one. */
+  async logout(caller: Caller, { all = false }: LogoutBody): Promise<{ status: 'signed_out' }> {
+    const { userId } = caller;
+    const sid = sessionIdOf(caller);
     await this.transactions.run(async (tx) => {
-      if (all || sid === null) await this.accounts.endSessions(tx, userId);
+      if (all) await this.accounts.endSessions(tx, userId);
       else await this.sessions.end(tx, { userId, sid });
     });
     return { status: 'signed_out' };

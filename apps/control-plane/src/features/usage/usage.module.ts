@@ -28,7 +28,6 @@ import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.ts';
 import { UsageRows } from './ingest/usage-rows.ts';
-import { UsedShards } from './ingest/used-shards.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
 import { JournalController } from './journal/journal.controller.ts';
 import { JournalService } from './journal/journal.service.ts';
@@ -60,7 +59,6 @@ import { JournalService } from './journal/journal.service.ts';
     JournalService,
     UsageIngest,
     UsageWorker,
-    UsedShards,
     UsagePartitions,
     UsageRows,
     UsageLogsService,

@@ -10,9 +10,9 @@ export type Role = (typeof ROLES)[number];
 export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** The credential that authenticated a request. `sid` is null for a session of the previous release, which has no row and whose password counts as given long ago. */
+/** The credential that authenticated a request. */
 export type Credential =
-  | { kind: 'session'; sid: string | null; version: number; isPasswordFresh: boolean }
+  | { kind: 'session'; sid: string; version: number; isPasswordFresh: boolean }
   | { kind: 'access_token'; id: number; scope: TokenScope };
 
 /** An account that proved who it is, read from the database for this request. */
@@ -31,11 +31,10 @@ export interface Caller extends Visitor, Identity {
   ifMatch?: string | undefined;
 }
 
-/** The id of the caller's session. Throws session_needed for an access token, and for a session of the previous release. */
+/** Returns the id of the caller's session. Throws session_needed for an access token. */
 export function sessionIdOf({ credential }: Caller): string {
-  const sid = credential.kind === 'session' ? credential.sid : null;
-  if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
-  return sid;
+  if (credential.kind !== 'session') throw new Refusal('session_needed');
+  return credential.sid;
 }
 
 const callers = new WeakMap<Request, Caller>();

@@ -13,8 +13,7 @@ const TOKEN_CHARS_MAX = 2048;
 const claims = z.strictObject({
   sub: z.string().regex(/^[1-9]\d{0,9}$/),
   version: z.number().int().positive(),
-  /** Absent in tokens of the previous release, which had no session rows; required from the next release on. */
-  sid: z.uuid().optional(),
+  sid: z.uuid(),
   iss: z.literal(ISSUER),
   aud: z.literal(AUDIENCE),
   iat: z.number().int().positive(),
@@ -26,8 +25,7 @@ export interface SessionClaims {
   userId: number;
   /** The account's session version when the session began. */
   version: number;
-  /** null: issued by the previous release. */
-  sid: string | null;
+  sid: string;
 }
 
 /** Signs and verifies the token of a session. Whether the session still stands is for `Sessions` to say. */
@@ -46,7 +44,7 @@ export class SessionToken {
     this.accepted = next === undefined ? [this.secret] : [this.secret, derivedKey(next, 'session')];
   }
 
-  sign({ userId, version, sid }: SessionClaims & { sid: string }): string {
+  sign({ userId, version, sid }: SessionClaims): string {
     return this.jwt.sign(
       { version, sid },
       {
@@ -81,7 +79,7 @@ export class SessionToken {
       });
       header.parse(head);
       const { sub, version, sid } = claims.parse(payload);
-      return { userId: Number(sub), version, sid: sid ?? null };
+      return { userId: Number(sub), version, sid };
     } catch {
       return undefined;
     }

@@ -23,9 +23,8 @@ const sessionRow = z.object({
   status: z.string(),
   session_version: z.number(),
   is_one_time: z.boolean(),
-  sid: z.string().nullable(),
-  is_stale: z.boolean().nullable(),
-  is_password_fresh: z.boolean().nullable(),
+  is_stale: z.boolean(),
+  is_password_fresh: z.boolean(),
 });
 
 /** A session is a signed token and its row. The row's end, the account's session version and its status each revoke it from the next request on. */
@@ -72,15 +71,15 @@ export class Sessions {
     if (!claimed) throw new Refusal('unauthenticated');
     const { userId, version, sid } = claimed;
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT u.username, u.role, u.status, u.session_version, u.one_time_until IS NOT NULL AS is_one_time, s.sid,
+      `SELECT u.username, u.role, u.status, u.session_version, u.one_time_until IS NOT NULL AS is_one_time,
          s.last_seen_at < now() - make_interval(secs => $3) AS is_stale,
          s.password_at > now() - make_interval(secs => $4) AS is_password_fresh
-       FROM users u LEFT JOIN sessions s ON s.sid = $2 AND s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > now()
+       FROM users u JOIN sessions s ON s.sid = $2 AND s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > now()
        WHERE u.id = $1`,
       [userId, sid, SEEN_EVERY_SECONDS, PASSWORD_FRESH_SECONDS],
     );
     const row = sessionRow.safeParse(rows[0]).data;
-    const stands = row?.session_version === version && row.status === 'active' && row.sid === sid;
+    const stands = row?.session_version === version && row.status === 'active';
     if (!row || !stands) throw new Refusal('unauthenticated');
     if (row.is_stale)
       await this.dataSource.query('UPDATE sessions SET last_seen_at = now() WHERE sid = $1', [sid]);
@@ -92,7 +91,7 @@ export class Sessions {
         kind: 'session',
         sid,
         version,
-        isPasswordFresh: row.is_password_fresh ?? false,
+        isPasswordFresh: row.is_password_fresh,
       },
       mustChangePassword: row.is_one_time,
     };

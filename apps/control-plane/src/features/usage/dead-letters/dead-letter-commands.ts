@@ -62,7 +62,7 @@ async function book(
 ): Promise<DeadLetterResponse> {
   const config = comparingSchema.parse(process.env);
   // With another number the subscription would be looked for in another shard, and found without a record there.
-  await new ShardCount(dataSource, config).onModuleInit();
+  await new ShardCount(dataSource, config).refuseOther();
   const balances = offlineReconciler(dataSource, redis, config);
   try {
     return await openLetters(dataSource, balances).book(SYSTEM, id, body);
