@@ -11,19 +11,13 @@ import { LiveRecordAudit, type KeyUse } from '../live-state/live-record-audit.ts
 import { RedisAhead } from '../live-state/live-facts.ts';
 import { Reconciler } from './reconciler.service.ts';
 
-/** Used subscriptions and keys are gathered for this long and checked together. */
-const GATHER_MS = 1_000;
 const RETRY_MS = 1_000;
 /** Checked in one turn; more wait for the next. Beyond what waits here, the reconciliation of every five minutes is left. */
 const TURN_MAX = 200;
 const WAITING_MAX = 50_000;
-/** Between the two readings that must agree. */
-const PAUSE_MS = 1_000;
 /** A Redis that returns may have lost its tail, which nodes repeat from their journals: until they have, balances are too high for an honest reason. */
 const REPEATING_MS = 30_000;
 const EVERY_MS = 60_000;
-/** What is held is counted at most this often. */
-const COUNT_EVERY_MS = 3_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'records' } as const;
 
 type Used = SubscriptionRef & { id: number };
@@ -34,6 +28,11 @@ type Used = SubscriptionRef & { id: number };
  */
 @Injectable()
 export class UseGuard extends BackgroundService {
+  /**
+   * gatherMs: used subscriptions and keys are gathered for this long and checked together. pauseMs: between the two readings that must agree.
+   * countEveryMs: what is held is counted at most this often.
+   */
+  pace = { gatherMs: 1_000, pauseMs: 1_000, countEveryMs: 3_000 };
   private readonly subscriptions = new Map<number, Used>();
   private readonly uncounted = new Map<number, Used>();
   private readonly keys = new Map<string, KeyUse>();
@@ -86,14 +85,14 @@ export class UseGuard extends BackgroundService {
       const key = `${accountId}:${keyId}:${keyHash}`;
       if (!this.keys.has(key)) this.keys.set(key, { accountId, keyId, keyHash });
     }
-    if (finals.length > 0) this.loop.wakeWithin(GATHER_MS);
+    if (finals.length > 0) this.loop.wakeWithin(this.pace.gatherMs);
   }
 
   /** To be compared although no usage of it was booked. */
   private doubted(subscription: Used): void {
     if (this.subscriptions.size >= WAITING_MAX) return;
     this.subscriptions.set(subscription.id, subscription);
-    this.loop.wakeWithin(GATHER_MS);
+    this.loop.wakeWithin(this.pace.gatherMs);
   }
 
   protected async runOnce(): Promise<void> {
@@ -103,7 +102,7 @@ export class UseGuard extends BackgroundService {
     for (const check of checks) await check().catch((error: unknown) => void failures.push(error));
     if (failures.length > 0) throw failures[0];
     if (this.subscriptions.size + this.uncounted.size + this.keys.size > 0)
-      this.loop.wakeWithin(GATHER_MS);
+      this.loop.wakeWithin(this.pace.gatherMs);
   }
 
   private async checkKeys(): Promise<void> {
@@ -129,14 +128,14 @@ export class UseGuard extends BackgroundService {
   private async checkBalances(): Promise<void> {
     const used = [...this.subscriptions.values()].slice(0, TURN_MAX);
     if (used.length === 0 || performance.now() < this.quietUntilMs) return;
-    const repairs = await this.reconciler.takeDown(used, { pauseMs: PAUSE_MS });
+    const repairs = await this.reconciler.takeDown(used, { pauseMs: this.pace.pauseMs });
     if (repairs === null) return;
     for (const { id } of used) this.subscriptions.delete(id);
   }
 
   /** Holds and what is counted of them are lost together, so this does not wait for what nodes repeat. One look reads all open holds of a shard. */
   private async checkHolds(): Promise<void> {
-    if (performance.now() - this.countedAtMs < COUNT_EVERY_MS) return;
+    if (performance.now() - this.countedAtMs < this.pace.countEveryMs) return;
     const used = [...this.uncounted.values()].slice(0, TURN_MAX);
     if (used.length === 0) return;
     await this.reconciler.recount(used);
