@@ -95,7 +95,7 @@ export function shareNode(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
     upstreamAndNode = await startDemoNode({
       BACKGROUND_MS_MAX: '8000',
-      BACKGROUND_POLL_MS: '1000',
+      BACKGROUND_POLL_MS: '250',
       ...environment,
     });
     ({ node, baseUrl, record } = upstreamAndNode);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 const PAID_WITHIN_MS = 5_000;
 const isPaid = (account: { id: number; token: string }, wallet: bigint) =>
   until('the refund', async () => (await ledger.wallet(account)) === wallet, PAID_WITHIN_MS);
-/** Looks again and again, so that nobody waits for the regular looks. */
+/** Looks again and again instead of waiting for the regular looks. */
 const isPaidByLooks = (account: { id: number; token: string }, wallet: bigint) =>
   until('the refund', async () => {
     await closed.look();
