@@ -1,8 +1,9 @@
-import type { LiveStore } from './live-store.ts';
+import type { LiveStore } from './redis/live-store.ts';
+import { LiveView } from './redis/live-view.ts';
 import type { LotRow } from './postgres/rows.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Scheduler } from './scheduler.ts';
-import { FIRST_SUBSCRIPTIONS, FIRST_WALLET } from './postgres/first-rows.ts';
+import { FIRST_SUBSCRIPTIONS, FIRST_WALLET, MODEL_ID } from './postgres/first-rows.ts';
 import { RechargeNeeds } from './recharge-needs.ts';
 import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
@@ -20,6 +21,8 @@ interface Sums {
   withdrawn: number;
 }
 
+const NO_RECORD = { balance: 0, held: 0, running: 0, creditSeq: null };
+
 interface CheckedParts {
   redis: LiveStore;
   postgres: ModelPostgres;
@@ -29,7 +32,8 @@ interface CheckedParts {
 
 /** What must hold after every step. Sums follow the commits, so that a step costs what it changed. */
 export class Checks {
-  readonly #redis: LiveStore;
+  readonly #live: LiveView;
+  readonly #shardOf: (accountId: number) => string;
   readonly #truth: Truth;
   readonly #sums = new Map<number, Sums>();
   readonly #changed = new Set<number>();
@@ -52,10 +56,11 @@ export class Checks {
   readonly #needs: RechargeNeeds;
 
   constructor(parts: CheckedParts) {
-    this.#redis = parts.redis;
+    this.#live = new LiveView(parts.redis);
+    this.#shardOf = (accountId) => parts.redis.shardOf(accountId);
     this.#truth = parts.truth;
     this.#needs = new RechargeNeeds(parts);
-    this.#redis.onChanged = (shard, isLoss = false) => {
+    parts.redis.onChanged = (shard, isLoss = false) => {
       if (shard !== null) this.#shards.add(shard);
       // What was released or debited last may be held or there again: nothing was taken.
       if (isLoss) this.#held.clear();
@@ -191,17 +196,18 @@ export class Checks {
 
   /** Holds are within the balance when they are taken, and their sum is what the subscription says. */
   #checkShard(shard: string): void {
-    const model = this.#redis.state.shards.get(shard);
     // Being filled: holds are forgotten before the balances they are part of, and nothing is admitted until all is written.
-    if (model?.epoch === null) return;
+    if (!this.#live.isFull(shard)) return;
     const open = new Map<string, { amount: number; count: number }>();
-    for (const hold of model?.holds.values() ?? []) {
-      if (hold.state !== 'open') continue;
+    for (const hold of this.#live.openHolds(shard)) {
       const name = `${hold.accountId}:${hold.modelId}`;
       const sums = open.get(name) ?? { amount: 0, count: 0 };
       open.set(name, { amount: sums.amount + hold.amount, count: sums.count + 1 });
     }
-    for (const [name, sub] of model?.subscriptions ?? []) {
+    for (const { accountId } of FIRST_SUBSCRIPTIONS) {
+      if (this.#shardOf(accountId) !== shard) continue;
+      const name = `${accountId}:${MODEL_ID}`;
+      const sub = this.#live.subscription(accountId, MODEL_ID) ?? NO_RECORD;
       const { amount, count } = open.get(name) ?? { amount: 0, count: 0 };
       if (sub.held !== amount || sub.running !== count)
         throw new Violation(

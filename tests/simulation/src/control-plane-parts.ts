@@ -8,7 +8,7 @@ import { UsageIngest } from '../../../apps/control-plane/src/features/usage/inge
 import type { FleetMessage } from '@tollgate/contracts';
 import type { Epochs } from '@tollgate/keyspace';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
-import type { LiveStore } from './live-store.ts';
+import type { LiveStore } from './redis/live-store.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';

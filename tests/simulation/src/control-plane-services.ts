@@ -1,13 +1,4 @@
-import type {
-  Epochs as EpochsOfRedis,
-  FleetStore,
-  LiveCounts,
-  LiveRecords,
-  LostWithdrawals,
-  MeteringStore,
-  ReapedRequests,
-  RedisConnection,
-} from '@tollgate/keyspace';
+import type { FleetStore, RedisConnection } from '@tollgate/keyspace';
 import { EpochsService } from '../../../apps/control-plane/src/features/epochs/epochs.service.ts';
 import { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.sql.ts';
 import { ShardFiller } from '../../../apps/control-plane/src/features/epochs/shard-filler.ts';
@@ -44,8 +35,7 @@ import { CREDENTIAL } from './credential.ts';
 import type { Link } from './link.ts';
 import { dataSourceOver } from './postgres/data-source.ts';
 import { openPurchases, openRecharge } from './recharge.ts';
-import { redisClient } from './redis-client.ts';
-import { epochsOver } from './redis-epochs.ts';
+import { redisClient } from './redis/redis-client.ts';
 import type { UsageJobs } from './usage-jobs.ts';
 
 /** Batches of the simulation are small. */
@@ -76,10 +66,10 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const { redis, postgres, shards, parts } = world;
   const alerts = NO_ALERTS as unknown as IngestParts[4];
   const client = redisClient(redis, redisLink);
+  const { metering, records, filler, reaped, lost, counts, epochs: epochsOfRedis } = client;
   const dataSource = dataSourceOver(postgres, postgresLink);
   const transactions = new Transactions(dataSource);
   const config = { SHARDS: shards } as ConstructorParameters<typeof LiveRebuildService>[2];
-  const records = client as unknown as LiveRecords;
   const rows = new LiveRows(dataSource);
   const fleet = {
     announce: (word: Parameters<FleetStore['announce']>[0]) =>
@@ -90,8 +80,8 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const writer = new LiveRecordWriter(
     rows,
     records,
-    client as unknown as MeteringStore,
-    parts.bookedWithdrawals(dataSource, client as unknown as LostWithdrawals),
+    metering,
+    parts.bookedWithdrawals(dataSource, lost),
     fleet,
     events,
   );
@@ -124,9 +114,6 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     host,
   );
   const proofs = parts.proofs(dataSource, alerts, { FLEET_CREDENTIAL: CREDENTIAL }, host);
-  const epochsOfRedis: EpochsOfRedis = epochsOver(redis, redisLink);
-  const filler = redisClient(redis, redisLink, { isFiller: true }) as unknown as LiveRecords;
-  const reaped = client as unknown as ReapedRequests;
   const shardFiller = new ShardFiller(new LiveRebuildService(rows, filler, config), reaped, events);
   const epochs = new EpochsService(
     dataSource,
@@ -165,7 +152,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       dataSource,
       transactions,
       records,
-      client as unknown as LiveCounts,
+      counts,
       writer,
       tokens,
       alerts,

@@ -1,5 +1,6 @@
 import { Violation } from './violation.ts';
 import { MODEL_ID, PRICE_PER_MILLION } from './postgres/first-rows.ts';
+import { LiveView } from './redis/live-view.ts';
 import type { World } from './world.ts';
 
 /** Nothing is on its way any more, and what is looked for once a minute was looked for. */
@@ -12,19 +13,19 @@ function restlessness(world: World): string[] {
   const nodes = world.nodes.flatMap((node, index) =>
     node?.isIdle ? [] : [`worker ${index}: ${JSON.stringify(node?.state ?? 'does not run')}`],
   );
-  const outboxes = [...world.redis.state.shards].flatMap(([name, model]) => [
-    ...(model.outbox.length > 0 ? [`outbox ${name}: ${model.outbox.length}`] : []),
-    ...[...model.holds.values()]
-      .filter(({ state }) => state === 'open')
-      .map(({ rid }) => `hold ${rid}`),
-    ...[...model.holds.values()]
-      .filter(({ rid, state }) => state === 'reaped' && !world.truth.isCharged(rid))
-      .map(({ rid }) => `the reap of ${rid} is not booked`),
+  const live = new LiveView(world.redis);
+  const outboxes = world.redis.names.flatMap((shard) => [
+    ...(live.waitingEvents(shard) > 0 ? [`outbox ${shard}: ${live.waitingEvents(shard)}`] : []),
+    ...live.openHolds(shard).map(({ rid }) => `hold ${rid}`),
+    ...live
+      .reapedHolds(shard)
+      .filter((rid) => !world.truth.isCharged(rid))
+      .map((rid) => `the reap of ${rid} is not booked`),
   ]);
   return [
     ...nodes,
     ...outboxes,
-    ...(world.redis.state.jobs.length > 0 ? [`jobs: ${world.redis.state.jobs.length}`] : []),
+    ...(world.redis.queue.jobs.length > 0 ? [`jobs: ${world.redis.queue.jobs.length}`] : []),
     ...rows.outbox.committed().map(({ kind, target_id: id }) => `promised ${kind} ${id}`),
     ...driftsOf(world),
     ...unservedNeeds(world),
@@ -101,8 +102,7 @@ function unservedNeeds(world: World): string[] {
 /** Subscriptions of which Redis has other tokens than the books. */
 function driftsOf(world: World): string[] {
   return world.postgres.rows.subscriptions.committed().flatMap((row) => {
-    const model = world.redis.state.shards.get(world.redis.shardOf(row.user_id));
-    const live = model?.subscription({ accountId: row.user_id, modelId: MODEL_ID });
+    const live = new LiveView(world.redis).subscription(row.user_id, MODEL_ID);
     if (live?.balance === row.balance - row.overdraft) return [];
     return `subscription ${row.id}: Redis has ${live?.balance} tokens, the books say ${row.balance} less ${row.overdraft}`;
   });

@@ -120,7 +120,7 @@ const dropDays: Strike = (world) => {
 const loseJobs: Strike = (world, { forMs }) => {
   const endMs = world.scheduler.nowMs + forMs;
   const lose = (): void => {
-    world.redis.runAny((state) => void (state.jobs = []));
+    world.redis.onQueue((queue) => void (queue.jobs = []));
     if (world.scheduler.nowMs < endMs) later(world, LOSING_EVERY_MS, lose);
   };
   lose();

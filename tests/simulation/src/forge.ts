@@ -7,6 +7,7 @@ import {
 } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import { MODEL_ID } from './postgres/first-rows.ts';
+import { addJob } from './take-job.ts';
 import type { World } from './world.ts';
 
 const FORGED_CHARGE = 1_000;
@@ -14,7 +15,7 @@ const FORGED_CHARGE = 1_000;
 /** Writes events to the queue that no node wrote: what a writer of Redis can do. */
 export function forge(world: World): void {
   const random = world.random('forgeries');
-  const known = world.redis.state.jobs.flatMap(({ job }) => job.events);
+  const known = world.redis.queue.jobs.flatMap(({ job }) => job.events);
   const [seen] = known.length > 0 ? [random.pick(known)] : [];
   const rid = random.uuidV7(Math.floor(world.scheduler.nowMs));
   const fake = (): RelayedEvent => {
@@ -59,13 +60,5 @@ export function forge(world: World): void {
       : { ...event, payload: event.payload.replace(/"charge":\d+/, `"charge":${FORGED_CHARGE}`) };
   const event = seen?.payload.includes('"kind":"usage"') ? twisted(seen) : fake();
   world.forged.add(event.rid);
-  world.redis.runAny((state) => {
-    state.lastJob += 1;
-    state.jobs.push({
-      id: state.lastJob,
-      job: { events: [event], refusedForFunds: [] },
-      takenUntilMs: 0,
-      readyAtMs: 0,
-    });
-  });
+  world.redis.onQueue(addJob({ events: [event], refusedForFunds: [] }));
 }

@@ -1,11 +1,11 @@
 import type { FundsHint } from '@tollgate/contracts';
-import type { AdmitReply, AdmitRequest } from '@tollgate/keyspace';
+import type { AdmitReply, AdmitRequest, MeteringStore } from '@tollgate/keyspace';
 import { ClientGone } from '../../../apps/proxy-node/src/http/read-body.ts';
 import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
 import { Refusal } from '../../../apps/proxy-node/src/refusals.ts';
 import type { NodeWorld } from './node-parts.ts';
 import type { SimulatedProcess } from './process.ts';
-import type { RedisClient } from './redis-client.ts';
+import { previewOf } from './redis/redis-client.ts';
 import { Violation } from './violation.ts';
 
 /** A call that was sent as the wait ended, with an answer that never came. */
@@ -14,7 +14,7 @@ const LAST_CALL_MS = 3_500;
 const JUST_NOW_MS = 10;
 
 interface FundsParts {
-  client: Pick<RedisClient, 'admit'>;
+  client: Pick<MeteringStore, 'admit'>;
   waits: RechargeWaits;
   hint: (hint: FundsHint) => void;
   world: NodeWorld;
@@ -63,15 +63,14 @@ export class Funds {
       this.#broken(`${request.rid} waited ${waitedMs} ms for a purchase`);
     world.truth.waited(ended === undefined ? 'refused' : 'answered');
     if (ended === undefined && world.scheduler.nowMs - answeredMs > JUST_NOW_MS)
-      this.#checkRefusal(request);
+      await this.#checkRefusal(request);
     return ended === undefined || ended === 'full' ? null : ended;
   }
 
   /** A refusal that no answer of this moment says: were there tokens? */
-  #checkRefusal(request: AdmitRequest): void {
+  async #checkRefusal(request: AdmitRequest): Promise<void> {
     const { redis } = this.#parts.world;
-    const model = redis.state.shards.get(redis.shardOf(request.accountId))?.clone();
-    if (redis.isUp && model?.admit({ ...request }, '').kind === 'admitted')
+    if (redis.isUp && (await previewOf(redis).admit(request)).kind === 'admitted')
       this.#broken(`${request.rid} was refused after its wait, and Redis had what it waited for`);
   }
 

@@ -7,7 +7,7 @@ import {
   type RechargeWaitsParts,
 } from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
 import type { PostJournal } from '../../../apps/proxy-node/src/usage/settling/journal-uplink.ts';
-import type { LiveStore } from './live-store.ts';
+import type { LiveStore } from './redis/live-store.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';

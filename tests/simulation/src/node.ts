@@ -1,5 +1,10 @@
 import { hashCredential, holdSigner, type FleetMessage, type FundsHint } from '@tollgate/contracts';
-import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
+import {
+  nodeAddress,
+  type Acknowledgements,
+  type MeteringStore,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
@@ -10,7 +15,8 @@ import { CREDENTIAL } from './credential.ts';
 import { Funds } from './funds.ts';
 import { Link } from './link.ts';
 import { SimulatedProcess } from './process.ts';
-import { redisClient, type RedisClient } from './redis-client.ts';
+import { redisClient } from './redis/redis-client.ts';
+import { addJob } from './take-job.ts';
 import type { Ask, NodeWorld } from './node-parts.ts';
 import { RunningRequest } from './running-request.ts';
 
@@ -34,7 +40,7 @@ export class Node {
   readonly link: Link;
   readonly address: string;
   readonly #world: NodeWorld;
-  readonly #client: RedisClient;
+  readonly #client: MeteringStore;
   readonly #waits: RechargeWaits;
   readonly #funds: Funds;
   #recorder: RequestRecorder | null = null;
@@ -54,7 +60,7 @@ export class Node {
     this.link = new Link(this.process, { server: redis, scheduler, random });
     this.#client = redisClient(redis, this.link, {
       signHold: holdSigner(hashCredential(CREDENTIAL)),
-    });
+    }).metering;
     const hint = (need: FundsHint): void => {
       world.truth.needed(need);
       this.#recorder?.refusedForFunds(need);
@@ -164,13 +170,7 @@ export class Node {
     const timers = process.timersOf(random);
     const queue = {
       add: (job: Parameters<RecorderOptions['queue']['add']>[0]) =>
-        link.call('queue', () => {
-          const copy = structuredClone(job);
-          redis.runAny((state) => {
-            state.lastJob += 1;
-            state.jobs.push({ id: state.lastJob, job: copy, takenUntilMs: 0, readyAtMs: 0 });
-          });
-        }),
+        link.call('queue', () => redis.onQueue(addJob(job))),
       close: () => Promise.resolve(),
     };
     return {
@@ -203,10 +203,11 @@ export class Node {
     const { process, link, address } = this;
     const { redis } = this.#world;
     const pop = (): string[] =>
-      redis.runAny((state) => {
-        const lists = state.acknowledgements.get(address) ?? [];
-        state.acknowledgements.delete(address);
-        return lists;
+      redis.onQueue((queue) => {
+        const lists = queue.acknowledgements.get(address) ?? [];
+        const others = [...queue.acknowledgements].filter(([node]) => node !== address);
+        queue.acknowledgements = new Map(others);
+        return [...lists];
       });
     return {
       consume: (_address, { onAcknowledged }) =>

@@ -2,6 +2,7 @@ import { NO_USAGE } from '@tollgate/contracts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-logs.ts';
 import { MODEL_ID } from './postgres/first-rows.ts';
+import { LiveView } from './redis/live-view.ts';
 import { chargedPrice } from './workload.ts';
 import { World } from './world.ts';
 
@@ -40,7 +41,7 @@ async function dieUnanswered(world: World): Promise<string> {
     price: chargedPrice(world.currentPrice, []),
   });
   const shard = world.redis.shardOf(accountId);
-  const held = () => world.redis.state.shards.get(shard)?.holds.keys().next().value;
+  const held = () => new LiveView(world.redis).openHolds(shard)[0]?.rid;
   while (held() === undefined) await world.scheduler.step(Infinity);
   node.kill();
   return held() ?? '';
@@ -53,7 +54,7 @@ test('a hold whose worker died before it learnt of it ends as a reap of no token
   await world.runTo(SERVING_MS + BOOKED_WITHIN_MS);
   const rows = world.postgres.rows.usage.committed();
   expect(rows).toEqual([expect.objectContaining({ rid, kind: 'reap', delta: 0 })]);
-  expect(world.redis.state.jobs).toEqual([]);
+  expect(world.redis.queue.jobs).toEqual([]);
   world.isOver = true;
 });
 

@@ -4,7 +4,7 @@ import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usa
 import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { Link } from './link.ts';
-import type { LiveState, LiveStore } from './live-store.ts';
+import type { LiveStore, Queue } from './redis/live-store.ts';
 import { takeJob } from './take-job.ts';
 
 const JOB_RETRY_MS = 5_000;
@@ -35,13 +35,13 @@ export class UsageJobs {
     try {
       await this.process(job.job.events);
       await this.#parts.services().recharge.considerRefused(job.job.refusedForFunds ?? []);
-      await this.#onQueue('complete', (state) => {
-        state.jobs = state.jobs.filter(({ id }) => id !== job.id);
+      await this.#onQueue('complete', (queue) => {
+        queue.jobs = queue.jobs.filter(({ id }) => id !== job.id);
       });
     } catch {
-      await this.#onQueue('fail', (state, { queueMs }) => {
-        const failed = state.jobs.find(({ id }) => id === job.id);
-        if (failed) Object.assign(failed, { takenUntilMs: 0, readyAtMs: queueMs + JOB_RETRY_MS });
+      await this.#onQueue('fail', (queue, nowMs) => {
+        const failed = { takenUntilMs: 0, readyAtMs: nowMs + JOB_RETRY_MS };
+        queue.jobs = queue.jobs.map((each) => (each.id === job.id ? { ...each, ...failed } : each));
       });
     }
   }
@@ -53,20 +53,20 @@ export class UsageJobs {
     const booked = await ingest.ingest(believed, { fromJournal: false }, forged);
     for (const [node, list] of acknowledgementsOf(finals)) {
       const text = JSON.stringify(list satisfies Acknowledgement[]);
-      await this.#onQueue('acknowledge', (state) => {
-        const lists = state.acknowledgements.get(node) ?? [];
-        state.acknowledgements.set(node, [...lists, text]);
+      await this.#onQueue('acknowledge', (queue) => {
+        const lists = queue.acknowledgements.get(node) ?? [];
+        queue.acknowledgements = new Map(queue.acknowledgements).set(node, [...lists, text]);
       }).catch(() => undefined);
     }
     recharge.consider(new Set(booked.map(({ event }) => event.payload.subscription_id)));
   }
 
   undone(): Promise<ReadonlySet<string>> {
-    return this.#onQueue('undone', (state) => new Set(state.jobs.map(({ id }) => String(id))));
+    return this.#onQueue('undone', (queue) => new Set(queue.jobs.map(({ id }) => String(id))));
   }
 
-  #onQueue<R>(label: string, act: (state: LiveState, clock: { queueMs: number }) => R): Promise<R> {
+  #onQueue<R>(label: string, act: (queue: Queue, nowMs: number) => R): Promise<R> {
     const { link, redis } = this.#parts;
-    return link.call(label, () => redis.runAny(act));
+    return link.call(label, () => redis.onQueue(act));
   }
 }

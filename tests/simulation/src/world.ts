@@ -4,7 +4,7 @@ import { Checks } from './checks.ts';
 import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-parts.ts';
 import { ControlPlane } from './control-plane.ts';
 import { SimulatedDisk } from './disk.ts';
-import { LiveStore } from './live-store.ts';
+import { LiveStore } from './redis/live-store.ts';
 import { SHIPPED_NODE, type NodeParts } from './node-parts.ts';
 import { Node, type Machine } from './node.ts';
 import {

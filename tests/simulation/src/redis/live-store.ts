@@ -1,0 +1,177 @@
+import type { UsageJob } from '@tollgate/contracts';
+import { shardNames, shardOf } from '@tollgate/keyspace';
+import type { Server } from '../link.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { runCommand, type Reply } from './redis-commands.ts';
+import { RedisData, RedisError } from './redis-data.ts';
+import { RedisFunctions } from './redis-functions.ts';
+
+/** The file is synced once a second: nothing older can be lost. */
+const LOSABLE_MS = 1_500;
+const EXPIRE_EVERY_MS = 1_000;
+
+interface QueuedJob {
+  readonly id: number;
+  readonly job: UsageJob;
+  /** Taken by a worker; after that moment it is taken for stalled and given to another. */
+  readonly takenUntilMs: number;
+  /** A failed one waits until then. */
+  readonly readyAtMs: number;
+}
+
+/** The lists of jobs and acknowledgements. A change replaces a field and alters none. */
+export interface Queue {
+  jobs: readonly QueuedJob[];
+  acknowledgements: ReadonlyMap<string, readonly string[]>;
+  lastJob: number;
+}
+
+interface Call {
+  atMs: number;
+  changes: ReturnType<RedisData['takeUndo']>;
+  queue: Queue;
+}
+
+export type Command = readonly [name: string, ...parameters: unknown[]];
+type FunctionCall = Parameters<RedisFunctions['call']> extends [unknown, ...infer Rest] ? Rest : never;
+
+const EMPTY: Queue = { jobs: [], acknowledgements: new Map(), lastJob: 0 };
+let shipped: RedisFunctions | undefined;
+
+/** Redis: one call at a time, a file of calls whose end may be lost, and a clock of its own. */
+export class LiveStore implements Server {
+  readonly names: readonly string[];
+  readonly data = new RedisData();
+  readonly #functions: RedisFunctions;
+  readonly #shards: number;
+  readonly #scheduler: Scheduler;
+  #queue = EMPTY;
+  #calls: Call[] = [];
+  #expiredAtMs = 0;
+  /** As it was before it was last lost. */
+  #beforeLoss: { entries: ReturnType<RedisData['takeAll']>; queue: Queue } | null = null;
+  isUp = true;
+  clockErrorMs = 0;
+  /** After each call, with the account's shard when it has one. */
+  onChanged: (shard: string | null, isLoss?: boolean) => void = () => undefined;
+
+  constructor(
+    shards: number,
+    scheduler: Scheduler,
+    functions: RedisFunctions = (shipped ??= new RedisFunctions()),
+  ) {
+    this.#shards = shards;
+    this.names = shardNames(shards);
+    this.#scheduler = scheduler;
+    this.#functions = functions;
+  }
+
+  get queue(): Readonly<Queue> {
+    return this.#queue;
+  }
+
+  get nowMs(): number {
+    return Math.floor(this.#scheduler.nowMs + this.clockErrorMs);
+  }
+
+  shardOf(accountId: number): string {
+    return shardOf(accountId, this.#shards);
+  }
+
+  fcall(...[name, keys, parameters]: FunctionCall): Reply {
+    return this.#run(keys[0], () => this.#functions.call(this.data, name, keys, parameters));
+  }
+
+  /** What a function would answer now. */
+  preview(...[name, keys, parameters]: FunctionCall): Reply {
+    this.data.nowMs = this.nowMs;
+    const reply = this.#functions.call(this.data, name, keys, parameters);
+    this.data.undo(this.data.takeUndo());
+    return reply;
+  }
+
+  command([name, ...parameters]: Command): Reply {
+    return this.#run(parameters.flat()[0], () => runCommand(this.data, name, parameters));
+  }
+
+  /** As MULTI or a pipeline: each with its error or its reply. */
+  commands(all: readonly Command[]): [Error | null, Reply][] {
+    return this.#run(all[0]?.[1], () =>
+      all.map(([name, ...parameters]): [Error | null, Reply] => {
+        try {
+          return [null, runCommand(this.data, name, parameters)];
+        } catch (error) {
+          if (error instanceof RedisError) return [error, null];
+          throw error;
+        }
+      }),
+    );
+  }
+
+  /** `act` replaces fields of the queue. */
+  onQueue<R>(act: (queue: Queue, nowMs: number) => R): R {
+    return this.#run(null, () => {
+      this.#queue = { ...this.#queue };
+      return act(this.#queue, Math.floor(this.#scheduler.nowMs));
+    });
+  }
+
+  #run<R>(key: unknown, act: () => R): R {
+    const { data } = this;
+    const call = { atMs: this.#scheduler.nowMs, queue: this.#queue };
+    data.nowMs = this.nowMs;
+    if (Math.abs(data.nowMs - this.#expiredAtMs) > EXPIRE_EVERY_MS) {
+      this.#expiredAtMs = data.nowMs;
+      data.expire();
+    }
+    try {
+      return act();
+    } finally {
+      this.#remember({ ...call, changes: data.takeUndo() });
+      this.onChanged(/\{(s\d+)\}/.exec(String(key))?.[1] ?? null);
+    }
+  }
+
+  #remember(call: Call): void {
+    this.#calls.push(call);
+    const oldest = this.#calls[0]?.atMs ?? 0;
+    if (call.atMs - oldest < 2 * LOSABLE_MS) return;
+    this.#calls = this.#calls.filter(({ atMs }) => call.atMs - atMs < LOSABLE_MS);
+  }
+
+  /** The last calls never happened: the end of the file, or what a promoted replica had not received. */
+  loseTail(calls: number): void {
+    this.data.undo(this.data.takeUndo());
+    for (const { changes, queue } of this.#calls.splice(this.#calls.length - calls).toReversed()) {
+      this.data.undo(changes);
+      this.#queue = queue;
+    }
+    for (const shard of this.names) this.onChanged(shard, true);
+  }
+
+  /** How many calls were made in the last `ms`. */
+  callsWithin(ms: number): number {
+    const sinceMs = this.#scheduler.nowMs - ms;
+    return this.#calls.filter(({ atMs }) => atMs >= sinceMs).length;
+  }
+
+  /** Everything is gone. */
+  flush(): void {
+    this.#beforeLoss = { entries: this.data.takeAll(), queue: this.#queue };
+    this.#replaced(EMPTY);
+  }
+
+  /** A file from before everything was lost takes the place of what was written since. */
+  bringOldFileBack(): void {
+    if (!this.#beforeLoss) return;
+    this.data.replaceAll(this.#beforeLoss.entries);
+    this.#replaced(this.#beforeLoss.queue);
+  }
+
+  #replaced(queue: Queue): void {
+    this.#queue = queue;
+    this.#calls = [];
+    this.data.takeUndo();
+    for (const shard of this.names) this.onChanged(shard, true);
+  }
+}

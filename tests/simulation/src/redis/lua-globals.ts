@@ -1,0 +1,100 @@
+import { isLess, LuaError, number, one, Table, text, toNumber, typeOf, type Lua } from './lua-values.ts';
+import { packMessage, unpackMessage } from './message-pack.ts';
+
+const FORMATS: Record<string, { bytes: number }> = { '>I4': { bytes: 4 }, '>I4I4': { bytes: 8 } };
+/** Patterns of Lua that the functions use. */
+const PATTERNS: Record<string, RegExp> = { '^%d+$': /^[0-9]+$/ };
+
+/** What Lua of Redis has beside `redis`, as far as the functions use it. */
+export const LUA_LIBRARIES = {
+  tonumber: (value: Lua, base?: Lua) => toNumber(value, base as number | undefined),
+  tostring: (value: Lua) => text(value),
+  type: (value: Lua) => typeOf(value),
+  unpack: (table: Lua, from: Lua = 1) => (table as Table).list.slice((from as number) - 1),
+  math: named({
+    floor: (value) => Math.floor(number(value)),
+    min: (...values) => Math.min(...values.map(number)),
+    max: (...values) => Math.max(...values.map(number)),
+  }),
+  string: named({ find, sub, byte, format, rep: (value, count) => text(value).repeat(number(count)) }),
+  table: named({
+    insert: (table, value) => void (table as Table).list.push(value),
+    concat: (table, between = '') => (table as Table).list.map(text).join(text(between)),
+    sort: (table) => void (table as Table).list.sort((a, b) => (isLess(a, b) ? -1 : 1)),
+  }),
+  struct: named({ pack, unpack }),
+  cjson: named({ encode: (value) => encodeJson(value) }),
+  cmsgpack: named({
+    pack: (...values) => values.map(packMessage).join(''),
+    unpack: (bytes) => unpackMessage(text(bytes)),
+  }),
+};
+
+function named(functions: Record<string, (...parameters: Lua[]) => Lua>): Table {
+  return new Table([], Object.entries(functions));
+}
+
+/** Where it begins and ends, from 1. */
+function find(value: Lua, pattern: Lua, from: Lua = 1, isPlain: Lua = false): Lua {
+  const [where, what, start] = [text(value), text(pattern), number(from)];
+  if (isPlain === true) {
+    const at = where.indexOf(what, start - 1);
+    return at < 0 ? undefined : [at + 1, at + what.length];
+  }
+  const expression = PATTERNS[what];
+  if (!expression || start !== 1) throw new LuaError(`the pattern ${what} is not known`);
+  const found = expression.exec(where);
+  return found ? [found.index + 1, found.index + found[0].length] : undefined;
+}
+
+/** Both ends included; below zero they count from the end. */
+function range(size: number, from: Lua, to: Lua): [number, number] {
+  const place = (at: number): number => (at < 0 ? Math.max(size + at + 1, 0) : at);
+  return [Math.max(place(number(from)), 1) - 1, Math.min(place(number(to)), size)];
+}
+
+function sub(value: Lua, from: Lua, to: Lua = -1): Lua {
+  const whole = text(value);
+  return whole.slice(...range(whole.length, from, to));
+}
+
+function byte(value: Lua, at: Lua = 1): Lua {
+  const whole = text(value);
+  const [from] = range(whole.length, at, at);
+  return from < whole.length ? whole.charCodeAt(from) : undefined;
+}
+
+function format(pattern: Lua, ...values: Lua[]): Lua {
+  if (pattern !== '%.0f') throw new LuaError(`the format ${String(pattern)} is not known`);
+  const value = number(values[0]);
+  return value.toFixed(0);
+}
+
+function pack(pattern: Lua, ...values: Lua[]): Lua {
+  const { bytes } = formatOf(pattern);
+  const buffer = Buffer.alloc(bytes);
+  for (let at = 0; at < bytes; at += 4) buffer.writeUInt32BE(number(values[at / 4]) >>> 0, at);
+  return buffer.toString('latin1');
+}
+
+/** The values, then where the next would begin. */
+function unpack(pattern: Lua, value: Lua, from: Lua = 1): Lua {
+  const { bytes } = formatOf(pattern);
+  const [whole, start] = [text(value), number(from) - 1];
+  if (start < 0 || start + bytes > whole.length) throw new LuaError('data string too short');
+  const buffer = Buffer.from(whole.slice(start, start + bytes), 'latin1');
+  const values = Array.from({ length: bytes / 4 }, (_, nth) => buffer.readUInt32BE(nth * 4));
+  return [...values, start + bytes + 1];
+}
+
+function formatOf(pattern: Lua): { bytes: number } {
+  const known = FORMATS[text(pattern)];
+  if (!known) throw new LuaError(`the structure ${String(pattern)} is not known`);
+  return known;
+}
+
+/** Text, as lua-cjson escapes it. */
+function encodeJson(value: Lua): string {
+  if (typeof one(value) !== 'string') throw new LuaError(`cannot encode ${typeOf(value)}`);
+  return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('\x7f', '\\u007f');
+}

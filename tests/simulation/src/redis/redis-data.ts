@@ -1,0 +1,166 @@
+/** A stream: its entries in order, and the id given last. */
+interface Stream {
+  entries: { id: string; fields: readonly string[] }[];
+  lastMs: number;
+  lastNumber: number;
+}
+export type Value = string | Map<string, string> | Map<string, number> | Set<string> | Stream;
+interface Entry {
+  kind: 'string' | 'hash' | 'zset' | 'set' | 'stream';
+  value: Value;
+  expiresAtMs: number;
+}
+
+type Undo = Map<string, Entry | undefined>;
+
+export class RedisError extends Error {}
+
+/** The keys of a Redis, by their types. Remembers of each call what undoes it. */
+export class RedisData {
+  #entries = new Map<string, Entry>();
+  #undo: Undo = new Map();
+  nowMs = 0;
+
+  /** What the calls since the last one of these changed, to be undone. */
+  takeUndo(): Undo {
+    const undo = this.#undo;
+    this.#undo = new Map();
+    return undo;
+  }
+
+  undo(changes: Undo): void {
+    for (const [key, entry] of changes)
+      if (entry) this.#entries.set(key, entry);
+      else this.#entries.delete(key);
+  }
+
+  /** All that is there; nothing is there afterwards. */
+  takeAll(): Map<string, Entry> {
+    const all = this.#entries;
+    this.#entries = new Map();
+    return all;
+  }
+
+  replaceAll(entries: ReadonlyMap<string, Entry>): void {
+    this.#entries = structuredClone(entries) as Map<string, Entry>;
+  }
+
+  /** As Redis does in the background. */
+  expire(): void {
+    for (const key of this.#entries.keys()) this.#live(key);
+  }
+
+  keysLike(prefix: string): string[] {
+    return [...this.#entries.keys()].filter((key) => key.startsWith(prefix) && this.#live(key));
+  }
+
+  string(key: string): string | null {
+    return (this.#read(key, 'string') as string | undefined) ?? null;
+  }
+
+  setString(key: string, value: string, expiresAtMs = Infinity): void {
+    this.#note(key);
+    this.#entries.set(key, { kind: 'string', value, expiresAtMs });
+  }
+
+  hash(key: string): ReadonlyMap<string, string> | undefined {
+    return this.#read(key, 'hash') as Map<string, string> | undefined;
+  }
+
+  changeHash(key: string): Map<string, string> {
+    return this.#change(key, 'hash', () => new Map());
+  }
+
+  scores(key: string): ReadonlyMap<string, number> {
+    return (this.#read(key, 'zset') as Map<string, number> | undefined) ?? NOTHING;
+  }
+
+  changeScores(key: string): Map<string, number> {
+    return this.#change(key, 'zset', () => new Map());
+  }
+
+  members(key: string): ReadonlySet<string> | undefined {
+    return this.#read(key, 'set') as Set<string> | undefined;
+  }
+
+  changeMembers(key: string): Set<string> {
+    return this.#change(key, 'set', () => new Set());
+  }
+
+  stream(key: string): Readonly<Stream> | undefined {
+    return this.#read(key, 'stream') as Stream | undefined;
+  }
+
+  changeStream(key: string): Stream {
+    return this.#change(key, 'stream', () => ({ entries: [], lastMs: 0, lastNumber: 0 }));
+  }
+
+  has(key: string): boolean {
+    return this.#live(key) !== undefined;
+  }
+
+  delete(key: string): boolean {
+    if (!this.has(key)) return false;
+    this.#note(key);
+    return this.#entries.delete(key);
+  }
+
+  /** A collection whose last member went is no key; a stream stays. */
+  deleteEmpty(key: string): void {
+    const value = this.#entries.get(key)?.value;
+    if ((value instanceof Map || value instanceof Set) && value.size === 0) this.delete(key);
+  }
+
+  expiryOf(key: string): number | undefined {
+    return this.#live(key)?.expiresAtMs;
+  }
+
+  setExpiry(key: string, expiresAtMs: number): boolean {
+    const entry = this.#live(key);
+    if (!entry) return false;
+    if (expiresAtMs <= this.nowMs) return this.delete(key);
+    this.#note(key);
+    this.#entries.set(key, { ...entry, expiresAtMs });
+    return true;
+  }
+
+  #live(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry || entry.expiresAtMs > this.nowMs) return entry;
+    this.#note(key);
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  #read(key: string, kind: Entry['kind']): Value | undefined {
+    const entry = this.#live(key);
+    if (entry && entry.kind !== kind)
+      throw new RedisError('WRONGTYPE Operation against a key holding the wrong kind of value');
+    return entry?.value;
+  }
+
+  #change<T extends Value>(key: string, kind: Entry['kind'], make: () => T): T {
+    const found = this.#read(key, kind) as T | undefined;
+    this.#note(key);
+    if (found !== undefined) return found;
+    const value = make();
+    this.#entries.set(key, { kind, value, expiresAtMs: Infinity });
+    return value;
+  }
+
+  /** What the first change of a call finds. */
+  #note(key: string): void {
+    if (this.#undo.has(key)) return;
+    const entry = this.#entries.get(key);
+    this.#undo.set(key, entry && { ...entry, value: copy(entry.value) });
+  }
+}
+
+const NOTHING: ReadonlyMap<string, number> = new Map();
+
+function copy(value: Value): Value {
+  if (typeof value === 'string') return value;
+  if (value instanceof Set) return new Set(value);
+  if (value instanceof Map) return new Map(value as Map<string, string>);
+  return { ...value, entries: [...value.entries] };
+}
