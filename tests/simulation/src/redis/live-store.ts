@@ -33,7 +33,8 @@ interface Call {
 }
 
 export type Command = readonly [name: string, ...parameters: unknown[]];
-type FunctionCall = Parameters<RedisFunctions['call']> extends [unknown, ...infer Rest] ? Rest : never;
+type FunctionCall =
+  Parameters<RedisFunctions['call']> extends [unknown, ...infer Rest] ? Rest : never;
 
 const EMPTY: Queue = { jobs: [], acknowledgements: new Map(), lastJob: 0 };
 let shipped: RedisFunctions | undefined;

@@ -1,4 +1,14 @@
-import { isLess, LuaError, number, one, Table, text, toNumber, typeOf, type Lua } from './lua-values.ts';
+import {
+  isLess,
+  LuaError,
+  number,
+  one,
+  Table,
+  text,
+  toNumber,
+  typeOf,
+  type Lua,
+} from './lua-values.ts';
 import { packMessage, unpackMessage } from './message-pack.ts';
 
 const FORMATS: Record<string, { bytes: number }> = { '>I4': { bytes: 4 }, '>I4I4': { bytes: 8 } };
@@ -16,7 +26,13 @@ export const LUA_LIBRARIES = {
     min: (...values) => Math.min(...values.map(number)),
     max: (...values) => Math.max(...values.map(number)),
   }),
-  string: named({ find, sub, byte, format, rep: (value, count) => text(value).repeat(number(count)) }),
+  string: named({
+    find,
+    sub,
+    byte,
+    format,
+    rep: (value, count) => text(value).repeat(number(count)),
+  }),
   table: named({
     insert: (table, value) => void (table as Table).list.push(value),
     concat: (table, between = '') => (table as Table).list.map(text).join(text(between)),

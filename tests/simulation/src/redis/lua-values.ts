@@ -96,7 +96,8 @@ export function isAtMost(a: Lua, b: Lua): boolean {
 }
 
 export function call(callee: Lua, name: string, ...parameters: Lua[]): Lua {
-  if (typeof callee !== 'function') throw new LuaError(`attempt to call ${name}, ${typeOf(callee)}`);
+  if (typeof callee !== 'function')
+    throw new LuaError(`attempt to call ${name}, ${typeOf(callee)}`);
   return (callee as LuaFunction)(...parameters);
 }
 

@@ -6,9 +6,7 @@ export function packMessage(value: Lua): string {
   if (typeof value === 'boolean') return value ? '\xc3' : '\xc2';
   if (typeof value === 'number') return packNumber(value);
   if (typeof value === 'string')
-    return (
-      head(value.length, { least: 0xa0, under: 32, codes: [0xd9, 0xda, 0xdb] }) + value
-    );
+    return head(value.length, { least: 0xa0, under: 32, codes: [0xd9, 0xda, 0xdb] }) + value;
   if (!(value instanceof Table)) throw new LuaError(`cannot pack ${typeOf(value)}`);
   if (value.named.size === 0)
     return (
@@ -41,7 +39,10 @@ function head(
 }
 
 function packNumber(value: number): string {
-  if (!Number.isInteger(value)) return bytes(0xcb, 8, (to) => to.writeDoubleBE(value, 1));
+  if (!Number.isInteger(value))
+    return Math.fround(value) === value
+      ? bytes(0xca, 4, (to) => to.writeFloatBE(value, 1))
+      : bytes(0xcb, 8, (to) => to.writeDoubleBE(value, 1));
   if (value >= 0) {
     if (value < 0x80) return String.fromCharCode(value);
     if (value < 0x100) return bytes(0xcc, 1, (to) => to.writeUInt8(value, 1));
@@ -88,6 +89,7 @@ class MessageReader {
     if (code >= 0xd9 && code <= 0xdb) return this.#text(this.#unsigned(2 ** (code - 0xd9)));
     if (code === 0xdc || code === 0xdd) return this.#list(this.#unsigned(2 ** (code - 0xdb)));
     if (code === 0xde || code === 0xdf) return this.#names(this.#unsigned(2 ** (code - 0xdd)));
+    if (code === 0xca) return this.#take(4).readFloatBE();
     if (code === 0xcb) return this.#take(8).readDoubleBE();
     if (code === 0xc0) return undefined;
     if (code === 0xc2 || code === 0xc3) return code === 0xc3;

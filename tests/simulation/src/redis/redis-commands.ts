@@ -12,7 +12,8 @@ const COMMANDS: Record<string, Command> = {
     const named = options.map((option) => option.toUpperCase());
     if (named.includes('NX') && data.has(key)) return null;
     const at = named.indexOf('PX');
-    if (named.length > 0 && at < 0 && !named.includes('NX')) throw new RedisError('ERR syntax error');
+    if (named.length > 0 && at < 0 && !named.includes('NX'))
+      throw new RedisError('ERR syntax error');
     data.setString(key, value, at < 0 ? Infinity : data.nowMs + integer(options[at + 1]));
     return OK;
   },
@@ -33,10 +34,12 @@ const COMMANDS: Record<string, Command> = {
     return fields.map((field) => hash?.get(field) ?? null);
   },
   hset: (data, [key = '', ...pairs]) => {
-    if (pairs.length === 0 || pairs.length % 2 > 0) throw new RedisError('ERR wrong number of arguments');
+    if (pairs.length === 0 || pairs.length % 2 > 0)
+      throw new RedisError('ERR wrong number of arguments');
     const hash = data.changeHash(key);
     const before = hash.size;
-    for (let at = 0; at < pairs.length; at += 2) hash.set(pairs[at] as string, pairs[at + 1] as string);
+    for (let at = 0; at < pairs.length; at += 2)
+      hash.set(pairs[at] as string, pairs[at + 1] as string);
     return hash.size - before;
   },
   hsetnx: (data, [key = '', field = '', value = '']) => {
@@ -135,7 +138,8 @@ export function runCommand(data: RedisData, name: string, parameters: readonly u
 }
 
 function integer(given: string | undefined): number {
-  if (!/^-?\d+$/.test(given ?? '')) throw new RedisError('ERR value is not an integer or out of range');
+  if (!/^-?\d+$/.test(given ?? ''))
+    throw new RedisError('ERR value is not an integer or out of range');
   return Number(given);
 }
 

@@ -54,6 +54,10 @@ export class RedisData {
     return [...this.#entries.keys()].filter((key) => key.startsWith(prefix) && this.#live(key));
   }
 
+  valueOf(key: string): Value | undefined {
+    return this.#live(key)?.value;
+  }
+
   string(key: string): string | null {
     return (this.#read(key, 'string') as string | undefined) ?? null;
   }

@@ -1,4 +1,7 @@
-import { readFunctionSource, type FunctionName } from '../../../../libs/keyspace/src/functions/function-source.ts';
+import {
+  readFunctionSource,
+  type FunctionName,
+} from '../../../../libs/keyspace/src/functions/function-source.ts';
 import { LUA_LIBRARIES } from './lua-globals.ts';
 import * as values from './lua-values.ts';
 import { numberText, Table, type Lua, type LuaFunction } from './lua-values.ts';
@@ -14,12 +17,15 @@ export class RedisFunctions {
 
   constructor(source = readFunctionSource()) {
     this.#nameOf = source.nameOf;
-    const redis = new Table([], [
-      ['call', (name: Lua, ...parameters: Lua[]) => this.#call(name, parameters)],
-      ['pcall', (name: Lua, ...parameters: Lua[]) => this.#tryCall(name, parameters)],
-      ['error_reply', (message: Lua) => new Table([], [['err', message]])],
-      ['register_function', (registered: Lua) => this.#register(registered as Table)],
-    ]);
+    const redis = new Table(
+      [],
+      [
+        ['call', (name: Lua, ...parameters: Lua[]) => this.#call(name, parameters)],
+        ['pcall', (name: Lua, ...parameters: Lua[]) => this.#tryCall(name, parameters)],
+        ['error_reply', (message: Lua) => new Table([], [['err', message]])],
+        ['register_function', (registered: Lua) => this.#register(registered as Table)],
+      ],
+    );
     const text = source.text.replace(/^#!.*/, '');
     // eslint-disable-next-line @typescript-eslint/no-implied-eval -- The repository's own Lua.
     new Function('L', 'G', translateLua(text))(values, { ...LUA_LIBRARIES, redis });
@@ -39,14 +45,13 @@ export class RedisFunctions {
   }
 
   #register(table: Table): void {
-    this.#functions.set(
-      table.get('function_name') as string,
-      table.get('callback') as LuaFunction,
-    );
+    this.#functions.set(table.get('function_name') as string, table.get('callback') as LuaFunction);
   }
 
   #call(name: Lua, parameters: Lua[]): Lua {
-    const words = parameters.map((each) => (typeof each === 'number' ? numberText(each, 17) : each));
+    const words = parameters.map((each) =>
+      typeof each === 'number' ? numberText(each, 17) : each,
+    );
     const strange = words.find((each) => typeof each !== 'string');
     if (strange !== undefined || !this.#data)
       throw new RedisError('ERR Lua redis lib command arguments must be strings or integers');

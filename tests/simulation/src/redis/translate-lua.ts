@@ -2,7 +2,9 @@ import luaparse, { type Expression, type Statement } from 'luaparse';
 
 /** Names that a chunk may use without having declared them. */
 const GLOBALS = new Set(
-  'redis string math table struct cjson cmsgpack tonumber tostring type unpack ipairs next pairs'.split(' '),
+  'redis string math table struct cjson cmsgpack tonumber tostring type unpack ipairs next pairs'.split(
+    ' ',
+  ),
 );
 const COMPARED: Record<string, (a: string, b: string) => string> = {
   '==': (a, b) => `${a}===${b}`,
@@ -63,7 +65,10 @@ class Translation {
   #statement(node: Statement): string {
     switch (node.type) {
       case 'LocalStatement':
-        return this.#local(node.variables.map(({ name }) => name), node.init);
+        return this.#local(
+          node.variables.map(({ name }) => name),
+          node.init,
+        );
       case 'AssignmentStatement':
         return this.#assignment(node.variables, node.init);
       case 'CallStatement':
@@ -133,7 +138,7 @@ class Translation {
   }
 
   #assignment(
-    variables: readonly (Extract<Statement, { type: 'AssignmentStatement' }>['variables'][number])[],
+    variables: readonly Extract<Statement, { type: 'AssignmentStatement' }>['variables'][number][],
     init: readonly Expression[],
   ): string {
     const values = this.#values(init, variables.length);

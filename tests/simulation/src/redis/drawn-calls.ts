@@ -1,0 +1,270 @@
+import type { FunctionName } from '../../../../libs/keyspace/src/functions/function-source.ts';
+import { keys } from '../../../../libs/keyspace/src/keys.ts';
+import type { Random } from '../random.ts';
+
+export interface DrawnCall {
+  name: FunctionName;
+  keys: string[];
+  /** `relayed`: the first of the outbox, whose ids differ between two servers. */
+  parameters: string[];
+  isRelaying: boolean;
+}
+
+const SHARD = 's00';
+const ODD = ['', 'x', '-1', '1.5', '9007199254740993'];
+const HASHES = ['a', 'b'].map((digit) => digit.repeat(64));
+const ADDRESS = '20010db8000000000000000000000001';
+const RIDS = 12;
+
+/** Calls of every function, on few requests and subscriptions, so that they meet. */
+export class DrawnCalls {
+  readonly #random: Random;
+  readonly #rids: string[];
+  readonly #baseMs: number;
+  #aheadMs = 0;
+  #revision = 1;
+
+  constructor(random: Random, baseMs: number) {
+    this.#random = random;
+    this.#baseMs = baseMs;
+    this.#rids = Array.from({ length: RIDS }, () =>
+      random.uuidV7(baseMs - (random.chance(0.2) ? 3_600_000 : 0)),
+    );
+  }
+
+  /** What a first request of an account needs. */
+  static opening(): DrawnCall[] {
+    const calls: [FunctionName, string[], string][] = [
+      ['put_key', [keys.key(SHARD, HASHES[0] ?? '')], '1 enabled 0 1 1 0 0 0 0 * '],
+      ['put_account', [keys.account(SHARD, 1)], '1 active 0'],
+      [
+        'put_subscription',
+        [keys.subscription(SHARD, 1, 3), keys.subscribedModels(SHARD, 1)],
+        '3 13 active 1 0 1  7000 0 0 0',
+      ],
+    ];
+    return calls.map(([name, functionKeys, words]) => ({
+      name,
+      keys: [keys.epoch(SHARD), ...functionKeys],
+      parameters: ['e1', ...words.split(' ')],
+      isRelaying: false,
+    }));
+  }
+
+  next(): DrawnCall {
+    const names = Object.keys(WEIGHTS) as FunctionName[];
+    const name = this.#random.pick(names.flatMap((each) => Array(WEIGHTS[each]).fill(each)));
+    const isRelaying = name === 'relay' && this.#random.chance(0.5);
+    return { name, ...this.#draw(name), isRelaying };
+  }
+
+  #draw(name: FunctionName): { keys: string[]; parameters: string[] } {
+    const pick = <T>(...values: T[]): T => this.#random.pick(values);
+    const odd = (value: string | number): string =>
+      this.#random.chance(0.02) ? this.#random.pick(ODD) : String(value);
+    const size = (): string => odd(pick(0, 1, 7, 100, 450, 5_000, 60_000));
+    const flag = (): string => pick('', '', '0', '1');
+    const [account, model, rid] = [
+      pick(1, 1, 1, 2),
+      pick(3, 3, 3, 4),
+      this.#random.pick(this.#rids),
+    ];
+    const hash = HASHES[account - 1] ?? '';
+    const id = String(account * 10 + model);
+    const epoch = pick('e1', 'e1', 'e1', 'e1', 'e1', 'e1', 'e1', 'e2');
+    if (this.#random.chance(0.05)) this.#aheadMs += pick(900, 30_000, 70_000, 4_000_000, -50_000);
+    const now = String(this.#baseMs + this.#aheadMs);
+    const [E, K, A] = [
+      keys.epoch(SHARD),
+      keys.key(SHARD, this.#random.chance(0.9) ? hash : this.#random.pick(HASHES)),
+      keys.account(SHARD, account),
+    ];
+    const [S, M] = [
+      keys.subscription(SHARD, account, model),
+      keys.subscribedModels(SHARD, account),
+    ];
+    const [H, Z, O] = [keys.hold(SHARD, rid), keys.holds(SHARD), keys.outbox(SHARD)];
+    const [T, R, W] = [keys.latestTime(SHARD), keys.reaped(SHARD), keys.windows(SHARD, hash)];
+    const holdPrefix = keys.holdPrefix(SHARD);
+    const withdrawal = `00000000-0000-7000-8000-00000000000${pick(1, 2, 3)}`;
+    const status = pick('active', 'active', 'active', 'active', 'closing', 'closed');
+    const revision = (this.#revision += pick(0, 1, 1, -1)) + 1;
+    const address = pick('', ADDRESS);
+    const by = [rid, String(account), String(model)];
+    const mac = pick('', 'mac"/\\');
+    const draws: Record<FunctionName, () => [string[], string[]]> = {
+      admit: () => [
+        [E, K, A, S, H, Z, W],
+        [
+          epoch,
+          ...by,
+          pick('gpt-4', 'other'),
+          '2',
+          odd(pick(1, 450, 5_000, 60_000)),
+          pick('0', '1', '10', '400', '4000'),
+          address,
+          pick('0', '0', '2'),
+          odd(60_000),
+          'n:0',
+          now,
+          flag(),
+          flag(),
+          flag(),
+          mac,
+        ],
+      ],
+      access: () => [
+        [E, K, A, M],
+        [epoch, String(account), address, now],
+      ],
+      inquire: () => [
+        [E, K, A, M, keys.inquiries(SHARD, hash), ...(this.#random.chance(0.5) ? [W] : [])],
+        [epoch, String(account), address, odd(1), odd(1), now],
+      ],
+      checkpoint: () => [
+        [E, K, A, S, H, Z],
+        [epoch, ...by, size(), size(), odd(60_000), now, mac, 'n:1'],
+      ],
+      restore: () => [
+        [E, S, H, Z],
+        [
+          epoch,
+          ...by,
+          id,
+          String(account),
+          '2',
+          pick('1', '2'),
+          'n:2',
+          size(),
+          size(),
+          odd(60_000),
+          now,
+          mac,
+        ],
+      ],
+      settle: () => [
+        [E, S, H, Z, O, T],
+        [epoch, ...by, size(), '{"final":"ü/"}', flag(), now],
+      ],
+      reap: () => [
+        [E, S, H, Z, O, T, R],
+        [epoch, ...by, now],
+      ],
+      credit: () => [
+        [E, S],
+        [epoch, odd(id), odd(pick(1, 2, 3, 4, 5, 6, 7, 8)), odd(pick(-200, 700, 50_000))],
+      ],
+      withdraw: () => [
+        [E, S, M, O],
+        [epoch, String(account), String(model), id, withdrawal, pick('0', '1'), odd(pick(0, 1, 3))],
+      ],
+      repeat_withdrawal: () => [
+        [E, S],
+        [epoch, id, withdrawal, size()],
+      ],
+      repeat_release: () => [
+        [E, S, H, T],
+        [epoch, id, withdrawal, size(), odd(this.#baseMs), now],
+      ],
+      repeat_reap: () => [
+        [E, H, O],
+        [epoch, rid],
+      ],
+      unbooked_reaps: () => [[R], [holdPrefix]],
+      put_key: () => [
+        [E, keys.key(SHARD, hash)],
+        [
+          epoch,
+          odd(revision),
+          pick('enabled', 'enabled', 'enabled', 'enabled', 'disabled', 'deleted'),
+          pick('0', '1'),
+          odd(account),
+          odd(account),
+          pick('0', '0', now),
+          odd(pick(0, 0, 1)),
+          odd(pick(0, 2)),
+          '0',
+          pick('', '*', 'gpt*', ' o*r ,gpt-4', 'o'),
+          pick('', '', '', '', `${ADDRESS}/128`, `2001${'0'.repeat(28)}/13`),
+        ],
+      ],
+      put_account: () => [
+        [E, A],
+        [
+          epoch,
+          odd(revision),
+          pick('active', 'active', 'active', 'frozen', 'deleted'),
+          pick('0', '1'),
+        ],
+      ],
+      put_subscription: () => [
+        [E, S, M],
+        [
+          epoch,
+          String(model),
+          id,
+          odd(status),
+          odd(1 + Math.floor(revision / 3)),
+          pick('0', '1'),
+          odd(revision),
+          pick('', withdrawal),
+          odd(pick(0, 9_000)),
+          odd(pick(0, 1)),
+          odd(pick(0, 300)),
+          odd(pick(0, 3_000)),
+        ],
+      ],
+      recount: () => [
+        [E, Z],
+        [epoch, holdPrefix, keys.subscriptionPrefix(SHARD), ...pick([], ['1:3', '2:4'])],
+      ],
+      reset_credits: () => [
+        [E, S],
+        [epoch, id, odd(pick(1, 2)), odd(pick(1, 2))],
+      ],
+      advance_epoch: () => [[E], this.#random.pick(ADVANCES)],
+      relay: () => [
+        [keys.relay(SHARD), O, Z, E, T],
+        [
+          pick('one', 'two'),
+          odd(pick(0, 30_000)),
+          pick('2', '50'),
+          pick('40', '9999'),
+          pick('1', '50'),
+          holdPrefix,
+          now,
+        ],
+      ],
+      publish: () => {
+        const version = pick(1, 2, 3);
+        return [
+          [keys.currentSnapshot, keys.snapshot(version), keys.snapshotSeal(version)],
+          [odd(version), '{}', 'seal', keys.snapshotPrefix, keys.snapshotSealSuffix, flag()],
+        ];
+      },
+    };
+    const [functionKeys, parameters] = draws[name]();
+    return { keys: functionKeys, parameters };
+  }
+}
+
+const ADVANCES = [
+  ['e1', 'restoring:e1'],
+  ...Array.from({ length: 6 }, () => ['restoring:e1', 'e1']),
+  ['e2', 'e1'],
+];
+const WEIGHTS: Record<FunctionName, number> = {
+  ...{
+    admit: 26,
+    access: 2,
+    inquire: 3,
+    checkpoint: 6,
+    restore: 4,
+    settle: 8,
+    reap: 5,
+    credit: 14,
+  },
+  ...{ withdraw: 2, repeat_withdrawal: 1, repeat_release: 2, repeat_reap: 2, unbooked_reaps: 1 },
+  ...{ put_key: 6, put_account: 6, put_subscription: 8, recount: 2, reset_credits: 1 },
+  ...{ advance_epoch: 2, relay: 6, publish: 2 },
+};
