@@ -1,5 +1,5 @@
-import type { FunctionName } from '../../../../libs/keyspace/src/functions/function-source.ts';
-import { keys } from '../../../../libs/keyspace/src/keys.ts';
+import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
+import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
 
 export interface DrawnCall {
@@ -32,8 +32,8 @@ export class DrawnCalls {
     );
   }
 
-  /** What a first request of an account needs. */
-  static opening(): DrawnCall[] {
+  /** What a first request of an account needs; a request that takes all, and one that finds nothing left. */
+  opening(): DrawnCall[] {
     const calls: [FunctionName, string[], string][] = [
       ['put_key', [keys.key(SHARD, HASHES[0] ?? '')], '1 enabled 0 1 1 0 0 0 0 * '],
       ['put_account', [keys.account(SHARD, 1)], '1 active 0'],
@@ -42,6 +42,18 @@ export class DrawnCalls {
         [keys.subscription(SHARD, 1, 3), keys.subscribedModels(SHARD, 1)],
         '3 13 active 1 0 1  7000 0 0 0',
       ],
+      ...this.#rids
+        .slice(0, 2)
+        .map((rid): [FunctionName, string[], string] => [
+          'admit',
+          [
+            keys.key(SHARD, HASHES[0] ?? ''),
+            keys.account(SHARD, 1),
+            keys.subscription(SHARD, 1, 3),
+            ...[keys.hold(SHARD, rid), keys.holds(SHARD), keys.windows(SHARD, HASHES[0] ?? '')],
+          ],
+          `${rid} 1 3 gpt-4 2 7000 10  0 60000 n:0 ${this.#baseMs}`,
+        ]),
     ];
     return calls.map(([name, functionKeys, words]) => ({
       name,
@@ -101,7 +113,7 @@ export class DrawnCalls {
           pick('gpt-4', 'other'),
           '2',
           odd(pick(1, 450, 5_000, 60_000)),
-          pick('0', '1', '10', '400', '4000'),
+          pick('0', '1', '10', '400', '4000', '20000'),
           address,
           pick('0', '0', '2'),
           odd(60_000),

@@ -1,4 +1,4 @@
-import { keys } from '../../../../libs/keyspace/src/keys.ts';
+import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { LiveStore } from './live-store.ts';
 
 export interface LiveHold {

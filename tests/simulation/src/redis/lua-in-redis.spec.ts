@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { FunctionLibrary, closeRedis, openRedis, redisReady } from '@tollgate/keyspace';
 import type { Redis } from 'ioredis';
-import { keys } from '../../../../libs/keyspace/src/keys.ts';
+import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { Random } from '../random.ts';
 import { DrawnCalls, type DrawnCall } from './drawn-calls.ts';
 import { Table, type Lua } from './lua-values.ts';
@@ -12,7 +12,7 @@ import { runCommand, type Reply } from './redis-commands.ts';
 import { RedisData } from './redis-data.ts';
 import { RedisFunctions } from './redis-functions.ts';
 
-/** Later than the clock of the machine, as the functions are told it. */
+/** Later than the clock of the machine, as it is given to the functions. */
 const START_MS = 1_900_000_000_000;
 const SEEDS = 12;
 const CALLS = 400;
@@ -130,7 +130,7 @@ test('every function answers and writes in the simulation what it does in Redis'
     await redis.flushall();
     const data = new RedisData();
     const calls = new DrawnCalls(new Random(seed, 'calls'), START_MS);
-    const opening = DrawnCalls.opening();
+    const opening = calls.opening();
     runCommand(data, 'set', [EPOCH, 'e1']);
     await redis.set(EPOCH, 'e1');
     for (let nth = 1; nth <= CALLS; nth += 1) {

@@ -29,7 +29,7 @@ export class Table {
   }
 }
 
-export function isTrue(value: Lua): boolean {
+function isTrue(value: Lua): boolean {
   return value !== undefined && value !== false;
 }
 
@@ -38,21 +38,21 @@ export function one(value: Lua): Lua {
   return Array.isArray(value) ? value[0] : value;
 }
 
-export function all(value: Lua): Lua[] {
+function all(value: Lua): Lua[] {
   return Array.isArray(value) ? value : [value];
 }
 
-export function index(table: Lua, key: Lua): Lua {
+function index(table: Lua, key: Lua): Lua {
   if (table instanceof Table) return table.get(key);
   throw new LuaError(`attempt to index ${typeOf(table)} (${String(key)})`);
 }
 
-export function setIndex(table: Lua, key: Lua, value: Lua): void {
+function setIndex(table: Lua, key: Lua, value: Lua): void {
   if (!(table instanceof Table)) throw new LuaError(`attempt to index ${typeOf(table)}`);
   table.set(key, value);
 }
 
-export function length(value: Lua): number {
+function length(value: Lua): number {
   if (typeof value === 'string') return value.length;
   if (value instanceof Table) return value.list.length;
   throw new LuaError(`attempt to get length of ${typeOf(value)}`);
@@ -80,7 +80,7 @@ export function numberText(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits))).replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-export function modulo(a: Lua, b: Lua): number {
+function modulo(a: Lua, b: Lua): number {
   const [left, right] = [number(a), number(b)];
   return left - Math.floor(left / right) * right;
 }
@@ -91,11 +91,11 @@ export function isLess(a: Lua, b: Lua): boolean {
   return a < (b as typeof a);
 }
 
-export function isAtMost(a: Lua, b: Lua): boolean {
+function isAtMost(a: Lua, b: Lua): boolean {
   return a === b ? !isLess(a, b) : isLess(a, b);
 }
 
-export function call(callee: Lua, name: string, ...parameters: Lua[]): Lua {
+function call(callee: Lua, name: string, ...parameters: Lua[]): Lua {
   if (typeof callee !== 'function')
     throw new LuaError(`attempt to call ${name}, ${typeOf(callee)}`);
   return (callee as LuaFunction)(...parameters);
@@ -114,3 +114,20 @@ export function typeOf(value: Lua): string {
   if (value === undefined) return 'nil';
   return value instanceof Table ? 'table' : typeof value;
 }
+
+/** What translated Lua is written with. */
+export const LUA_OPERATIONS = {
+  Table,
+  isTrue,
+  one,
+  all,
+  index,
+  setIndex,
+  length,
+  number,
+  text,
+  modulo,
+  isLess,
+  isAtMost,
+  call,
+};

@@ -1,10 +1,16 @@
 import {
   readFunctionSource,
   type FunctionName,
-} from '../../../../libs/keyspace/src/functions/function-source.ts';
+} from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { LUA_LIBRARIES } from './lua-globals.ts';
-import * as values from './lua-values.ts';
-import { numberText, Table, type Lua, type LuaFunction } from './lua-values.ts';
+import {
+  LUA_OPERATIONS,
+  numberText,
+  one,
+  Table,
+  type Lua,
+  type LuaFunction,
+} from './lua-values.ts';
 import { runCommand, type Reply } from './redis-commands.ts';
 import { RedisError, type RedisData } from './redis-data.ts';
 import { translateLua } from './translate-lua.ts';
@@ -28,7 +34,7 @@ export class RedisFunctions {
     );
     const text = source.text.replace(/^#!.*/, '');
     // eslint-disable-next-line @typescript-eslint/no-implied-eval -- The repository's own Lua.
-    new Function('L', 'G', translateLua(text))(values, { ...LUA_LIBRARIES, redis });
+    new Function('L', 'G', translateLua(text))(LUA_OPERATIONS, { ...LUA_LIBRARIES, redis });
   }
 
   /** Throws `RedisError` where the function answers an error. */
@@ -70,11 +76,11 @@ export class RedisFunctions {
 
 function toBytes(parameter: string | number): string {
   const text = String(parameter);
-  return /[^\x00-\x7f]/.test(text) ? Buffer.from(text).toString('latin1') : text;
+  return /[\u0080-\uffff]/.test(text) ? Buffer.from(text).toString('latin1') : text;
 }
 
 function fromBytes(text: string): string {
-  return /[^\x00-\x7f]/.test(text) ? Buffer.from(text, 'latin1').toString() : text;
+  return /[\u0080-\uffff]/.test(text) ? Buffer.from(text, 'latin1').toString() : text;
 }
 
 function toLua(reply: Reply): Lua {
@@ -83,7 +89,7 @@ function toLua(reply: Reply): Lua {
 }
 
 function fromLua(value: Lua): Reply {
-  const first = values.one(value);
+  const first = one(value);
   if (typeof first === 'string') return fromBytes(first);
   if (typeof first === 'number') return Math.trunc(first);
   if (first === undefined || first === false) return null;

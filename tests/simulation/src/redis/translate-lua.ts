@@ -20,7 +20,7 @@ const COMPUTED: Record<string, (a: string, b: string) => string> = {
   '^': (a, b) => `L.number(${a})**L.number(${b})`,
 };
 
-/** JavaScript of a chunk of Lua, for `new Function('L', 'G', ...)` with `lua-values` and the globals. Throws where the chunk uses what the functions of Redis here never did. */
+/** JavaScript of a chunk of Lua, for `new Function('L', 'G', ...)` with `LUA_OPERATIONS` and the globals. Throws where the chunk uses what the functions of Redis here never did. */
 export function translateLua(source: string): string {
   const { body } = luaparse.parse(Buffer.from(source).toString('latin1'), {
     luaVersion: '5.1',
