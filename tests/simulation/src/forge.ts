@@ -19,13 +19,13 @@ export function forge(world: World): void {
   const [seen] = known.length > 0 ? [random.pick(known)] : [];
   const rid = random.uuidV7(Math.floor(world.scheduler.nowMs));
   const fake = (): RelayedEvent => {
-    const { id, accountId } = random.pick(world.subscriptions);
+    const { id, accountId, keyId } = random.pick(world.subscriptions);
     const usage = { ...NO_USAGE, input: random.integer(1, 5_000) };
     const charge = chargeOf(usage, world.currentPrice);
     const payload = JSON.stringify({
       kind: 'usage',
       account_id: accountId,
-      key_id: accountId,
+      key_id: keyId,
       subscription_id: id,
       model_id: MODEL_ID,
       price_version_id: world.currentPrice.id,

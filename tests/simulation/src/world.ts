@@ -11,6 +11,7 @@ import {
   fillSubscription,
   FIRST_PRICE,
   FIRST_SUBSCRIPTIONS,
+  SHARDS,
   pricesRow,
 } from './postgres/first-rows.ts';
 import { ModelPostgres } from './postgres/model-postgres.ts';
@@ -28,7 +29,6 @@ export const SHIPPED: Parts = { node: SHIPPED_NODE, controlPlane: SHIPPED_CONTRO
 
 /** A minute before a day ends: the days of requests change in the middle of a run. */
 const START_MS = Date.UTC(2026, 10, 21, 23, 59);
-const SHARDS = 2;
 const WORKERS = [
   { node: 'node-a', worker: 0, machine: 0 },
   { node: 'node-a', worker: 1, machine: 0 },

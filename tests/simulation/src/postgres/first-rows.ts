@@ -9,11 +9,12 @@ export interface Subscription {
   id: number;
   accountId: number;
   keyHash: string;
+  keyId: number;
   /** Null: off. */
   autoRecharge: { threshold: number; amount: number } | null;
 }
 
-export const MODEL_ID = 3;
+export const MODEL_ID = 10;
 /** Of dearer services, in millionths. */
 export const PREMIUMS = ['service_tier=priority', 'speed=fast'] as const;
 export const FIRST_PRICE = {
@@ -35,9 +36,15 @@ const AUTO_RECHARGES = [
   { threshold: 300, amount: 3_000 },
   null,
 ];
+/** Ids of account, subscription, key and model of each differ modulo so many: a shard looked up by another id than the account's is another shard. */
+export const SHARDS = 5;
 /** Accounts with a key and a subscription each. */
-export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [1, 2, 3].map((accountId) => ({
-  id: 10 + accountId,
+export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [
+  { accountId: 1, id: 22, keyId: 33 },
+  { accountId: 2, id: 23, keyId: 34 },
+  { accountId: 3, id: 24, keyId: 36 },
+].map(({ accountId, ...ids }) => ({
+  ...ids,
   accountId,
   keyHash: accountId.toString(16).padStart(64, 'a'),
   autoRecharge: AUTO_RECHARGES[accountId - 1] ?? null,
@@ -55,7 +62,7 @@ export function pricesRow({ id, multipliers = {}, ...price }: PriceVersion) {
 export function fillSubscription(
   { rows }: ModelPostgres,
   tx: ModelTransaction,
-  { id, accountId, keyHash, autoRecharge }: Subscription,
+  { id, accountId, keyHash, keyId, autoRecharge }: Subscription,
   nowMs: number,
 ): void {
   const wallet = { kind: 'wallet', user_id: accountId, balance: FIRST_WALLET };
@@ -67,8 +74,8 @@ export function fillSubscription(
     revision: 1,
     updated_at: nowMs,
   });
-  rows.keys.put(tx, accountId, {
-    id: accountId,
+  rows.keys.put(tx, keyId, {
+    id: keyId,
     user_id: accountId,
     key_hash: keyHash,
     updated_at: nowMs,
@@ -132,14 +139,14 @@ export async function fillServer(
      OVERRIDING SYSTEM VALUE VALUES (1, $1, to_timestamp(0), 3000000, 500000, 2000000, 500000, 500000)`,
     [MODEL_ID],
   );
-  for (const { id, accountId, keyHash, autoRecharge } of FIRST_SUBSCRIPTIONS) {
+  for (const { id, accountId, keyHash, keyId, autoRecharge } of FIRST_SUBSCRIPTIONS) {
     await server.query(
       `INSERT INTO users (id, username, password_hash, status) OVERRIDING SYSTEM VALUE VALUES ($1::int, 'user' || $1, 'x', 'active')`,
       [accountId],
     );
     await server.query(
-      `INSERT INTO api_keys (id, user_id, name, key_hash, key_prefix) OVERRIDING SYSTEM VALUE VALUES ($1, $1, 'key', $2, 'p')`,
-      [accountId, keyHash],
+      `INSERT INTO api_keys (id, user_id, name, key_hash, key_prefix) OVERRIDING SYSTEM VALUE VALUES ($1, $2, 'key', $3, 'p')`,
+      [keyId, accountId, keyHash],
     );
     await server.query(
       `INSERT INTO subscriptions (id, user_id, model_id, balance, credit_seq, auto_recharge_threshold, auto_recharge_amount) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, 1, $5, $6)`,
