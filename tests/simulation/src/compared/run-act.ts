@@ -103,7 +103,7 @@ export function prepare(sequence: Sequence, act: Act): (side: Side) => Promise<u
 
 function relayed(sequence: Sequence, event: EventSpec): RelayedEvent {
   const { kind, request, tokens, fault } = event;
-  const { id, accountId } = subscriptionAt(request);
+  const { id, accountId, keyId } = subscriptionAt(request);
   const shard = shardOf(accountId, SHARDS);
   const { current, old } = sequence.epochs.get(shard) ?? { current: 'none', old: 'none' };
   sequence.outboxId += 1;
@@ -128,7 +128,7 @@ function relayed(sequence: Sequence, event: EventSpec): RelayedEvent {
     delta: fault === 'text' ? 'x' : String(delta),
     payload: JSON.stringify(payload),
   });
-  const who = { key_id: accountId, price_version_id: fault === 'price' ? 9 : 1, node: 'node-a:0' };
+  const who = { key_id: keyId, price_version_id: fault === 'price' ? 9 : 1, node: 'node-a:0' };
   if (kind === 'withdraw' || kind === 'release')
     return of(kind === 'withdraw' ? 0 : 2, tokens, {
       kind: 'withdraw',
