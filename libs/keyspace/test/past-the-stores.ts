@@ -1,3 +1,7 @@
 /** What the simulation reads past the stores: names of keys, and the text of the functions. */
-export { readFunctionSource, type FunctionName } from '../src/functions/function-source.ts';
+export {
+  readFunctionSource,
+  readLua,
+  type FunctionName,
+} from '../src/functions/function-source.ts';
 export { keys } from '../src/keys.ts';

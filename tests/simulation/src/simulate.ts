@@ -2,6 +2,7 @@ import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-log
 import { Violation } from './violation.ts';
 import { bookLetters } from './book-letters.ts';
 import { checkEnd, isQuiet } from './end-checks.ts';
+import { checkRepairs } from './repair-causes.ts';
 import { drawFaults, type Fault } from './fault-plan.ts';
 import { STRIKES } from './faults.ts';
 import type { Truth } from './truth.ts';
@@ -57,6 +58,7 @@ export async function simulate({
   let violation: string | null = null;
   try {
     await run(world, plan, forMs);
+    checkRepairs(world.checks.repairs, plan);
   } catch (error) {
     violation = error instanceof Violation ? error.message : `${(error as Error).stack}`;
   }

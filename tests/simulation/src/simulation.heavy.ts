@@ -3,8 +3,10 @@ import { appendFileSync } from 'node:fs';
 import { describeFault } from './fault-plan.ts';
 import { findPlanted } from './find-planted.ts';
 import { PLANTED_FAULTS } from './planted-faults.ts';
+import { PLANTED_LUA } from './planted-lua.ts';
 import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
+import { SHIPPED } from './world.ts';
 
 /** What `npm run test:simulation` runs; main.ts passes the settings and reads the report. */
 const settings = {
@@ -57,8 +59,12 @@ async function runSeed(seed: number): Promise<boolean> {
   async () => {
     const rows: string[] = [];
     let missed = 0;
-    for (const planted of PLANTED_FAULTS) {
-      const { seed, step, what } = await findPlanted(planted, settings);
+    const ofRedis = PLANTED_LUA.map(({ name, functions }) => ({
+      name,
+      parts: { ...SHIPPED, functions: functions() },
+    }));
+    for (const planted of [...PLANTED_FAULTS, ...ofRedis]) {
+      const { seed, step, what } = await findPlanted(planted.parts, settings);
       if (seed === null) missed += 1;
       const where = seed === null ? ['not found', '-'] : [String(seed), String(step)];
       rows.push(`| ${[planted.name, ...where].join(' | ')} |`);

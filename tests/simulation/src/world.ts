@@ -5,6 +5,7 @@ import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-p
 import { ControlPlane } from './control-plane.ts';
 import { SimulatedDisk } from './disk.ts';
 import { LiveStore } from './redis/live-store.ts';
+import type { RedisFunctions } from './redis/redis-functions.ts';
 import { SHIPPED_NODE, type NodeParts } from './node-parts.ts';
 import { Node, type Machine } from './node.ts';
 import {
@@ -24,6 +25,8 @@ import { Truth } from './truth.ts';
 export interface Parts {
   node: NodeParts;
   controlPlane: ControlPlaneParts;
+  /** The shipped functions of Redis unless they are given. */
+  functions?: RedisFunctions;
 }
 export const SHIPPED: Parts = { node: SHIPPED_NODE, controlPlane: SHIPPED_CONTROL_PLANE };
 
@@ -73,7 +76,7 @@ export class World {
       streams.set(purpose, stream);
       return stream;
     };
-    this.redis = new LiveStore(SHARDS, this.scheduler);
+    this.redis = new LiveStore(SHARDS, this.scheduler, parts.functions);
     this.postgres = new ModelPostgres(() => Math.floor(this.scheduler.nowMs), STATEMENTS);
     this.checks = new Checks(this);
     this.machines = [0, 1].map((index) => ({
