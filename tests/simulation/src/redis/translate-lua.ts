@@ -85,6 +85,8 @@ class Translation {
               : `if(${this.#condition(clause.condition)})${this.#inner(clause.body)}`,
           )
           .join('else ');
+      case 'DoStatement':
+        return this.#inner(node.body);
       case 'WhileStatement':
         return `while(${this.#condition(node.condition)})${this.#inner(node.body)}`;
       case 'RepeatStatement':
