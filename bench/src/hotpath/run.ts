@@ -4,7 +4,7 @@ import { bodies, cold, crowd, door, json, requests, stream } from './scenes/requ
 import { backlog, booking, workers } from './scenes/capacity.ts';
 import { start } from './scenes/processes.ts';
 import { floor } from './scenes/floor.ts';
-import { burst, idle, latency, quiet } from './scenes/quiet.ts';
+import { burst, idle, latency, quiet, steady } from './scenes/quiet.ts';
 import { keys, models } from './scenes/scale.ts';
 import { forEachSubject, type Scene, type Sizes, type Subject } from './scenes/scene.ts';
 import { storage } from './scenes/storage.ts';
@@ -23,6 +23,7 @@ export const SCENES = {
   idle,
   burst,
   latency,
+  steady,
   booking,
   start,
   storage,

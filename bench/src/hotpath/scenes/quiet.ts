@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { load } from '../bench-process.ts';
 import { CpuClock, memoryMb } from '../cpu.ts';
 import { NODE } from '../installation.ts';
+import { withDatabase } from './database.ts';
 import { forEachSubject, type Scene, type Subject } from './scene.ts';
 
 const SETTLE_MS = 3_000;
@@ -99,6 +100,45 @@ async function low(
     figures.add(`${order.name}: CPU of ${name} a request`, 'us', micros);
   }
   figures.add(`${order.name}: CPU of all processes a request`, 'us', sum);
+}
+
+const STEADY_RATES = [200, 1_000];
+const STEADY_SECONDS = 10;
+const BOOKERS = ['control-plane', 'postgres'];
+
+/** What booking costs while requests come at a steady rate, and how long after its end a request is in the ledger. */
+export const steady: Scene = async (stage) => {
+  for (let round = 0; round < stage.rounds; round += 1)
+    for (const perSecond of STEADY_RATES)
+      await forEachSubject(stage, (subject) => steadily(subject, perSecond));
+};
+
+async function steadily({ installation, figures }: Subject, perSecond: number): Promise<void> {
+  const name = `${perSecond.toLocaleString('en')} a second`;
+  const order = { perSecond, connections: 32 };
+  await installation.load({ ...order, seconds: 1 });
+  const clocks = BOOKERS.map((process) => ({ process, clock: installation.clock(process) }));
+  const all = installation.clockOfAll();
+  const { requests } = await installation.load({ ...order, seconds: STEADY_SECONDS });
+  let sum = 0;
+  for (const { process, clock } of clocks) {
+    const micros = clock.lap() / requests;
+    sum += micros;
+    figures.add(`${name}: CPU of ${process}`, 'us a record', micros);
+  }
+  figures.add(`${name}: CPU of both`, 'us a record', sum);
+  figures.add(`${name}: CPU of all processes`, 'us a record', all.lap() / requests);
+  await delay(SETTLE_MS);
+  const [p50, p99] = await withDatabase(installation, async (database) => {
+    const { rows } = await database.query<{ lag: number[] }>(
+      `SELECT percentile_cont(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY extract(epoch FROM created_at - started_at) * 1000 - duration_ms) AS lag
+       FROM usage_events WHERE started_at > now() - make_interval(secs => $1)`,
+      [STEADY_SECONDS + SETTLE_MS / 1_000],
+    );
+    return rows[0]?.lag ?? [];
+  });
+  figures.add(`${name}: booked after the request's end, p50`, 'ms', p50 ?? 0);
+  figures.add(`${name}: booked after the request's end, p99`, 'ms', p99 ?? 0);
 }
 
 const BURST = 150;
