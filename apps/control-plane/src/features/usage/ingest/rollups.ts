@@ -17,29 +17,28 @@ const KEYS = {
 };
 const HISTOGRAMS = ['duration_histogram', 'first_token_histogram'] as const;
 
-interface RollupTable {
-  name: string;
-  period: { column: string; type: string; textOf: (periodMs: number) => string };
-  keys: readonly (keyof typeof KEYS)[];
+interface Period {
+  column: string;
+  type: string;
+  textOf: (periodMs: number) => string;
 }
+type Keys = readonly (keyof typeof KEYS)[];
 
-const HOUR = {
+const HOUR: Period = {
   column: 'hour',
   type: 'timestamptz',
-  textOf: (periodMs: number) => new Date(periodMs).toISOString(),
+  textOf: (periodMs) => new Date(periodMs).toISOString(),
 };
-const DAY = {
+const DAY: Period = {
   column: 'day',
   type: 'date',
-  textOf: (periodMs: number) => new Date(periodMs).toISOString().slice(0, 10),
+  textOf: (periodMs) => new Date(periodMs).toISOString().slice(0, 10),
 };
 const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'] as const;
 const WHAT = ['model_id', 'upstream_id'] as const;
 
-const addToHours = upsertInto({ name: 'usage_rollups', period: HOUR, keys: WHO });
-const addToDays = upsertInto({ name: 'usage_rollups_daily', period: DAY, keys: WHO });
-const addToTotalHours = upsertInto({ name: 'usage_totals', period: HOUR, keys: WHAT });
-const addToTotalDays = upsertInto({ name: 'usage_totals_daily', period: DAY, keys: WHAT });
+const addToRollups = upsertInto('usage_rollups', WHO);
+const addToTotals = upsertInto('usage_totals', WHAT);
 
 /**
  * Adds a batch to the roll-ups, in the transaction that books its events, so that they never differ.
@@ -49,43 +48,58 @@ export async function bookRollups(tx: EntityManager, events: readonly ReadEvent[
   const hours = rollupDeltas(events);
   if (hours.length === 0) return;
   const days = inPeriods(hours, DAY_MS);
-  await addToHours(tx, hours);
-  await addToDays(tx, days);
-  beforeCommit(tx, async () => {
-    await addToTotalHours(tx, withoutRequesters(hours));
-    await addToTotalDays(tx, withoutRequesters(days));
-  });
+  await addToRollups(tx, hours, days);
+  beforeCommit(tx, () => addToTotals(tx, withoutRequesters(hours), withoutRequesters(days)));
 }
 
-/** Histograms travel as one flat list of all rows' buckets: PostgreSQL's unnest would flatten a list of lists anyway. */
-function upsertInto({
-  name,
-  period,
-  keys,
-}: RollupTable): (tx: EntityManager, deltas: readonly RollupDelta[]) => Promise<void> {
-  const columns = [period.column, ...keys, ...SUMMED_COLUMNS];
-  const types = [period.type, ...keys.map(() => 'int'), ...SUMMED_COLUMNS.map(() => 'bigint')];
-  const bucketsOf = (parameter: number): string =>
-    `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
-  const sql = prepared(`
-    INSERT INTO ${name} AS kept (${columns.join(', ')}, ${HISTOGRAMS.join(', ')})
-    SELECT ${columns.map((column) => `r.${column}`).join(', ')}, ${HISTOGRAMS.map((_, index) => bucketsOf(columns.length + 1 + index)).join(', ')}
-    FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
-    ORDER BY r.n
-    ON CONFLICT (${[period.column, ...keys].join(', ')}) DO UPDATE SET
-      ${SUMMED_COLUMNS.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
-      ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`);
-  return async (tx, deltas) => {
-    const parameters = [
-      deltas.map((row) => period.textOf(row.periodMs)),
-      ...keys.map((key) => deltas.map(KEYS[key])),
-      ...SUMMED_COLUMNS.map((name) => deltas.map((row) => row.sums[name])),
-      deltas.flatMap((row) => row.duration),
-      deltas.flatMap((row) => row.firstToken),
-    ];
+/** One statement for the hours of a roll-up and its days, in this order: PostgreSQL runs a `WITH` that nothing reads last. */
+function upsertInto(table: string, keys: Keys) {
+  const columns = keys.length + 1 + SUMMED_COLUMNS.length + HISTOGRAMS.length;
+  const sql = prepared(
+    `WITH days AS (${upsert(`${table}_daily`, { period: DAY, keys, after: columns })})${upsert(table, { period: HOUR, keys, after: 0 })}`,
+  );
+  return async (
+    tx: EntityManager,
+    hours: readonly RollupDelta[],
+    days: readonly RollupDelta[],
+  ): Promise<void> => {
+    const parameters = [...parametersOf(HOUR, keys, hours), ...parametersOf(DAY, keys, days)];
     await tx.query(
       sql,
       parameters.map((cells) => arrayLiteral(cells)),
     );
   };
+}
+
+/** Histograms travel as one flat list of all rows' buckets: PostgreSQL's unnest would flatten a list of lists anyway. `after`: so many parameters come before. */
+function upsert(
+  table: string,
+  { period, keys, after }: { period: Period; keys: Keys; after: number },
+): string {
+  const columns = [period.column, ...keys, ...SUMMED_COLUMNS];
+  const types = [period.type, ...keys.map(() => 'int'), ...SUMMED_COLUMNS.map(() => 'bigint')];
+  const bucketsOf = (parameter: number): string =>
+    `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
+  return `
+    INSERT INTO ${table} AS kept (${columns.join(', ')}, ${HISTOGRAMS.join(', ')})
+    SELECT ${columns.map((column) => `r.${column}`).join(', ')}, ${HISTOGRAMS.map((_, index) => bucketsOf(after + columns.length + 1 + index)).join(', ')}
+    FROM unnest(${types.map((type, index) => `$${after + index + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
+    ORDER BY r.n
+    ON CONFLICT (${[period.column, ...keys].join(', ')}) DO UPDATE SET
+      ${SUMMED_COLUMNS.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
+      ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
+}
+
+function parametersOf(
+  period: Period,
+  keys: Keys,
+  deltas: readonly RollupDelta[],
+): (string | number)[][] {
+  return [
+    deltas.map((row) => period.textOf(row.periodMs)),
+    ...keys.map((key) => deltas.map(KEYS[key])),
+    ...SUMMED_COLUMNS.map((name) => deltas.map((row) => row.sums[name])),
+    deltas.flatMap((row) => row.duration),
+    deltas.flatMap((row) => row.firstToken),
+  ];
 }
