@@ -48,6 +48,17 @@ interface Move {
   readonly movement: TokenMovement;
 }
 
+const POST = prepared(`
+  WITH moved AS (
+    SELECT * FROM unnest($3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS m(id, delta, overdrawn, balance, overdraft)),
+  entries AS (
+    INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
+    SELECT id, $1, $2, delta, balance FROM moved WHERE delta <> 0),
+  overdrafts AS (
+    INSERT INTO token_overdrafts (subscription_id, reference, tokens)
+    SELECT id, $2, overdrawn FROM moved WHERE overdrawn <> 0)
+  UPDATE subscriptions s SET balance = m.balance, overdraft = m.overdraft, updated_at = now() FROM moved m WHERE s.id = m.id`);
+
 /**
  * The token ledger of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
  * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
@@ -218,53 +229,14 @@ export class TokenLedger {
       subscription.balance -= movement.fromBalance;
       subscription.overdraft += movement.overdraft;
     }
-    await this.postEntries(tx, { kind, reference }, moves);
-    await this.postOverdrafts(tx, reference, moves);
-    await tx.query(
-      prepared(`UPDATE subscriptions s SET balance = v.balance, overdraft = v.overdraft, updated_at = now()
-       FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS v(id, balance, overdraft) WHERE s.id = v.id`),
-      [
-        moves.map((move) => move.subscription.id),
-        moves.map((move) => move.subscription.balance),
-        moves.map((move) => move.subscription.overdraft),
-      ],
-    );
-  }
-
-  private async postEntries(
-    tx: EntityManager,
-    { kind, reference }: Posting,
-    moves: readonly Move[],
-  ): Promise<void> {
-    const balances = moves.filter(({ movement }) => movement.fromBalance !== 0);
-    if (balances.length === 0) return;
-    await tx.query(
-      prepared(`INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
-       SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`),
-      [
-        kind,
-        reference,
-        balances.map((move) => move.subscription.id),
-        balances.map((move) => -move.movement.fromBalance),
-        balances.map((move) => move.subscription.balance),
-      ],
-    );
-  }
-
-  private async postOverdrafts(
-    tx: EntityManager,
-    reference: string,
-    moves: readonly Move[],
-  ): Promise<void> {
-    const overdrafts = moves.filter(({ movement }) => movement.overdraft !== 0);
-    if (overdrafts.length === 0) return;
-    await tx.query(
-      'INSERT INTO token_overdrafts (subscription_id, reference, tokens) SELECT o.id, $1, o.tokens FROM unnest($2::int[], $3::bigint[]) AS o(id, tokens)',
-      [
-        reference,
-        overdrafts.map((move) => move.subscription.id),
-        overdrafts.map((move) => move.movement.overdraft),
-      ],
-    );
+    await tx.query(POST, [
+      kind,
+      reference,
+      moves.map((move) => move.subscription.id),
+      moves.map((move) => 0 - move.movement.fromBalance),
+      moves.map((move) => move.movement.overdraft),
+      moves.map((move) => move.subscription.balance),
+      moves.map((move) => move.subscription.overdraft),
+    ]);
   }
 }
