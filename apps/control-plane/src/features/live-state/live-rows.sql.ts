@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 
@@ -139,7 +140,7 @@ export class LiveRows {
         [which.shards, which.index, which.afterId, which.limit],
       );
     }
-    return this.dataSource.query(`${select} WHERE id = ANY($1::int[])`, [which]);
+    return this.dataSource.query(prepared(`${select} WHERE id = ANY($1::int[])`), [which]);
   }
 }
 

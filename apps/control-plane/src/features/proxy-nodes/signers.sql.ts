@@ -1,9 +1,12 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { prepared } from '../../platform/database/prepared.ts';
 import { sinceOf } from './node-abilities.ts';
 import { acceptedHashes, OWN_CREDENTIALS } from './node-credentials.ts';
 
-const SIGNERS = `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, ${sinceOf('signs_finals_since')} AS signs_finals_since, ${sinceOf('signs_holds_since')} AS signs_holds_since, last_seen_at, created_at, deleted_at FROM proxy_nodes`;
+const SIGNERS = prepared(
+  `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, ${sinceOf('signs_finals_since')} AS signs_finals_since, ${sinceOf('signs_holds_since')} AS signs_holds_since, last_seen_at, created_at, deleted_at FROM proxy_nodes`,
+);
 const signerRow = z.object({
   name: z.string(),
   credential_hashes: z.array(z.string()),

@@ -81,14 +81,13 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
   }
 
   /** Repairs those of these subscriptions whose balance in Redis is above the ledger, or whose record was altered. Null while another replica is at it. */
-  takeDown(
+  async takeDown(
     used: readonly Subscription[],
     { pauseMs }: { pauseMs: number },
   ): Promise<number | null> {
-    return this.alone(async () => {
-      const suspects = await this.aboveLedger(used);
-      return this.reconcile(suspects, pauseMs, (tokens) => tokens < 0);
-    });
+    const suspects = await this.aboveLedger(used);
+    if (suspects.length === 0) return 0;
+    return this.alone(() => this.reconcile(suspects, pauseMs, (tokens) => tokens < 0));
   }
 
   /**

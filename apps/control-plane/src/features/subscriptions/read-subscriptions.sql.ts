@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
+import { prepared } from '../../platform/database/prepared.ts';
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 const tokensRow = z
@@ -122,7 +123,9 @@ export async function positionsOf(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, z.output<typeof positionRow>>> {
   const rows: unknown[] = await source.query(
-    "SELECT id, balance - overdraft AS position, credit_seq, status, generation, revision FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
+    prepared(
+      "SELECT id, balance - overdraft AS position, credit_seq, status, generation, revision FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
+    ),
     [ids],
   );
   return new Map(rows.map((row) => positionRow.parse(row)).map((row) => [row.id, row]));

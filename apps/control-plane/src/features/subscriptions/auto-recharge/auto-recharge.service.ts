@@ -4,6 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { BackgroundService } from '../../../platform/background/background-service.ts';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
+import { prepared } from '../../../platform/database/prepared.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
@@ -56,6 +57,7 @@ const CANDIDATES = `
   WHERE s.status = 'active' AND s.auto_recharge_amount > 0
     AND (s.auto_recharge_retry_at IS NULL OR s.auto_recharge_retry_at <= now()
       OR s.auto_recharge_refusal = 'insufficient_funds' AND coalesce(w.balance, 0) >= ceil(s.auto_recharge_amount::numeric * p.price_per_million / 1000000))`;
+const CANDIDATES_BY_ID = prepared(`${CANDIDATES} AND s.id = ANY($1::int[])`);
 
 /**
  * Level-triggered: while a subscription's live `balance - held` is at or below its threshold and every credit sold has reached Redis, it buys.
@@ -178,7 +180,7 @@ export class AutoRechargeService extends BackgroundService {
   }
 
   private candidates(ids: number[]): Promise<unknown[]> {
-    return this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [ids]);
+    return this.dataSource.query(CANDIDATES_BY_ID, [ids]);
   }
 
   private async considerOne(row: unknown, needs: ReadonlyMap<number, number>): Promise<void> {
