@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE, tokenFields, usageOfFinal, weightFields } from '@tollgate/contracts';
 import fc from 'fast-check';
-import { chargeOf, outputPaidBy, priceInForce } from './charge.ts';
+import { chargeOf, dearestWeight, outputPaidBy, priceInForce } from './charge.ts';
+import { chargeOfFinal } from './charge-of-final.ts';
 
 const PLAIN = {
   weight_input: 1_000_000,
@@ -28,6 +29,23 @@ describe('chargeOf', () => {
         price,
       ),
     ).toBe(Math.ceil(1.5 + 6 + 0.7 + 1.25));
+  });
+
+  test('is exact from the first millionth to the last safe integer', () => {
+    const input = (tokens: number, weight_input: number) =>
+      chargeOf({ ...NO_USAGE, input: tokens }, { ...PLAIN, weight_input });
+    expect([input(1, 0), input(1, 1), input(1, 1_000_000), input(1, 1_000_001)]).toEqual([
+      0, 1, 1, 2,
+    ]);
+    // The sum of products is beyond the safe integers, and the charge is not.
+    expect(input(9_007_199_254, 1_000_000)).toBe(9_007_199_254);
+    expect(input(9_007_199_255, 1_000_001)).toBe(9_007_208_263);
+    expect(input(Number.MAX_SAFE_INTEGER, 1_000_000)).toBe(Number.MAX_SAFE_INTEGER);
+    const both = { ...NO_USAGE, input: 5_000_000_000, output: 5_000_000_001 };
+    expect(chargeOf(both, PLAIN)).toBe(10_000_000_001);
+    expect(chargeOf({ ...both, cacheRead: 1 }, { ...PLAIN, weight_cache_read: 1 })).toBe(
+      10_000_000_002,
+    );
   });
 
   test('bills reasoning only as the output it is part of', () => {
@@ -136,6 +154,18 @@ describe('outputPaidBy', () => {
   test('has no end where output is free', () => {
     expect(outputPaidBy(0, { ...PLAIN, weight_output: 0 })).toBe(Infinity);
   });
+});
+
+test('charges an answer by the premiums that it names, and an answer without one by the plain price', () => {
+  const price = { ...PLAIN, multipliers: { 'speed=fast': 2_500_000 } };
+  expect(chargeOfFinal({ input_tokens: 10 }, price)).toBe(10);
+  expect(chargeOfFinal({ input_tokens: 10, premiums: ['speed=fast'] }, price)).toBe(25);
+});
+
+test('the dearest weight is that of the side which is asked for', () => {
+  const price = { ...PLAIN, weight_cache_read: 3_000_000, weight_output: 2_000_000 };
+  expect(dearestWeight(price, 'prompt')).toBe(3_000_000);
+  expect(dearestWeight(price, 'output')).toBe(2_000_000);
 });
 
 describe('priceInForce', () => {

@@ -15,8 +15,8 @@ import {
   isOutputWorthACount,
   judgeUsage,
   heldFactor,
+  outputCeiling,
   overrunOf,
-  REPORTED_OVERRUN_TOKENS_MAX,
   type UsageBounds,
 } from './credibility.ts';
 
@@ -40,6 +40,7 @@ describe('judgeUsage', () => {
         expect(judgeUsage({ ...NO_USAGE, [field]: broken }, BOUNDS)).toMatchObject({
           usage: null,
           doubt: 'not_a_count',
+          excessTokens: 0,
         });
     },
   );
@@ -78,6 +79,16 @@ describe('judgeUsage', () => {
       doubt: 'prompt_below_text',
     });
     expect(judgeUsage({ ...NO_USAGE, input: 100_000, output: 1 }, long).doubt).toBeNull();
+    // 16 bytes to a token, and 4,096 beside them.
+    const sent = (promptTextBytes: number) =>
+      judgeUsage({ ...NO_USAGE, input: 100 }, { ...BOUNDS, promptTextBytes }).doubt;
+    expect([sent(5_696), sent(5_697)]).toEqual([null, 'prompt_below_text']);
+  });
+
+  test('an output beyond its limit is charged as reported, and a matter for the operator', () => {
+    const generated = (output: number) => judgeUsage({ ...NO_USAGE, input: 100, output }, BOUNDS);
+    expect(generated(226)).toMatchObject({ usage: { output: 226 }, doubt: null });
+    expect(generated(227)).toMatchObject({ usage: { output: 227 }, doubt: 'output_beyond_limit' });
   });
 
   test('cuts reasoning to the output it is part of', () => {
@@ -109,7 +120,7 @@ const outputOf = (output: number): OutputUsage => ({ ...NO_OUTPUT, output });
 test('of an overrun that a report alone shows a bounded number of tokens is believed; what was counted is believed in full', () => {
   const million = outputOf(15_000_000);
   expect(overrunOf({ reported: million, counted: outputOf(300) }, 300)).toMatchObject({
-    tokens: REPORTED_OVERRUN_TOKENS_MAX,
+    tokens: 131_072,
   });
   expect(overrunOf({ reported: million, counted: million }, 300)).toMatchObject({
     tokens: 15_000_000 - 300,
@@ -119,6 +130,7 @@ test('of an overrun that a report alone shows a bounded number of tokens is beli
 test('a report above its limit by a count or two is no overrun', () => {
   for (const counted of [200, 201, 226])
     expect(overrunOf({ counted: outputOf(counted) }, 200)).toBeNull();
+  expect(overrunOf({ counted: outputOf(227) }, 200)).toEqual({ factor: 1.135, tokens: 27 });
   expect(overrunOf({ reported: outputOf(2_000), counted: outputOf(5) }, 200)).toEqual({
     factor: 10,
     tokens: 1_800,
@@ -131,10 +143,12 @@ test('a hold covers the overrun that was seen, and an answer to a tiny limit doe
   expect(heldFactor(seen, 1)).toBe(2_000);
   expect(heldFactor(seen, 4_000)).toBe(2);
   expect(heldFactor({ factor: 2, tokens: 100_000 }, 4_000)).toBe(2);
+  expect(heldFactor({ factor: 50, tokens: 20 }, 0)).toBe(21);
+  expect(outputCeiling(300)).toBe(1_624);
 });
 
 test('text is counted against a report only where the report is far too small for it', () => {
-  expect(isOutputWorthACount(1_000, 8_000)).toBe(false);
+  expect([isOutputWorthACount(100, 1_312), isOutputWorthACount(100, 1_313)]).toEqual([false, true]);
   expect(isOutputWorthACount(5, 5_000_000)).toBe(true);
   expect([isOutputBelowText(100, 464), isOutputBelowText(100, 465)]).toEqual([false, true]);
 });

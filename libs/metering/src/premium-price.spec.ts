@@ -28,6 +28,13 @@ describe('premiumWeights', () => {
       expect(() => premiumWeights(PRICE, MULTIPLIERS, [premium])).toThrow(RangeError);
   });
 
+  test('refuses a product that is not exact', () => {
+    const of = (weight_input: number, factor: number) =>
+      premiumWeights({ ...PRICE, weight_input }, { x: factor }, ['x']).weight_input;
+    expect(of(Number.MAX_SAFE_INTEGER, 1_000_000)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => of(Number.MAX_SAFE_INTEGER, 1_000_001)).toThrow('beyond the safe integers');
+  });
+
   test('a multiplier of one or more never makes a request cheaper', () => {
     const count = fc.nat(1_000_000);
     const weight = fc.nat(20_000_000);

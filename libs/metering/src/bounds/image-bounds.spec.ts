@@ -61,6 +61,10 @@ describe('the tokens of an image', () => {
     ['gemini', 2_304, 1_152, 6 * 258],
     ['gemini', 4_369, 365, 24 * 258],
     ['gemini', 6_144, 770, 24 * 258],
+    ['gemini', 3_073, 1_153, 8 * 258],
+    ['gemini', 3_072, 2_304, 12 * 258],
+    ['gemini', 2_308, 2_000, 12 * 258],
+    ['gemini', 9_216, 3_072, 10 * 258],
     ['fixed', 1, 1, 1_120],
   ] as const)('of %s, %i x %i pixels: %i', (family, width, height, tokens) => {
     expect(FAMILIES[family].of(size(width, height), null)).toBe(tokens);
@@ -97,6 +101,7 @@ describe('the tokens of an image', () => {
     expect(patches(1_536).largest).toBe(1_536);
     expect(some.of(size(64, 64), 'low')).toBe(8);
     expect(some.largest).toBe(20_000);
+    expect(patches(1_536, 1.62).largest).toBe(2_489);
   });
 
   test('of several families are those of the dearest, at each size', () => {
