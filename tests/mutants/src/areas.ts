@@ -36,14 +36,15 @@ export const AREAS: readonly Area[] = [
   {
     name: 'token ledger',
     project: CONTROL_PLANE,
-    files: [`${SUBSCRIPTIONS}/token-*.ts`],
+    files: [`${SUBSCRIPTIONS}/token-{ledger,lots,movement}*.ts`],
     specs: [SUBSCRIPTIONS, INGEST],
   },
   {
     name: 'purchases',
     project: CONTROL_PLANE,
     files: [
-      `${SUBSCRIPTIONS}/{purchases.service,subscriptions.service}.ts`,
+      `${SUBSCRIPTIONS}/purchases*.ts`,
+      `${CONTROL_PLANE}/src/features/models/prices-in-force*.ts`,
       `${CONTROL_PLANE}/src/features/wallet/ledger.service.ts`,
     ],
     specs: [SUBSCRIPTIONS, `${CONTROL_PLANE}/src/features/wallet`],

@@ -20,13 +20,10 @@ export class Court {
   private readonly settings: string;
   private readonly root: string;
   private readonly specs: readonly string[];
-  /** SPECS: how many specs try a mutant, the cheapest first; 0 = all that reach it. */
-  private readonly specsTried = Number(process.env.SPECS ?? 0) || Infinity;
   private judge: ChildProcess | undefined;
   private judged = 0;
   private limitMs = 10 * 60_000;
   private readonly reached = new Map<number, readonly Test[]>();
-  private readonly costs = new Map<string, number>();
   /** Lists of tests that pass without a mutant and without the tests before them. */
   private readonly sound = new Map<string, boolean>();
 
@@ -46,14 +43,13 @@ export class Court {
   /** Runs the specs without any mutant and records what each test reaches. Answers a test that fails, if any. */
   async open(): Promise<string | undefined> {
     const began = Date.now();
-    const { failed, reached, costs } = await this.order({
+    const { failed, reached } = await this.order({
       mutant: undefined,
       specs: this.specs,
       names: undefined,
     });
     this.limitMs = STARTING_MS + SLOWER * (Date.now() - began);
     for (const [mutant, tests] of reached) this.reached.set(mutant, tests);
-    for (const [file, ms] of costs) this.costs.set(file, ms);
     return failed;
   }
 
@@ -63,7 +59,7 @@ export class Court {
     if (tests.length === 0) return this.noticedAtLoad(id);
     if (this.judged >= MUTANTS_OF_A_JUDGE) await this.dismiss();
     this.judged += 1;
-    for (const [file, some] of this.cheapestFirst(tests)) {
+    for (const [file, some] of this.nearestFirst(tests)) {
       const specs = [file];
       const names = (await this.passAlone(file, some)) ? some : undefined;
       const { failed } = await this.order({ mutant: id, specs, names });
@@ -80,13 +76,11 @@ export class Court {
     return failed;
   }
 
-  private cheapestFirst(tests: readonly Test[]): [file: string, names: string[]][] {
+  private nearestFirst(tests: readonly Test[]): [file: string, names: string[]][] {
     const byFile = Map.groupBy(tests, ([file]) => file);
-    const cost = (file: string): number => this.costs.get(file) ?? 0;
     return [...byFile]
       .map(([file, some]): [string, string[]] => [file, spread(some.map(([, name]) => name))])
-      .toSorted(([a], [b]) => cost(a) - cost(b))
-      .slice(0, this.specsTried);
+      .toSorted(([a], [b]) => this.specs.indexOf(a) - this.specs.indexOf(b));
   }
 
   async dismiss(): Promise<void> {
@@ -142,7 +136,7 @@ export class Court {
 }
 
 function verdictOf(failed: string): Verdict {
-  return { failed, reached: [], costs: [] };
+  return { failed, reached: [] };
 }
 
 function spread<T>(tests: readonly T[]): T[] {

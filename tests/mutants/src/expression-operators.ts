@@ -159,13 +159,15 @@ function neighbour(node: Node & { expression: Expression }, file: SourceFile): N
 
 /** Neighbours in a list change places. Which of them have the same type is for the compiler to say. */
 function swaps(node: Node, list: readonly Node[], file: SourceFile): Named[] {
+  if (
+    /\b(?:min|max)\($/.test(
+      node.getText(file).slice(0, (list[0]?.getStart(file) ?? 0) - node.getStart(file)),
+    )
+  )
+    return [];
   return list.slice(1).flatMap((second, index): Named[] => {
     const first = list[index];
-    if (
-      !first ||
-      [first, second].some((each) => is.isArrowFunction(each) || is.isStringLiteral(each))
-    )
-      return [];
+    if (!first || isLiteral(first) || isLiteral(second)) return [];
     const [a, b] = [first.getText(file), second.getText(file)];
     return a === b
       ? []
@@ -179,6 +181,11 @@ function swaps(node: Node, list: readonly Node[], file: SourceFile): Named[] {
           ],
         ];
   });
+}
+
+/** It says what it is, and is not taken for its neighbour. */
+function isLiteral(node: Node): boolean {
+  return is.isArrowFunction(node) || is.isStringLiteral(node) || is.isObjectLiteralExpression(node);
 }
 
 /** The text of a node in which parts, in their order, are replaced. */

@@ -19,8 +19,6 @@ export interface Verdict {
   failed: string | undefined;
   /** Of a record: mutant and the tests that reach it. */
   reached: readonly (readonly [mutant: number, tests: readonly Test[]])[];
-  /** What each spec took. */
-  costs: readonly (readonly [file: string, ms: number])[];
 }
 
 interface TestState {
@@ -67,10 +65,6 @@ async function judged({ mutant, specs, names }: Order): Promise<Verdict> {
   return {
     failed: failed[0],
     reached: [...reached].map(([id, tests]) => [id, [...tests.values()]]),
-    costs: results.testResults.map(({ testFilePath, perfStats }) => [
-      testFilePath,
-      perfStats.end - perfStats.start,
-    ]),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Breaks the TypeScript that moves money in one place at a time and asks whether specs of the quick suite notice.
- * Arguments: parts of file names or names of areas; none = all. MUTANTS (0 = all): how many of each file · SEED (1): which.
+ * Arguments: parts of file names or names of areas; none = all. MUTANTS (0 = all): how many of each file · SEED (1): which ·
+ * SPECS (4): how many specs judge a file, those nearest to it by their imports.
  * Exit status 0 when at least 95 % of each area were noticed.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,6 +29,7 @@ interface Count {
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const COUNT = Number(process.env.MUTANTS ?? 0);
+const SPECS = Number(process.env.SPECS ?? 4);
 const SEED = Number(process.env.SEED ?? 1);
 const NOTICED_MIN = 0.95;
 const asked = process.argv.slice(2);
@@ -86,7 +88,7 @@ async function judgeFile(
   const court = new Court(
     { root: ROOT, folder },
     { file, source, mutants },
-    specs.of(file, area.specs),
+    specs.of(file, area.specs).slice(0, SPECS),
   );
   try {
     if (chosen.length > 0) {

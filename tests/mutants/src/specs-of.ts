@@ -12,24 +12,35 @@ export class SpecsByImport {
     this.root = root;
   }
 
-  /** Absolute paths of the specs that import a file. */
+  /** Absolute paths of the specs that import a file, those nearest to it first. */
   of(file: string, folders: readonly string[]): string[] {
     const target = path.join(this.root, file);
-    return globSync(
+    const found = globSync(
       folders.map((folder) => `${folder}/**/*.spec.ts`),
       { cwd: this.root },
     )
       .filter((spec) => !/\.(?:long|part)\.spec\.ts$/.test(spec))
+      .toSorted()
       .map((spec) => path.join(this.root, spec))
-      .filter((spec) => this.reaches(spec, target, new Set()))
-      .toSorted();
+      .map((spec) => ({ spec, distance: this.distance(spec, target) }));
+    return found
+      .filter(({ distance }) => distance < Infinity)
+      .toSorted((a, b) => a.distance - b.distance)
+      .map(({ spec }) => spec);
   }
 
-  private reaches(from: string, target: string, seen: Set<string>): boolean {
-    if (from === target) return true;
-    if (seen.has(from)) return false;
-    seen.add(from);
-    return this.importsOf(from).some((next) => this.reaches(next, target, seen));
+  /** How many imports lead from one file to another. */
+  private distance(from: string, to: string): number {
+    const seen = new Set([from]);
+    let ring = [from];
+    for (let distance = 0; ring.length > 0; distance += 1) {
+      if (ring.includes(to)) return distance;
+      ring = [...new Set(ring.flatMap((file) => this.importsOf(file)))].filter(
+        (file) => !seen.has(file),
+      );
+      for (const file of ring) seen.add(file);
+    }
+    return Infinity;
   }
 
   private importsOf(file: string): readonly string[] {

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../config.ts';
+import { LiveStateService } from '../features/live-state/live-state.service.ts';
+import { PricesInForce } from '../features/models/prices-in-force.service.ts';
+import { PurchasesService } from '../features/subscriptions/purchases.service.ts';
+import { TokenLedger } from '../features/subscriptions/token-ledger.service.ts';
+import { WithdrawalBooking } from '../features/subscriptions/withdrawal-booking.sql.ts';
+import { LedgerService } from '../features/wallet/ledger.service.ts';
+import { Transactions } from '../platform/database/transactions.ts';
+import { DomainEvents } from '../platform/domain-events/domain-events.ts';
+import { connectedTo, migratedPostgres } from './postgres-under-test.ts';
+
+export const FREE_TOKENS = 1_000;
+
+/** What books tokens and money, on a real PostgreSQL without Redis or HTTP. */
+export let dataSource: DataSource;
+export let transactions: Transactions;
+export const events = new DomainEvents();
+export const tokens = new TokenLedger();
+export const wallets = new LedgerService(events);
+export const live = new LiveStateService({ deliver: () => Promise.resolve() });
+export const booking = new WithdrawalBooking(tokens, wallets);
+export const purchases = new PurchasesService(new PricesInForce(), wallets, tokens, live, {
+  FREE_TOKENS_PER_ACCOUNT: FREE_TOKENS,
+  CURRENCY: 'USD',
+} as Config);
+
+let subscriptions = 0;
+
+/** Called by a spec: one database serves its tests. */
+export function shareBooks(): void {
+  let services: Services;
+  beforeAll(async () => {
+    subscriptions = 0;
+    services = await startServices({ postgres: await migratedPostgres(), redis: false });
+    dataSource = await connectedTo(services.databaseUrl);
+    transactions = new Transactions(dataSource);
+  }, 60_000);
+  afterAll(async () => {
+    await dataSource?.destroy();
+    await services?.stop();
+  });
+}
+
+export interface Subscribed {
+  userId: number;
+  modelId: number;
+  priceId: number;
+  id: number;
+}
+
+/** An account with a wallet of so many micro-units and an empty subscription. No id of one kind equals one of another kind. */
+export async function subscribed({ price = 1_000_000, wallet = 0n } = {}): Promise<Subscribed> {
+  const n = (subscriptions += 1);
+  const ids = { userId: 1_000 + n, modelId: 20_003 + n, priceId: 300_009 + n, id: 4_000_015 + n };
+  await dataSource.query(
+    "INSERT INTO users (id, username, password_hash) OVERRIDING SYSTEM VALUE VALUES ($1, $2, '-')",
+    [ids.userId, `books-${n}`],
+  );
+  await dataSource.query(
+    'INSERT INTO models (id, name, display_name) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $2)',
+    [ids.modelId, `books-${n}`],
+  );
+  await dataSource.query(
+    'INSERT INTO price_versions (id, model_id, price_per_million, effective_at) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, now())',
+    [ids.priceId, ids.modelId, price],
+  );
+  await dataSource.query(
+    'INSERT INTO subscriptions (id, user_id, model_id) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3)',
+    [ids.id, ids.userId, ids.modelId],
+  );
+  if (wallet > 0n) await recharge(ids.userId, wallet);
+  return ids;
+}
+
+export function recharge(userId: number, amount: bigint): Promise<unknown> {
+  return transactions.run((tx) =>
+    wallets.post(tx, {
+      kind: 'recharge',
+      reference: `test:${(subscriptions += 1)}`,
+      actorUserId: null,
+      entries: [
+        { account: { kind: 'wallet', userId }, amount: amount as never },
+        { account: { kind: 'payments' }, amount: -amount as never },
+      ],
+    }),
+  );
+}
+
+/** Rows with numbers for texts, as a test compares them. */
+export async function rowsOf(sql: string, parameters: unknown[] = []): Promise<unknown[]> {
+  const rows: Record<string, unknown>[] = await dataSource.query(sql, parameters);
+  return rows.map((row) =>
+    Object.values(row).map((value) =>
+      typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value,
+    ),
+  );
+}
+
+export const stateOf = async ({ id }: { id: number }) =>
+  (await rowsOf('SELECT balance, overdraft, credit_seq FROM subscriptions WHERE id = $1', [id]))[0];
+
+/** Tokens, remaining, withdrawn, cost, refunded of each lot, the oldest first. */
+export const lotsOf = ({ id }: { id: number }) =>
+  rowsOf(
+    'SELECT tokens, remaining, withdrawn, cost, refunded FROM token_lots WHERE subscription_id = $1 ORDER BY id',
+    [id],
+  );
+
+/** Kind, reference, delta, balance after of each entry. */
+export const entriesOf = ({ id }: { id: number }) =>
+  rowsOf(
+    'SELECT kind, reference, delta, balance_after FROM token_entries WHERE subscription_id = $1 ORDER BY id',
+    [id],
+  );
+
+export const overdraftsOf = ({ id }: { id: number }) =>
+  rowsOf('SELECT reference, tokens FROM token_overdrafts WHERE subscription_id = $1 ORDER BY id', [
+    id,
+  ]);
+
+export const walletOf = async (userId: number): Promise<bigint> => {
+  const [row] = await dataSource.query('SELECT balance FROM ledger_accounts WHERE user_id = $1', [
+    userId,
+  ]);
+  return BigInt(row?.balance ?? 0);
+};
