@@ -18,7 +18,9 @@ const credited: number[] = [];
 
 shareBooks();
 events.on(WalletCredited, ({ userId }) => void credited.push(userId));
-beforeEach(() => credited.splice(0));
+beforeEach(() => {
+  credited.splice(0);
+});
 
 const inTransaction = <T>(work: (tx: EntityManager) => Promise<T>): Promise<T> =>
   transactions.run(work);
