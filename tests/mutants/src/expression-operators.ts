@@ -112,7 +112,11 @@ function ownChanges(node: Node, file: SourceFile): Named[] {
   }
   if (is.isPrefixUnaryExpression(node) && /^[!-]/.test(text))
     return [[`${text.slice(0, 1)} dropped`, node.operand.getText(file)]];
-  if (is.isAwaitExpression(node)) return [['await removed', node.expression.getText(file)]];
+  // The linter refuses a promise that stands alone.
+  if (is.isAwaitExpression(node))
+    return is.isExpressionStatement(node.parent)
+      ? []
+      : [['await removed', node.expression.getText(file)]];
   if (is.isCallExpression(node))
     return [...neighbour(node, file), ...swaps(node, node.arguments, file)];
   if (is.isNewExpression(node)) return swaps(node, node.arguments ?? [], file);

@@ -312,6 +312,7 @@ describe('the token ledger', () => {
     expect(await counted()).toEqual([9, 0]);
     await withdraw(one, 'w2', 4);
     await withdraw(one, 'w3', 3);
+    await withdraw(other, 'w4', 1);
     expect(await counted()).toEqual([2, 7]);
   });
 
@@ -321,7 +322,15 @@ describe('the token ledger', () => {
     expect([...locked.keys()]).toEqual([one.id, other.id]);
     expect(locked.get(one.id)).toMatchObject({
       ...{ id: one.id, userId: one.userId, modelId: one.modelId, status: 'active' },
-      ...{ balance: 200, overdraft: 0, creditSeq: 3, withdrawalId: null },
+      ...{ balance: 200, overdraft: 0, creditSeq: 3, withdrawalId: null, generation: 1 },
+    });
+    const withdrawalId = '019a0000-0000-7000-8000-000000000001';
+    await dataSource.query(
+      "UPDATE subscriptions SET status = 'closing', withdrawal_id = $2, generation = 6 WHERE id = $1",
+      [one.id, withdrawalId],
+    );
+    expect(await inTransaction((tx) => tokens.lockOne(tx, one.id))).toMatchObject({
+      ...{ status: 'closing', withdrawalId, generation: 6 },
     });
     await expect(inTransaction((tx) => tokens.lockOne(tx, 1))).rejects.toThrow(
       'subscription 1 does not exist',
