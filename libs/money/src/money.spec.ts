@@ -51,7 +51,7 @@ describe('amounts', () => {
   });
 
   test.each(['', '1.', '.5', '1e3', '0.0000001', '--1', '1,5', ' 1', Number.NaN, 1e-7, Infinity])(
-    'refuse %p',
+    'are never read from anything else, such as %p',
     (text) => {
       expect(() => parseAmount(text)).toThrow(InvalidAmount);
     },

@@ -9,7 +9,7 @@ import type { Order, Test, Verdict } from './judge.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Where more tests of a spec reach a mutant, these are spread over them. */
-const TESTS_OF_A_SPEC = 12;
+const TESTS_OF_A_SPEC = 60;
 /** A judge is replaced after this number of mutants, so that what failed suites left behind does not add up. */
 const MUTANTS_OF_A_JUDGE = 25;
 const SLOWER = 3;

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
-import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { eventually, startServices, type Services } from '@tollgate/harness';
+import type { DataSource, EntityManager } from 'typeorm';
 import type { Config } from '../config.ts';
 import { LiveStateService } from '../features/live-state/live-state.service.ts';
 import { PricesInForce } from '../features/models/prices-in-force.service.ts';
@@ -127,3 +127,70 @@ export const walletOf = async (userId: number): Promise<bigint> => {
   ]);
   return BigInt(row?.balance ?? 0);
 };
+
+export const inTransaction = <T>(work: (tx: EntityManager) => Promise<T>): Promise<T> =>
+  transactions.run(work);
+
+/** Three lots: 100 tokens for 250 micro-units, 60 for 7, 40 for 1,000. */
+export async function threeLots(): Promise<Subscribed> {
+  const one = await subscribed();
+  await inTransaction(async (tx) => {
+    const locked = await tokens.lockOne(tx, one.id);
+    for (const [bought, cost] of [
+      [100, 250n],
+      [60, 7n],
+      [40, 1_000n],
+    ] as const)
+      await tokens.credit(tx, locked, { tokens: bought, cost, kind: 'renew' });
+  });
+  return one;
+}
+
+/** Books usage of several subscriptions in one batch. */
+export const charge = (deltas: readonly (readonly [Subscribed, number])[], reference = 'batch') =>
+  inTransaction(async (tx) => {
+    const locked = await tokens.lock(
+      tx,
+      deltas.map(([{ id }]) => id),
+    );
+    await tokens.charge(tx, reference, new Map(deltas.map(([{ id }, n]) => [id, n])), locked);
+  });
+
+export const withdraw = ({ id }: Subscribed, reference: string, amount: number) =>
+  inTransaction(async (tx) =>
+    tokens.withdraw(tx, await tokens.lockOne(tx, id), { reference, tokens: amount }),
+  );
+
+const WAITING =
+  "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+/** Resolves when exactly one session waits for a lock. */
+export const oneWaits = () =>
+  eventually(async () => expect(await dataSource.query(WAITING)).toEqual([{ waiting: 1 }]));
+
+/** A purchase as a route books it. */
+export const buy = ({ id, modelId }: Subscribed, amount: number, note?: string) =>
+  inTransaction(async (tx) => {
+    await purchases.lockPrices(tx, modelId);
+    return purchases.buy(tx, await tokens.lockOne(tx, id), {
+      ...{ tokens: amount, kind: 'renew', actorUserId: null },
+      ...(note === undefined ? {} : { note }),
+    });
+  });
+
+/** Kind, reference, note, amount, balance after of each entry of a wallet. */
+export const movements = (userId: number) =>
+  rowsOf(
+    `SELECT t.kind, t.reference, t.note, e.amount, e.balance_after FROM ledger_entries e JOIN ledger_transactions t ON t.id = e.transaction_id
+       JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.user_id = $1 ORDER BY e.id`,
+    [userId],
+  );
+export const houseAmounts = (reference: string) =>
+  rowsOf(
+    `SELECT a.kind, e.amount FROM ledger_entries e JOIN ledger_transactions t ON t.id = e.transaction_id
+       JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE t.reference = $1 AND a.user_id IS NULL ORDER BY e.id`,
+    [reference],
+  );
+
+/** What remains of each lot, the oldest first. */
+export const remaining = async (one: Subscribed) =>
+  ((await lotsOf(one)) as number[][]).map(([, left]) => left);

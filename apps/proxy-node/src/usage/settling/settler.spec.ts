@@ -85,6 +85,22 @@ const SETTLED = (from: 'open' | 'reaped' | 'none'): SettleReply => ({
   from,
 });
 
+test('a final is settled as it was admitted: its epoch, account, model, charge and text, whatever else is on its way', () => {
+  const bench = new Bench();
+  const finals = ['before', 'now'].map((epoch, index) => ({
+    ...pendingFinal(),
+    ...{ epoch, payload: `{"n":${index}}`, final: { ...pendingFinal().final, charge: 30 + index } },
+  }));
+  for (const final of finals) bench.settler.add(final);
+  bench.settler.replay();
+  expect(bench.asked).toEqual(
+    finals.map(({ rid, epoch, payload, final }) => ({
+      ...{ rid, epoch, payload, reEmit: false },
+      ...{ accountId: 1, modelId: 3, chargeTokens: final.charge },
+    })),
+  );
+});
+
 describe('Settler', () => {
   test('counts as ended what Redis was not asked to settle yet, and nothing that it may have settled', async () => {
     const bench = new Bench();

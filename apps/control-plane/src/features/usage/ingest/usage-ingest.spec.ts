@@ -1,4 +1,5 @@
 import { shareLedgerPlane } from '../../../testing/ledger-plane-under-test.ts';
+import './acknowledged-usage.part.spec.ts';
 import './booked-usage.part.spec.ts';
 import './copied-usage.part.spec.ts';
 import './overdrafts.part.spec.ts';
