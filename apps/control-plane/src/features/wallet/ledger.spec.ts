@@ -100,7 +100,7 @@ describe('a posting', () => {
     await post(posting(other.userId, LARGEST - 1n));
   });
 
-  test('that brings money into a wallet is told after its commit, and no other', async () => {
+  test('that brings money into a wallet is announced after its commit, and no other', async () => {
     const { userId } = await subscribed();
     await recharge(userId, 30n);
     expect(credited).toEqual([userId]);
