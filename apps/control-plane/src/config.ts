@@ -31,7 +31,7 @@ const networkList = () =>
     'must be a comma-separated list of addresses or CIDR ranges',
   );
 
-/** By name; a node without a credential is left out, as a compose file may name it. */
+/** Credentials by name; a node without one is left out, because a compose file may name it. */
 function readNodeCredentials(text: string, context: z.RefinementCtx): ReadonlyMap<string, string> {
   const pairs = text
     .split(',')
@@ -244,7 +244,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   return parsed.data;
 }
 
-/** Where BullMQ's keys are, as the user that may touch them. */
+/** The address of BullMQ's keys, with the user that may touch them. */
 export function queueUrlOf({
   REDIS_QUEUE_URL,
   REDIS_URL,

@@ -40,7 +40,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   const adapter = new ExpressAdapter(server);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), adapter, {
     logger: new StructuredLogger(pino),
-    // Only JSON is read: a form another site posts must not parse. Raw bodies are kept for signed webhooks.
+    // The application reads JSON alone: a form another site posts must not parse. Raw bodies are kept for signed webhooks.
     bodyParser: false,
     rawBody: true,
     abortOnError: false,

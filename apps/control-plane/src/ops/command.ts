@@ -2,7 +2,7 @@
 export const EXIT = {
   /** Done, or there was nothing to do. */
   done: 0,
-  /** What was checked is not as it must be. */
+  /** A check found a fault. */
   unsound: 1,
   /** It could not be done: wrong arguments, or a failure that the message names. */
   failed: 2,

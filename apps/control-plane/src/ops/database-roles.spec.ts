@@ -268,7 +268,7 @@ function databaseOf({ databaseUrl }: Services, addresses: Addresses): string {
   return url.href;
 }
 
-/** As a managed service gives it: its administrator makes roles and owns the database. Answers their address. */
+/** Makes an administrator as a managed service has it: it makes roles and owns the database. Returns its address. */
 async function managedDatabase({ databaseUrl }: Services): Promise<string> {
   await asked(databaseUrl, "CREATE ROLE managed LOGIN CREATEROLE PASSWORD 'managed'");
   await asked(databaseUrl, 'CREATE DATABASE managed OWNER managed');

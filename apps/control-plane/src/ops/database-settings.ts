@@ -3,7 +3,7 @@ import { configSchema } from '../config.ts';
 
 const databaseUrl = () => configSchema.shape.DATABASE_URL;
 
-/** What `tollgate-ops` reads beside the settings of the control plane. */
+/** Settings that `tollgate-ops` reads beside those of the control plane. */
 export const databaseSettings = z.object({
   DATABASE_OWNER_URL: databaseUrl()
     .optional()

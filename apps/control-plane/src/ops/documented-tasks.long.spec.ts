@@ -15,7 +15,7 @@ const blocks = [
   ),
 ].map(([, language = '', text = '']) => ({ language, text: text.replaceAll(/^ {3}/gm, '') }));
 
-/** By the beginning of a block. A path is the suite that does the same. */
+/** The reason by the beginning of a block. A path is the suite that does the same. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'kubectl create secret': 'needs a cluster; tools/src/deploy',
   'npm install --global': 'installs for the whole machine; tools/check/deploy.spec.ts',

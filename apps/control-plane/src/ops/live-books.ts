@@ -35,7 +35,7 @@ export interface Difference {
   subscription_id: number | null;
   user_id: number;
   model_id: number;
-  /** Of the books: balance less overdraft. Null without a row. */
+  /** The books' balance less overdraft. Null without a row. */
   book_tokens: number | null;
   /** Null where Redis has nothing of it. */
   redis_tokens: number | null;
@@ -49,7 +49,7 @@ export async function readShards(dataSource: DataSource): Promise<string[]> {
   return shardNames(Number(row?.count ?? 0));
 }
 
-/** What is still on its way to PostgreSQL, in words; empty when both sides can be compared. */
+/** Says in words what is still on its way to PostgreSQL; empty when both sides can be compared. */
 async function onTheWay(
   dataSource: DataSource,
   redis: RedisConnection,

@@ -39,7 +39,7 @@ export const lossCommand: Command = {
             JSON.stringify(loss),
           ]);
         const shards = await readShards(dataSource);
-        // What reaps charged and these books lack is in the printed loss.
+        // The printed loss includes charges of reaps that these books lack.
         await refillShards(dataSource, redis, { shards, all: shards, keepsReaps: false });
         await close(dataSource);
         return EXIT.done;

@@ -29,7 +29,7 @@ type RouteOf<Path extends string> = Path extends keyof paths
         : never;
     }[keyof paths];
 
-/** Of a route that answers both JSON and text: the JSON. */
+/** The JSON of a route that answers both JSON and text. */
 type Content<Response> = Response extends { content: { 'application/json': infer Json } }
   ? Json
   : Response extends { content: infer Types }

@@ -37,7 +37,7 @@ export interface ControlPlane {
   app: NestExpressApplication;
   /** The control plane's own, with the rights of its role. */
   dataSource: DataSource;
-  /** As PostgreSQL's administrator: for what a test tampers with. */
+  /** A connection of PostgreSQL's administrator, for tests that tamper with rows. */
   administrator: DataSource;
   documented: DocumentCheck;
   services: Services;
@@ -57,7 +57,7 @@ export interface ControlPlane {
 
 export const PASSWORD = 'correct horse battery';
 export const ADMIN = 'root';
-/** Of every control plane of a spec, so that the events of `ledger-under-test.ts` are signed with it. */
+/** The credential of every control plane of a spec, so that the events of `ledger-under-test.ts` are signed with it. */
 export const FLEET_CREDENTIAL = randomBytes(32).toString('base64url');
 
 export interface PlaneOptions extends ServicesOptions {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 interface Sent {
   method: string;
-  /** With the prefix, without the query. */
+  /** The path with the prefix, without the query. */
   path: string;
   status: number;
   contentType: string;

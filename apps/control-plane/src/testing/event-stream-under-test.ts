@@ -1,7 +1,7 @@
 import { eventually } from '@tollgate/harness';
 import type { ControlPlane } from './control-plane-under-test.ts';
 
-/** What specs read of events; each kind has some of it. */
+/** The members of events that specs read; each kind has some of them. */
 export type EventData = Partial<{
   balance: string;
   count: number;

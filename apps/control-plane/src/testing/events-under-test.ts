@@ -14,7 +14,7 @@ export interface ReaderOptions {
   at?: string;
 }
 
-/** What the parts of `events.spec.ts` do with the shared control plane. */
+/** The acts of the parts of `events.spec.ts` on the shared control plane. */
 export interface EventsUnderTest {
   plane: ControlPlane;
   read: (token: string, options?: ReaderOptions) => Promise<EventReader>;
@@ -61,7 +61,7 @@ export async function eventsUnderTest(): Promise<EventsUnderTest> {
 
 export const isReady = ({ event }: ReceivedEvent): boolean => event === 'ready';
 
-/** Whether an event reports the request `rid` among the newest. */
+/** Returns whether an event reports the request `rid` among the newest. */
 export function isFor(rid: string): (event: ReceivedEvent) => boolean {
   return ({ event, data }) =>
     event === 'requests' && data.newest?.some((one) => one.rid === rid) === true;

@@ -31,7 +31,7 @@ function differs(
     WHERE f.sums IS DISTINCT FROM t.sums`;
 }
 
-/** What must hold of the ledger at any moment; each query finds the rows that break it. */
+/** Rules that hold for the ledger at any moment; each query finds the rows that break it. */
 const CHECKS = {
   'a ledger transaction does not sum to zero':
     'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
@@ -123,7 +123,7 @@ export function ledgerOf(plane: ControlPlane) {
       return rows[0];
     },
 
-    /** As `unsubscribe` begins one, without Redis. Answers its id. */
+    /** Begins a withdrawal as `unsubscribe` does, without Redis. Returns its id. */
     async beginWithdrawal(subscriptionId: number): Promise<string> {
       const id = uuidv7(Date.now());
       await query('UPDATE subscriptions SET withdrawal_id = $2 WHERE id = $1', [
@@ -230,7 +230,7 @@ export function usageEvent(
   };
 }
 
-/** What the reaper writes for a hold whose node vanished. */
+/** Returns the event that the reaper writes for a hold whose node vanished. */
 export function reapEvent(
   tokens: number,
   { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()) }: EventParts,
@@ -257,7 +257,7 @@ export function reapEvent(
   };
 }
 
-/** What a withdrawal (seq 0), or a hold that ends after it (seq 2), takes out of Redis. */
+/** Returns the event of a withdrawal (seq 0), or of a hold that ends after it (seq 2). */
 export function withdrawEvent(
   tokens: number,
   {

@@ -10,7 +10,7 @@ export type Addresses = Record<string, string>;
 /** SQLSTATE insufficient_privilege. */
 export const MAY_NOT = '42501';
 
-/** What a role may set for itself, other than a control plane needs it. */
+/** Settings that a role may make for itself, other than a control plane needs them. */
 export const OWN_SETTINGS: readonly string[] = [
   "search_path = ''",
   "timezone = 'Asia/Shanghai'",
@@ -68,7 +68,7 @@ export async function succeeds(env: Addresses, ...args: string[]): Promise<void>
   expect(await runOps(env, ...args)).toMatchObject({ status: 0 });
 }
 
-/** What an attempt must leave as it is. */
+/** The state that an attempt must leave unchanged. */
 export async function books(url: string): Promise<unknown> {
   return [
     await asked(url, 'SELECT * FROM ledger_entries ORDER BY id'),
@@ -77,7 +77,7 @@ export async function books(url: string): Promise<unknown> {
   ];
 }
 
-/** As a server is that another program started. */
+/** Starts a server as another program would. */
 export async function withoutRoles({ databaseUrl, databaseUrls: urls }: Services): Promise<void> {
   for (const url of [urls.runtime, urls.owner, urls.reader]) {
     const { username } = new URL(url);
@@ -85,7 +85,7 @@ export async function withoutRoles({ databaseUrl, databaseUrls: urls }: Services
   }
 }
 
-/** Of a connection of the control plane. */
+/** The settings of a connection of the control plane. */
 export async function settingsOf(url: string, names: readonly string[]): Promise<unknown> {
   const options = dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 });
   const plane = await new DataSource(options).initialize();

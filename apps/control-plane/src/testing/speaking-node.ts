@@ -16,9 +16,9 @@ export interface SpeakingNodeOptions {
   credential: string;
   /** False: it reports, but never takes up a snapshot. */
   follows?: boolean;
-  /** What it says against every snapshot. */
+  /** The node's complaint about every snapshot. */
   refuses?: string;
-  /** What a node of this release reports besides; without it the node is one of the release before. */
+  /** Further facts that a node of this release reports; without them the node is one of the release before. */
   later?: Pick<NodeReport, 'lineage' | 'abilities' | 'upstreams' | 'doubted' | 'redis' | 'format'>;
   /** In-memory tables it answers `dump` with. */
   tables?: Record<string, { key: string; value: unknown }[]>;
@@ -50,7 +50,7 @@ export class SpeakingNode {
     );
   }
 
-  /** What it reports to run from now on, as a node does that starts from its disk. */
+  /** The version that it reports to run from now on, as a node does that starts from its disk. */
   runs({ version, checksum }: { version: number; checksum: string }): void {
     this.applied = { version, checksum, at: Date.now() };
   }

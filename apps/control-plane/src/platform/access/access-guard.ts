@@ -79,7 +79,7 @@ export class AccessGuard implements CanActivate {
   }
 }
 
-/** What this request may act as. A `write` token of an administrator changes what belongs to them, not what belongs to others. */
+/** Returns the role as which this request may act. A `write` token of an administrator changes what belongs to them, not what belongs to others. */
 function roleWithin(
   { credential, role }: Identity,
   { level, isReading }: { level: PermissionLevel | undefined; isReading: boolean },

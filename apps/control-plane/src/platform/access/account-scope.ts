@@ -25,7 +25,7 @@ export class AccountScope {
     return this.resolve(caller, userId);
   }
 
-  /** Whether a record of `ownerId` may be shown to or changed by the caller. */
+  /** Returns whether a record of `ownerId` may be shown to or changed by the caller. */
   isReachable(caller: Caller, ownerId: number): boolean {
     return caller.role === 'admin' || caller.userId === ownerId;
   }

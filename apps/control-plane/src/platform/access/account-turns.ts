@@ -15,7 +15,7 @@ import { findCaller } from './caller.ts';
 /** Requests of one account that run at the same time hold at most one in so many of PostgreSQL's connections. */
 const SHARES = 4;
 const RUNNING_MIN = 2;
-/** As long as a connection is waited for. */
+/** Equals the time for which a connection is waited for. */
 const WAIT_MS = 5_000;
 const WAITING_MAX = 200;
 const RETRY_SECONDS = 5;

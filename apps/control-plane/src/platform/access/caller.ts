@@ -27,7 +27,7 @@ export interface Identity {
 
 /** The signed-in account behind a request. Its `role` is what this request may act as: a token may narrow it. */
 export interface Caller extends Visitor, Identity {
-  /** Of a PUT: change only what has this tag. */
+  /** The tag that a record must have for a PUT to change it. */
   ifMatch?: string | undefined;
 }
 

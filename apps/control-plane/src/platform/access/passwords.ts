@@ -16,7 +16,7 @@ const HASH_PATTERN =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 const ONE_TIME_BYTES = 15;
-/** Of one process, for all callers. */
+/** The limit of one process, for all callers. */
 const threads = new Argon2Threads();
 
 /** Throws rate_limited when more hashes wait than can be made soon. */

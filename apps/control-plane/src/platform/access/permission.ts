@@ -10,7 +10,7 @@ export const Permission = (level: PermissionLevel): CustomDecorator =>
 
 export const SESSION_ONLY = 'tollgate:session-only';
 
-/** Beside routes that an access token never reaches: a leaked one must not change a password, make another token or end its owner's sessions. */
+/** Marks routes that an access token never reaches: a leaked one must not change a password, make another token or end its owner's sessions. */
 export const SessionOnly = (): CustomDecorator => SetMetadata(SESSION_ONLY, true);
 
 export const FRESH_PASSWORD = 'tollgate:fresh-password';
@@ -19,7 +19,7 @@ export const FRESH_PASSWORD = 'tollgate:fresh-password';
 export type FreshPasswordRule = Readonly<Record<string, string>>;
 
 /**
- * Beside routes that make further powers: an access token never reaches them, and a session only with a password given within 15 minutes. With
+ * Marks routes that make further powers: an access token never reaches them, and a session only with a password given within 15 minutes. With
  * `{ role: 'admin' }` only calls whose body says so.
  */
 export const FreshPassword = (when: FreshPasswordRule = {}): CustomDecorator =>
@@ -27,5 +27,5 @@ export const FreshPassword = (when: FreshPasswordRule = {}): CustomDecorator =>
 
 export const ONE_TIME_PASSWORD = 'tollgate:one-time-password';
 
-/** Beside the few routes that a session with a one-time password reaches. */
+/** Marks the few routes that a session with a one-time password reaches. */
 export const OpenToOneTimePassword = (): CustomDecorator => SetMetadata(ONE_TIME_PASSWORD, true);

@@ -32,7 +32,7 @@ export interface SessionClaims {
 @Injectable()
 export class SessionToken {
   private readonly secret: Buffer;
-  /** Of sessions that are accepted: ours, and those that processes with the other secret began. */
+  /** The secrets of sessions that are accepted: ours, and those that processes with the other secret began. */
   private readonly accepted: readonly Buffer[];
 
   constructor(

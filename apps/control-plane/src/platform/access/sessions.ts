@@ -11,7 +11,7 @@ import { SESSION_SECONDS, SessionToken } from './session-token.ts';
 
 /** Sessions of one account at a time: beyond it the one that was idle longest ends, so that a script signing in again and again fills no table. */
 const SESSIONS_MAX = 50;
-/** What makes further powers needs a password given within this time: a session left open, or a stolen one, is not enough. */
+/** Acts that make further powers need a password given within this time: a session left open, or a stolen one, is not enough. */
 const PASSWORD_FRESH_SECONDS = 15 * 60;
 /** `last_seen_at` is for people: writing it at every request would make each read a write. */
 const SEEN_EVERY_SECONDS = 60;

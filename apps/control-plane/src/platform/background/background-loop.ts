@@ -42,7 +42,7 @@ export class BackgroundLoop {
     await this.running;
   }
 
-  /** What was appointed for later is taken back. */
+  /** Takes back what was appointed for later. */
   private isSooner(dueAtMs: number): boolean {
     if (this.isStopped || dueAtMs >= this.dueAtMs) return false;
     this.cancel();

@@ -7,7 +7,7 @@ import {
 import { BackgroundLoop } from './background-loop.ts';
 
 export interface BackgroundServiceOptions {
-  /** Of its log lines. */
+  /** The name in its log lines. */
   readonly name: string;
   readonly everyMs: number;
   /** Default: as without a failure. */

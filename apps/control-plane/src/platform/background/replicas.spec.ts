@@ -44,7 +44,7 @@ afterAll(async () => {
 const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
 
 interface SingletonJob {
-  /** Of its advisory lock. */
+  /** The key of its advisory lock. */
   lock: number;
   run: (app: NestExpressApplication) => Promise<unknown>;
   /** A foreign lock on this table keeps a round from ending. */
@@ -126,7 +126,7 @@ describe('a job for one replica at a time', () => {
       await job.run(plane.app);
       const [holder] = await holdersOf(job.lock);
       expect(await isDone()).toBe(false);
-      // As `kill -9` ends a process: PostgreSQL sees its connection go, and gives the lock back.
+      // This ends the process as `kill -9` does: PostgreSQL sees its connection go, and gives the lock back.
       await ledger.query('SELECT pg_terminate_backend($1)', [holder?.pid]);
       await eventually(async () => expect(await holdersOf(job.lock)).not.toContainEqual(holder));
       await obstacle.rollbackTransaction();

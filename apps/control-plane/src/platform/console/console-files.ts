@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What a release of the console consists of. Read once: it is small, and it changes with the release only. */
+/** The files of a release of the console. They are read once: it is small, and it changes with the release only. */
 export interface ConsoleFiles {
   /** index.html, with `<base href="/" />` still to be completed. */
   page: string;
-  /** By path below the console, without a leading slash. */
+  /** The files by path below the console, without a leading slash. */
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const HASHED_FOLDER = 'assets/';
 
-/** Beside this app in a checkout and in an image alike. */
+/** The folder beside this app, in a checkout and in an image alike. */
 export const BUILT_CONSOLE = path.resolve(import.meta.dirname, '../../../../console/dist/web');
 
 /** Undefined where no console was built: the interface works without one. */

@@ -11,7 +11,7 @@ const PAGE =
   '<!doctype html><html><head><base href="/" /><script src="./theme.js"></script></head></html>';
 
 let plane: ControlPlane;
-/** What lies beside the console's folder must not be served. */
+/** A file beside the console's folder must not be served. */
 let outside: string;
 
 beforeAll(async () => {

@@ -23,7 +23,7 @@ export async function whileLocked<T>(
   }
 }
 
-/** As `whileLocked`, but null at once, without `work`, while another connection has the lock. */
+/** Works as `whileLocked`, but returns null at once, without `work`, while another connection has the lock. */
 export async function ifUnlocked<T>(
   dataSource: DataSource,
   lock: AdvisoryLock,
@@ -34,7 +34,7 @@ export async function ifUnlocked<T>(
     await runner.startTransaction();
     // The transaction only waits, for as long as the work takes.
     await runner.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    // Without parameters: the portal of a statement that has some would keep its snapshot until the transaction ends.
+    // The statement has no parameters: the portal of a statement that has some would keep its snapshot until the transaction ends.
     const [row]: { got: boolean }[] = await runner.query(
       `SELECT pg_try_advisory_xact_lock(${lock.join(', ')}) AS got`,
     );

@@ -21,14 +21,14 @@ export const ADVISORY_LOCKS = {
 
 /** The first of two numbers; the second names what is locked. */
 export const ADVISORY_LOCK_FAMILIES = {
-  /** By the shard's index: one replica fills a shard at a time. */
+  /** Keyed by the shard's index: one replica fills a shard at a time. */
   shardRebuild: 7_001_003,
-  /** By the shard's index: shared by bookings of usage, exclusive for a change of epoch. */
+  /** Keyed by the shard's index: shared by bookings of usage, exclusive for a change of epoch. */
   shardEpoch: 7_001_004,
-  /** By the account's id: one key is made at a time. */
+  /** Keyed by the account's id: one key is made at a time. */
   keysOfAccount: 7_001_030,
-  /** By the hash of a skeleton: accounts of names that look alike are made one at a time. */
+  /** Keyed by the hash of a skeleton: accounts of names that look alike are made one at a time. */
   lookalikes: 7_001_032,
-  /** By the dead letter's id, modulo 2^31: one person resolves it at a time. */
+  /** Keyed by the dead letter's id, modulo 2^31: one person resolves it at a time. */
   deadLetter: 7_001_031,
 } as const;

@@ -19,7 +19,7 @@ export function arrayLiteral(cells: readonly ArrayCell[]): string {
   return `${text}}`;
 }
 
-/** Of ids, dates, times and most names: nothing in it means anything to the array parser. */
+/** Matches ids, dates, times and most names: nothing in them means anything to the array parser. */
 const PLAIN = /^[\w.:+-]+$/;
 
 function elementOf(cell: ArrayCell): string {

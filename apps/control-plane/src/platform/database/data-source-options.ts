@@ -6,14 +6,14 @@ import { SnakeCaseNames } from './snake-case-names.ts';
 import { Schema1763683200000 } from './migrations/1763683200000-schema.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** As for the server; ten probes of a second each follow. */
+/** The server has the same setting; ten probes of a second each follow. */
 const KEEP_ALIVE_AFTER_MS = 15_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 
 /**
- * What the control plane's statements depend on. Every role may change these for itself (ALTER ROLE ... SET); what a connection asks for comes first.
+ * Settings on which the control plane's statements depend. Every role may change these for itself (ALTER ROLE ... SET); what a connection asks for comes first.
  * Times leave and enter as UTC. Compiling a statement costs more than any of these takes. A client whose machine vanished keeps its locks
  * until the server notices: here within half a minute, not two hours.
  */

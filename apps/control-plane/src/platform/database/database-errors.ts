@@ -40,10 +40,10 @@ const CONNECTION_CODES = new Set([
  * is enough for that.
  */
 const SERVER_CLASSES = /^(?:08|25|40|53|55(?!P03)|57(?!014)|58)/;
-/** What ioredis says when Redis does not answer: its own failures carry no code. */
+/** Messages of ioredis for a Redis that does not answer: its own failures carry no code. */
 const REDIS_AWAY =
   /^(Connection is closed\.|Stream isn't writeable|Command timed out|Reached the max retries per request limit|Failed to refresh slots cache)/;
-/** What pg says of a connection that is not there, without a code: none was free in time, or the one in use broke. */
+/** Messages of pg, without a code, for a connection that is not there: none was free in time, or the one in use broke. */
 const POSTGRES_AWAY =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
 

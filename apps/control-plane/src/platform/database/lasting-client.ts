@@ -14,7 +14,7 @@ const logger = new Logger('postgres');
  */
 export class LastingClient extends pg.Client {
   private isDirect: boolean | undefined;
-  /** How often a plan was lost. The driver never prepares a name twice; what changed one plan may have changed others, so all get new names. */
+  /** Counts lost plans. The driver never prepares a name twice; what changed one plan may have changed others, so all get new names. */
   private losses = 0;
 
   constructor(config?: string | pg.ClientConfig) {
@@ -47,7 +47,7 @@ export class LastingClient extends pg.Client {
     this.query = choose as typeof this.query;
   }
 
-  /** Whether the statement did not begin and has another way now. A session that does not know its name is not this client's alone. */
+  /** Returns whether the statement did not begin and has another way now. A session that does not know its name is not this client's alone. */
   private hasOtherWay(error: unknown): boolean {
     const loss = lostPlan(error);
     if (loss === 'changed') this.losses += 1;
@@ -55,7 +55,7 @@ export class LastingClient extends pg.Client {
     return loss !== null;
   }
 
-  /** What the other end said its process is; a pooler says something of its own. */
+  /** The process id that the other end gave; a pooler gives one of its own. */
   private announcedPid(): unknown {
     return 'processID' in this ? this.processID : undefined;
   }

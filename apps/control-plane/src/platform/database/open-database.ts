@@ -41,7 +41,7 @@ async function awaitSchema(dataSource: DataSource, say: (line: string) => void):
     return migrate(dataSource);
   }
   for (;;) {
-    // Who migrates has the lock until all rights are granted.
+    // The process that migrates has the lock until all rights are granted.
     const pending = await whileLocked(dataSource, [ADVISORY_LOCKS.migrations], () =>
       pendingMigrations(dataSource),
     );

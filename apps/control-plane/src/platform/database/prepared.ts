@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 const names = new Map<string, string>();
-/** Of a digest; PostgreSQL takes names of up to 63 characters. */
+/** The length of a digest; PostgreSQL takes names of up to 63 characters. */
 const DIGEST_CHARS = 20;
 
 /**

@@ -11,7 +11,7 @@ const MOMENT = prepared(
 );
 const momentRow = z.object({ moment: z.string() });
 
-/** What was found at the last moment. */
+/** The rows that were found at the last moment. */
 class Looks {
   private readonly dataSource: DataSource;
   private asking: Promise<string> | undefined;
@@ -28,7 +28,7 @@ class Looks {
     const known = this.found.get(key);
     if (known) return known;
     const rows: Promise<unknown[]> = this.dataSource.query(sql, parameters);
-    // What is found may be newer than its moment, never older: the next moment is another one then.
+    // A found row may be newer than its moment, never older: the next moment is another one then.
     if (moment === this.moment) this.found.set(key, rows);
     rows.catch(() => this.found.get(key) === rows && this.found.delete(key));
     return rows;

@@ -8,7 +8,7 @@ export interface OtherRoles {
 
 const ADDED_ONLY = 'SELECT, INSERT';
 const USUAL_RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';
-/** What control planes may do with a table, where that is less than usual. What they do beyond it are functions of the owner (`OwnerFunctions...`). */
+/** The rights of control planes on a table, where they are fewer than usual. Functions of the owner (`OwnerFunctions...`) do everything beyond them. */
 const RUNTIME_RIGHTS: Readonly<Record<string, string>> = {
   ledger_transactions: ADDED_ONLY,
   ledger_entries: ADDED_ONLY,

@@ -1,5 +1,5 @@
 import { CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
 
-/** What the roll-ups and totals of usage sum, beside their histograms. */
+/** The columns that roll-ups and totals of usage sum, beside their histograms. */
 export const SUMMED_COLUMNS = ['requests', 'errors', 'charge', ...CHARGED_TOKEN_FIELDS] as const;
 export type SummedColumn = (typeof SUMMED_COLUMNS)[number];

@@ -18,7 +18,7 @@ const logger = new Logger('transactions');
 
 /**
  * Runs `hook` once `tx` has committed, before `Transactions.run` returns; never when it rolled back.
- * What must survive a crash is also written to an outbox in `tx`: a failing hook is logged, not thrown, because the commit stands.
+ * A change that must survive a crash is also written to an outbox in `tx`: a failing hook is logged, not thrown, because the commit stands.
  */
 export function afterCommit(tx: EntityManager, hook: Hook): void {
   registered(tx).after.push(hook);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How many rows wait, and for how many seconds the oldest one has. */
+/** The number of rows that wait, and the seconds for which the oldest one has. */
 export interface WaitingRows {
   count: number;
   age: number;

@@ -18,7 +18,7 @@ export async function writeDurably(file: string, text: string): Promise<void> {
   await syncFile(path.dirname(file));
 }
 
-/** Of a file or a folder. */
+/** Syncs a file or a folder. */
 export async function syncFile(file: string): Promise<void> {
   const handle = await open(file, 'r');
   try {

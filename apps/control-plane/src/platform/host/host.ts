@@ -6,7 +6,7 @@ export class Host {
     return Date.now();
   }
 
-  /** Of a clock that nothing sets. */
+  /** The time of a clock that nothing sets. */
   monotonicMs(): number {
     return performance.now();
   }

@@ -20,7 +20,7 @@ const go = <Method extends string, Path extends string>(
     ...(body === undefined ? {} : { body }),
   });
 
-/** What `POST` makes at each collection, with the field that is shown once. */
+/** The record that `POST` makes at each collection, with the field that is shown once. */
 const CREATIONS: Record<
   string,
   { body: (ids: Record<string, number>) => object; secret?: string }

@@ -1,6 +1,6 @@
 import { REFUSALS, type RefusalCode } from './refusals.ts';
 
-/** What is wrong with one field: a dotted path into the body or query, and why. */
+/** The fault of one field: a dotted path into the body or query, and why. */
 export interface FieldError {
   field: string;
   message: string;

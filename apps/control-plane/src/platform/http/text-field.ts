@@ -26,7 +26,7 @@ export function noteText(max: number) {
     .meta({ pattern: someVisible(HIDDEN_MARKS) });
 }
 
-/** As `noteText`, and it may be empty. */
+/** A `noteText` that may be empty. */
 export function optionalNoteText(max: number) {
   return visibleText(HIDDEN_MARKS)
     .max(max)

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response, NextFunction } from 'express';
 
-/** Who sends a request, before it is known who that is. */
+/** The sender of a request, before the account is known. */
 export interface Visitor {
   /** Made here; one from outside is never accepted, it would let a caller write into our logs. */
   requestId: string;
   /** The peer's address, or the one a trusted proxy vouches for. */
   address: string;
-  /** As the client names itself, cut; for lists of sessions. */
+  /** The client's own name, cut; for lists of sessions. */
   userAgent: string;
 }
 

@@ -108,7 +108,7 @@ export class Metrics {
     } catch (error) {
       for (const gauge of gauges) {
         gauge.reset();
-        // Without labels a reset leaves a sample of 0.
+        // A reset leaves a sample of 0 where there are no labels.
         if (this.plain.has(gauge)) gauge.remove();
       }
       if (!this.failing.has(name)) this.logger.warn(error, `the metrics of ${name} cannot be read`);
@@ -121,11 +121,11 @@ export class Metrics {
 export interface ServedRequest {
   readonly requestId: string;
   readonly method: string;
-  /** As declared, never as asked for. */
+  /** The route as declared, never as asked for. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
-  /** Where its trace is kept. */
+  /** The ids of its trace, where one is kept. */
   readonly trace: TraceContext | null;
 }
 

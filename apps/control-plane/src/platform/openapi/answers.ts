@@ -4,7 +4,7 @@ import type { RefusalCode } from '../http/refusals.ts';
 
 export const ANSWERS = 'tollgate:answers';
 
-/** What the API document says of a route besides what its parameters and permission tell. */
+/** The API document's facts about a route, besides its parameters and permission. */
 export interface AnswersNote {
   summary: string;
   /** null: no content. */

@@ -108,7 +108,7 @@ function successOf(described: Operation, { answers }: RouteEntry, book: Document
   };
 }
 
-/** By status, each with its codes. What every server may answer is `default`. */
+/** The refusals by status, each with its codes. Answers that every server may give are `default`. */
 function refusalsOf(codes: readonly RefusalCode[], book: DocumentBook) {
   const byStatus = Object.entries(Object.groupBy(codes, (code) => String(REFUSALS[code].status)));
   return {
@@ -117,7 +117,7 @@ function refusalsOf(codes: readonly RefusalCode[], book: DocumentBook) {
   };
 }
 
-/** What every route of its kind may refuse with, then its own. */
+/** The refusals of every route of its kind, then its own. */
 function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): RefusalCode[] {
   const isChange = route.method !== 'GET';
   const takes = (name: string): boolean => parameters.some((one) => one.name === name);

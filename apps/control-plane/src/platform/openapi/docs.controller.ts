@@ -34,7 +34,7 @@ const SCRIPT = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', validato
 
 const assets = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const asset = (name: string): Buffer => readFileSync(path.join(assets, name));
-/** By name, so that no path of a caller ever reaches the disk; read when first asked for. */
+/** The files by name, so that no path of a caller ever reaches the disk. Each is read when first asked for. */
 const FILES: Readonly<Record<string, { type: string; read: () => Buffer | string }>> = {
   'page.js': { type: 'text/javascript', read: () => SCRIPT },
   'swagger-ui-bundle.js': { type: 'text/javascript', read: () => asset('swagger-ui-bundle.js') },

@@ -13,7 +13,7 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
 }, 60_000);
 
-/** As the administrator; throws unless the answer is 2xx and as documented. */
+/** Calls as the administrator; throws unless the answer is 2xx and as documented. */
 async function go<Method extends string, Path extends string>(
   route: `${Method} ${Path}`,
   body?: unknown,

@@ -10,7 +10,7 @@ import {
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
-/** Of a named enumeration: what is known of each value, in its order. `npm run generate` writes both into the typed client. */
+/** The facts about each value of a named enumeration, in its order. `npm run generate` writes both into the typed client. */
 export const ROWS = 'x-rows';
 
 export const chargedClassField = z.enum(CHARGED_CLASSES).meta({

@@ -12,7 +12,7 @@ import {
 
 export interface RouteEntry {
   method: string;
-  /** As declared, below the prefix: `/users/:id/freeze`. */
+  /** The declared path, below the prefix: `/users/:id/freeze`. */
   path: string;
   permission: PermissionLevel;
   /** Access tokens do not reach it. */

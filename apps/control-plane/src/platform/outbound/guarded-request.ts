@@ -8,7 +8,7 @@ export interface GuardedRequest {
   headers: Record<string, string>;
   policy: OutboundPolicy;
   timeoutMs: number;
-  /** What is read of the answer; an answer that continues is cut there. */
+  /** The bytes that are read of an answer; a longer one is cut there. */
   bytesMax: number;
 }
 

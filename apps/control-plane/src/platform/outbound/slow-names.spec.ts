@@ -61,7 +61,7 @@ describe('fifty connection tests beside two hundred sign-ins, and a DNS server t
       while (asked.size < upstreams.length) await plane.call('GET', '/keys', { token });
       for (let request = 0; request < 5; request += 1) {
         expect((await plane.call('GET', '/keys', { token })).status).toBe(200);
-        // What a new connection to PostgreSQL or Redis waits for.
+        // A new connection to PostgreSQL or Redis waits for this.
         await dns.promises.lookup('localhost');
       }
       return 'the rest';

@@ -54,7 +54,7 @@ export class QueueBacklog implements OnApplicationShutdown {
     return [...jobs].every((job) => !undone.has(job));
   }
 
-  /** How many jobs could be taken now. */
+  /** The number of jobs that could be taken now. */
   waiting(name: QueueName): Promise<number> {
     return this.ask(name, (queue) => queue.getWaitingCount());
   }

@@ -62,7 +62,7 @@ function startProcess(index: number): void {
   metrics.push(own);
 }
 
-/** How many workers were replaced, by process. */
+/** The number of replaced workers, by process. */
 async function replaced(): Promise<number[]> {
   const texts = await Promise.all(metrics.map((own) => own.text()));
   return texts.map((text) =>

@@ -92,7 +92,7 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
       connection,
       prefix: BULL_PREFIX,
     });
-    // Without a listener a lost connection would end the process; BullMQ reconnects by itself.
+    // The listener keeps a lost connection from ending the process; BullMQ reconnects by itself.
     worker.on('error', onError);
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
     const stalledCheck = setInterval(() => {

@@ -5,7 +5,7 @@ const LOOKS_MAX = 6;
 interface StandstillWatchOptions {
   /** Jobs that the worker may have at the same time. */
   concurrency: number;
-  /** How many jobs could be taken now. */
+  /** Returns the number of jobs that could be taken now. */
   waiting: () => Promise<number>;
   /** Called once; the watch has then ended. */
   onStandstill: (waiting: number) => void;

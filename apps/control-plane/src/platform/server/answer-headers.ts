@@ -33,7 +33,7 @@ export class AnswerHeaders implements NestInterceptor {
     );
   }
 
-  /** Of what a collection created, where its members can be read. */
+  /** The address of a created member, where members of the collection can be read. */
   private locationOf(request: Request, response: Response, answer: unknown): string | undefined {
     const id: unknown = Object(answer).id;
     if (response.statusCode !== CREATED || typeof id !== 'number') return undefined;

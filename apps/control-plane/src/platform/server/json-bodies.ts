@@ -6,7 +6,7 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /**
  * A body of another kind would be ignored by the parser, and the route would act as if it had been empty: a form posted to a toggle would flip it.
- * Only JSON passes; what is no body at all passes too.
+ * JSON passes, and so does a request without a body.
  */
 export function refuseOtherBodies(request: Request, _response: Response, next: NextFunction): void {
   const { method, headers } = request;

@@ -3,7 +3,7 @@ import type { RouteTable } from '../openapi/route-table.ts';
 import { Refusal } from '../http/refusal.ts';
 
 interface KnownMethods {
-  /** What routes stand below, except those whose first part is among `outside`. */
+  /** Returns the first parts below which routes stand, except those among `outside`. */
   prefix: string;
   outside: ReadonlySet<string>;
   routes: RouteTable;

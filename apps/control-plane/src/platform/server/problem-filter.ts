@@ -49,7 +49,7 @@ export function answerUnknownPath(request: Request, response: Response): void {
   sendProblem(request, response, new Refusal('not_found', hintFor(request.path)));
 }
 
-/** What a client of models asks for when its base URL lacks `/v1`. */
+/** Paths that a client of models asks for when its base URL lacks `/v1`. */
 const WITHOUT_VERSION =
   /^\/(chat\/completions|completions|embeddings|messages(\/count_tokens)?|models|responses)\/?$/;
 

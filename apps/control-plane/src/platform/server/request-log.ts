@@ -10,7 +10,7 @@ export interface Watching {
   readonly pino: Pino;
   readonly metrics: Metrics;
   readonly tracing: Tracing | null;
-  /** Of the lines of requests. */
+  /** The level of the lines of requests. */
   readonly level: 'info' | 'debug';
 }
 

@@ -8,7 +8,7 @@ import { ADVISORY_LOCKS } from '../advisory-locks.ts';
 import type { Backup, BackedUpTable } from './backup-folder.ts';
 import { columnList, NO_TIME_LIMIT, PORTABLE_VALUES } from './take-backup.ts';
 
-/** What a database holds: nothing, this very backup, or something else that must not be overwritten. */
+/** The contents of a database: nothing, this very backup, or something else that must not be overwritten. */
 export type Target = 'empty' | 'restored' | 'in use';
 
 export async function readTarget(session: pg.ClientBase, backup: Backup): Promise<Target> {

@@ -10,7 +10,7 @@ import { sha256Of, syncFile } from '../../files/durable-files.ts';
 import { beginBackup, type Backup, type BackedUpTable } from './backup-folder.ts';
 import { readPartitions, readSequences, readTables, type TableShape } from './database-shape.ts';
 
-/** How values are written, whatever the server's own settings are. */
+/** Settings for the form of values, whatever the server's own settings are. */
 export const PORTABLE_VALUES =
   "SET LOCAL TIME ZONE 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL IntervalStyle = 'postgres'; SET LOCAL extra_float_digits = 3; SET LOCAL client_encoding = 'UTF8'";
 /** A table of many rows takes longer than any request; a slow disk leaves the transaction idle. */
@@ -22,7 +22,7 @@ export interface TakenBackup {
   backup: Backup;
 }
 
-/** What a backup would hold, by the statistics of PostgreSQL. */
+/** Returns what a backup would hold, by the statistics of PostgreSQL. */
 export function planBackup(session: pg.ClientBase): Promise<TableShape[]> {
   return readTables(session);
 }

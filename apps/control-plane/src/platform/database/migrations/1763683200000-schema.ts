@@ -27,7 +27,7 @@ const SECTIONS = [
 
 /**
  * The schema of the first release. Money is bigint micro-units, tokens are bigint charged tokens, times are timestamptz.
- * What must never be wrong is a constraint here, not only a rule in a service.
+ * Facts that must never be wrong are constraints here, not only rules in a service.
  */
 export class Schema1763683200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

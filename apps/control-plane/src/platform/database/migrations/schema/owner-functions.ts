@@ -10,7 +10,7 @@ interface OwnerFunction {
   body: string;
 }
 
-/** What control planes do beyond the rights of their role. Each runs with the owner's, finds no object but its own, and takes no name from its caller. */
+/** Functions for what control planes do beyond the rights of their role. Each runs with the owner's, finds no object but its own, and takes no name from its caller. */
 const FUNCTIONS: Readonly<Record<string, OwnerFunction>> = {
   'create_usage_day(wanted date)': {
     returns: 'void',
