@@ -9,7 +9,7 @@ import { beforeCommit } from '../../platform/database/transactions.ts';
 import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
 import { maskSecrets } from './mask-secrets.ts';
 
-/** Who did it: a `Caller` fits. */
+/** The person who did it: a `Caller` fits. */
 export interface Actor {
   userId: number | null;
   username: string | null;
@@ -25,7 +25,7 @@ export interface Activity {
   /** `<target kind>.<verb>`, e.g. `user.freeze`. */
   action: string;
   target: { kind: string; id: number | string | null };
-  /** What changed, before and after; secrets are masked here. */
+  /** The change, before and after; secrets are masked here. */
   before?: object | undefined;
   after?: object | undefined;
 }
@@ -60,7 +60,7 @@ const chainedRow = z.object({
 });
 type Link = Omit<z.infer<typeof chainedRow>, 'id' | 'hash'>;
 const excuseRow = z.object({ by: z.coerce.number(), id: z.coerce.number(), hash: z.string() });
-/** Of emptied entries, by id: their hash, and the latest entry that excuses them. */
+/** The emptied entries by id: their hash, and the latest entry that excuses them. */
 type Excuses = ReadonlyMap<number, { by: number; hash: string }>;
 
 @Injectable()
@@ -193,7 +193,7 @@ function hashOf(link: Link): string {
   return createHash('sha256').update(canonicalJson(content)).digest('hex');
 }
 
-/** What PostgreSQL will give back, so that the hash of the stored entry is the hash computed here. */
+/** Returns the entry as PostgreSQL will give it back, so that the hash of the stored entry is the hash computed here. */
 function asStored(value: object | undefined): unknown {
   return value === undefined ? null : JSON.parse(canonicalJson(maskSecrets(value)));
 }

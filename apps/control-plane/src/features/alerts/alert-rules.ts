@@ -50,7 +50,7 @@ export type AlertDetail<Rule extends AlertRule = AlertRule> = Readonly<Record<st
 
 export interface AlertToRaise<Rule extends AlertRule = AlertRule> {
   rule: Rule;
-  /** What it is about, `<kind>:<id>`, e.g. `subscription:17`; one open alert per (rule, subject). */
+  /** The subject, `<kind>:<id>`, e.g. `subscription:17`; one open alert per (rule, subject). */
   subject: string;
   /** A sentence for a person, without secrets. */
   message: string;

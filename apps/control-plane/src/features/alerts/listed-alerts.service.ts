@@ -16,7 +16,7 @@ const NEWEST = 5;
 export class ListedAlertsService {
   constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>) {}
 
-  /** How many are open by severity, and the newest of them. */
+  /** The number of open alerts by severity, and the newest of them. */
   async open(): Promise<{
     open: number;
     critical: number;

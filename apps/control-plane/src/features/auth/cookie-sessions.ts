@@ -16,7 +16,7 @@ interface Delivery {
   response: Response;
 }
 
-/** How a session reaches its owner: in the answer for programs, in a cookie scripts cannot read for the console. */
+/** Gives a session to its owner: in the answer for programs, in a cookie scripts cannot read for the console. */
 @Injectable()
 export class CookieSessions {
   constructor(@Inject(CONFIG) private readonly config: Config) {}

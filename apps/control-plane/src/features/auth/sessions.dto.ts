@@ -12,7 +12,7 @@ export const sessionsQuery = listQuery({
 });
 export type SessionsQuery = z.output<typeof sessionsQuery>;
 
-/** Without a body, or without `all`, only the session of this request ends. */
+/** Ends only the session of this request, unless the body has `all`. */
 export const logoutBody = z
   .strictObject({ all: z.boolean().optional().describe('End every session of the account') })
   .default({})

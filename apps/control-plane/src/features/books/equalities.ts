@@ -21,7 +21,7 @@ interface Equality {
   sql: string;
 }
 
-/** What must hold of PostgreSQL's books at any moment. */
+/** The equalities that hold for PostgreSQL's books at any moment. */
 export const EQUALITIES = {
   ledger_transactions: {
     says: 'The entries of each ledger transaction sum to zero',

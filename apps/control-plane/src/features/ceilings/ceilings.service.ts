@@ -78,7 +78,7 @@ export class CeilingsService {
     }
   }
 
-  /** What admission counts against, by the ids of keys. */
+  /** Returns the limits that admission counts against, by the ids of keys. */
   async inForce(keyIds: readonly number[]): Promise<ReadonlyMap<number, RequestLimits>> {
     const rows: unknown[] = await this.dataSource.query(
       'SELECT key_id, rpm, rph, rpd FROM key_limits WHERE key_id = ANY($1::int[])',

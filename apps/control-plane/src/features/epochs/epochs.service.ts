@@ -48,7 +48,7 @@ export class EpochsService extends BackgroundService {
   }
 
   protected override onFailing(error: unknown): void | Promise<void> {
-    // What made this fail may have lost data too.
+    // The cause of this failure may have lost data too.
     this.isSuspicious = true;
     return super.onFailing(error);
   }
@@ -105,7 +105,7 @@ export class EpochsService extends BackgroundService {
     }
     if (await this.epochs.isOpen(shard)) return;
     const restoring = await this.epochs.readRestoring(shard);
-    // Of a replica that may be gone.
+    // The mark may be of a replica that is gone.
     if (restoring !== null) return this.opening.openSoon(shard, restoring);
     // Another replica may fill it already, or have done it between the look and the lock.
     await ifUnlocked(this.dataSource, lock, async () => {

@@ -20,7 +20,7 @@ const startsWith = (SHARDS: number): Promise<void> =>
   new ShardCount(plane.dataSource, { SHARDS }).onModuleInit();
 const said = (shards: number, known: number) =>
   `SHARDS: is ${shards}, but this installation has ${known} shards; the number is fixed for its life. Set SHARDS=${known} and start again.`;
-/** As before the first start. */
+/** Leaves the installation as it is before its first start. */
 const forget = () => plane.administrator.query('DELETE FROM shard_counts');
 const stored = () => plane.administrator.query('SELECT shards FROM shard_counts');
 

@@ -55,7 +55,7 @@ export class ShardEpochs {
   }
 
   /**
-   * Of these accounts' shards, those whose data stays in Redis because a restore is open: neither an epoch that the books do not know nor a missing
+   * Returns those of these accounts' shards whose data stays in Redis because a restore is open: neither an epoch that the books do not know nor a missing
    * one empties them. The value: whether that is so for every epoch, as the shard was not filled since.
    */
   async keptByRestore(
@@ -79,7 +79,7 @@ export class ShardEpochs {
     return (await this.currentOf([shard])).get(shard) ?? null;
   }
 
-  /** Without those that were never filled. */
+  /** Leaves out the shards that were never filled. */
   async currentOf(shards: readonly string[]): Promise<Map<string, string>> {
     const rows: unknown[] = await this.dataSource.query(CURRENT, [shards]);
     return new Map(
@@ -87,7 +87,7 @@ export class ShardEpochs {
     );
   }
 
-  /** As `currentOf`, for a look each second: see `repeatedLook`. */
+  /** Reads as `currentOf` does, for a look each second: see `repeatedLook`. */
   async lookedAt(shards: readonly string[]): Promise<Map<string, string>> {
     const rows = await repeatedLook(this.dataSource, CURRENT, [this.shards]);
     const current = rows.map((row) => epochRow.parse(row));

@@ -13,7 +13,7 @@ export class ShardOpening {
   /** Nodes take the holds of their running requests again within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
   restoreMs = 1_500;
   private readonly logger = new Logger('epochs');
-  /** By epoch: a shard may lose its data again meanwhile. */
+  /** The shards by epoch: a shard may lose its data again meanwhile. */
   private readonly timers = new Map<string, () => void>();
 
   constructor(
@@ -41,7 +41,7 @@ export class ShardOpening {
         return void this.announce(shard, epoch);
       }
       this.timers.delete(epoch);
-      // What fails here is seen at the next look: the shard still says that it restores.
+      // The next look sees a failure of this step: the shard still says that it restores.
       this.epochs
         .open(shard, epoch)
         .catch((error: unknown) => this.logger.warn(error, `shard ${shard} cannot be opened yet`));

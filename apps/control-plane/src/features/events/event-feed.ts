@@ -17,7 +17,7 @@ type Listener = (events: readonly PositionedEvent[]) => void;
 export class EventFeed extends BackgroundService {
   /** Each with how far it has read for itself. */
   private readonly listeners = new Map<Listener, EventPosition>();
-  /** How far the feed has read for all listeners; undefined while there are none. */
+  /** The place up to which the feed has read for all listeners; undefined while there are none. */
   private position: EventPosition | undefined;
   private isClosing = false;
   private readonly looking = new BackgroundLoop({

@@ -31,7 +31,7 @@ interface NodeNote {
 export class EventStore {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Where a stream that begins now starts: everything below is settled. */
+  /** Returns the place at which a stream that begins now starts: everything below is settled. */
   async now(): Promise<EventPosition> {
     return { xid: (await this.bounds()).settled, id: 0n };
   }

@@ -12,7 +12,7 @@ const RETRY_MS = 1_000;
 /** Notes what nodes report as events: nodes speak to Redis, and ids come from PostgreSQL. Only while an administrator reads. */
 @Injectable()
 export class NodeEvents extends BackgroundService {
-  /** What this replica has noted of each node; spares a statement for what has not changed. */
+  /** The notes of this replica about each node; they spare a statement for what has not changed. */
   private readonly noted = new Map<number, string>();
   constructor(
     private readonly store: EventStore,

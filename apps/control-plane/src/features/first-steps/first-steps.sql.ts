@@ -11,7 +11,7 @@ export const ACCOUNT_STEPS = {
     "SELECT EXISTS (SELECT 1 FROM usage_events WHERE user_id = $1 AND kind = 'usage' AND status < 400)",
 } as const;
 
-/** What a new installation needs before a client can call it. */
+/** Lists what a new installation needs before a client can call it. */
 export const INSTALLATION_STEPS = {
   upstream: 'SELECT EXISTS (SELECT 1 FROM upstreams WHERE deleted_at IS NULL AND enabled)',
   model: 'SELECT EXISTS (SELECT 1 FROM models WHERE deleted_at IS NULL)',

@@ -1,4 +1,4 @@
-/** Whether a key's `allowed_models` names a model: what admission decides by, for pages that show it. Empty and `*` allow every model. */
+/** Returns whether a key's `allowed_models` names a model: admission decides by it, for pages that show it. Empty and `*` allow every model. */
 export function isModelAllowed(allowedModels: string, model: string): boolean {
   return allowedModels === '' || allowedModels.split(',').some((glob) => matches(glob, model));
 }

@@ -47,7 +47,7 @@ export class ApiKeyRow {
   @Column({ type: 'text' })
   ipAllowlist: string;
 
-  /** Of a key of the playground: the session it belongs to. */
+  /** The session to which a key of the playground belongs. */
   @Column({ type: 'uuid', nullable: true })
   playgroundSid: string | null;
 

@@ -20,7 +20,7 @@ export class KeyWindowsService {
     return this.fillOf(key, await this.ceilings.inForce([id]));
   }
 
-  /** Of the keys that the caller may see, in no order. */
+  /** Returns the windows of the keys that the caller may see, in no order. */
   async readMany(caller: Caller, ids: readonly number[]): Promise<KeyWindowsResponse[]> {
     const keys = await this.keys.findVisible(caller, ids);
     const limits = await this.ceilings.inForce(ids);

@@ -46,7 +46,7 @@ export class TemporaryKeysService extends BackgroundService {
     return this.sweep();
   }
 
-  /** With the models of the caller's key `likeKeyId`, or all. The session's earlier one ends. */
+  /** Makes a key with the models of the caller's key `likeKeyId`, or all. The session's earlier one ends. */
   async create(
     caller: Caller,
     likeKeyId: number | undefined,

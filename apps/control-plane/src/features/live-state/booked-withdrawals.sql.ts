@@ -14,7 +14,7 @@ const RELEASED_WITHIN = '14 minutes';
 const ROWS_MAX = 1_000;
 
 /**
- * By its subscription's index; the partition of a withdrawal is the day it was asked for, however late it was booked. What was booked before the shard $3
+ * Finds a withdrawal by its subscription's index; the partition of a withdrawal is the day it was asked for, however late it was booked. What was booked before the shard $3
  * was filled again is part of what it opened with: taken again, it would be taken twice. By PostgreSQL's clock on both sides.
  */
 const BOOKED = `

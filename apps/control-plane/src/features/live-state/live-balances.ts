@@ -12,7 +12,7 @@ export interface LiveBalance {
 /** A page that shows balances does not wait longer than this for Redis. */
 const WAIT_MS = 1_000;
 
-/** What Redis holds for an account's subscriptions, by model id. */
+/** Reads what Redis holds for an account's subscriptions, by model id. */
 @Injectable()
 export class LiveBalances {
   private readonly logger = new Logger('live-balances');

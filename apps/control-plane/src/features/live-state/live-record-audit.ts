@@ -15,7 +15,7 @@ import type { LiveRecord } from './live-target.ts';
 
 const UNREADABLE = 'unreadable';
 
-/** Who used what, as a final says. */
+/** The account, key and subscription of a use, as a final says. */
 export interface KeyUse {
   accountId: number;
   keyId: number;

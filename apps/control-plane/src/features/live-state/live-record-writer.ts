@@ -64,7 +64,7 @@ export class LiveRecordWriter {
       withdrawalId: null,
     });
     refuseFenced(put);
-    // Of a later write, or altered.
+    // The record is of a later write, or was altered.
     if (put.kind === 'stale' || put.creditSeq > row.creditSeq) await this.noteAhead(row);
     const credited = await this.applyCredits(row, put.creditSeq);
     await this.fleet.announce({

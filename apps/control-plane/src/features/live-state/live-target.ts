@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What of PostgreSQL has a copy in Redis, by the id of its row. `subscription`: with its credits. `withdrawal`: the subscription, and after it what was
+ * Names the rows of PostgreSQL that have a copy in Redis, by their ids. `subscription`: with its credits. `withdrawal`: the subscription, and after it what was
  * withdrawn from it lately.
  */
 export interface LiveRecord {

@@ -36,7 +36,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** What is newest is read before this process serves: whatever it changes while Redis is away is newer, and says nothing of when Redis was well. */
+  /** The newest changes are read before this process serves: whatever it changes while Redis is away is newer, and says nothing of when Redis was well. */
   async onApplicationBootstrap(): Promise<void> {
     const newest = await this.readNewest();
     const monotonicNow = (): number => this.host.monotonicMs();

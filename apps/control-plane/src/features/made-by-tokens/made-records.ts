@@ -16,7 +16,7 @@ interface RecordKind {
   isOfAdministrators: boolean;
 }
 
-/** What is asked of each kind of record that a token can make. */
+/** The questions about each kind of record that a token can make. */
 @Injectable()
 export class MadeRecords {
   readonly kinds: Readonly<Record<MadeKind, RecordKind>>;

@@ -13,7 +13,7 @@ import { balancesByKind } from '../wallet/read-ledger.sql.ts';
 const MONEY_EVERY_MS = 30_000;
 const MICROS = 1e6;
 
-/** What the ledger and its watchers know: alerts, dead letters, writes that Redis still waits for, money. The same from every replica. */
+/** Figures of the ledger and its watchers: alerts, dead letters, writes that Redis still waits for, money. The same from every replica. */
 @Injectable()
 export class LedgerFigures implements OnModuleInit {
   private moneyReadAtMs = Number.NEGATIVE_INFINITY;

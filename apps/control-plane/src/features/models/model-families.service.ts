@@ -16,7 +16,7 @@ import type { ModelFamiliesResponse } from './models.dto.ts';
 
 const ROW_ID = 1;
 
-/** What is known of common models by their names, so that creating one needs nothing typed. */
+/** Serves known facts of common models by their names, so that creating one needs nothing typed. */
 @Injectable()
 export class ModelFamiliesService {
   constructor(

@@ -49,7 +49,7 @@ const modelFields = {
   description: optionalNoteText(4_000).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
-  /** Of a request without a limit; null = the node's default, 4096. */
+  /** The limit of a request that states none; null = the node's default, 4096. */
   default_output_tokens: tokens.optional(),
   /** Tokens held for each input that no byte of the request bounds; null = the whole context window. */
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
@@ -85,7 +85,7 @@ const weight = decimalField.refine((value) => value <= WEIGHT_MAX, 'must be at m
 /** A thousandfold price is a typing error. */
 const MULTIPLIER_MAX = 1_000_000_000n;
 const MULTIPLIERS_MAX = 100;
-/** By premium, e.g. `service_tier=priority`: what a request that asks for it is charged, times the ordinary charge. */
+/** The multiplier by premium, e.g. `service_tier=priority`: what a request that asks for it is charged, times the ordinary charge. */
 const multipliers = z
   .record(
     premiumSchema,
@@ -154,7 +154,7 @@ export const createModelSchema = z
     ...modelFields,
     /** In force at once. */
     price: firstPriceSchema.optional(),
-    /** Without it a model starts off the shelf. */
+    /** True puts the model on the shelf; otherwise it starts off the shelf. */
     is_on_shelf: z.boolean().optional(),
   })
   .meta({

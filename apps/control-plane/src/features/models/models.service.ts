@@ -50,7 +50,7 @@ export class ModelsService {
     });
   }
 
-  /** What a user can subscribe to, with the price in force. */
+  /** The models to which a user can subscribe, with the price in force. */
   async market(query: MarketList): Promise<Page<MarketResponse>> {
     const builder = this.models
       .createQueryBuilder('model')
@@ -215,7 +215,7 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
   };
 }
 
-/** What a model has where its creator says nothing else. */
+/** The values of a model where its creator gives no others. */
 function columnsOfFamily(family: ModelFamily | null): Partial<ModelRow> {
   if (!family) return {};
   return {
@@ -227,7 +227,7 @@ function columnsOfFamily(family: ModelFamily | null): Partial<ModelRow> {
   };
 }
 
-/** What everyone sees of a model. */
+/** The fields of a model that everyone sees. */
 function toPublicFields(row: ModelRow) {
   return {
     id: row.id,

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 
-/** What a price version makes of counts. It never changes. */
+/** The weights by which a price version charges counts. They never change. */
 export interface PriceWeights extends ChargeWeights {
   modelId: number;
   multipliers: Multipliers;

@@ -25,10 +25,10 @@ interface PriceNow {
   at: string;
 }
 
-/** What the prices of a model say at this moment, and the lock that keeps them. */
+/** Reads the prices of a model at this moment, and locks them. */
 @Injectable()
 export class PricesInForce {
-  /** Whether a price is in force that charges something or is declared free. */
+  /** Returns whether a price is in force that charges something or is declared free. */
   async isPriced(tx: EntityManager, modelId: number): Promise<boolean> {
     const rows: unknown[] = await tx.query(
       `SELECT FROM price_versions price WHERE price.model_id = $1 AND ${IN_FORCE} AND ${IS_DELIBERATE}`,
@@ -42,7 +42,7 @@ export class PricesInForce {
     await tx.query('SELECT FROM models WHERE id = $1 FOR SHARE', [modelId]);
   }
 
-  /** What a million charged tokens cost at this moment of the database's clock, not when `tx` began: it may have waited for its locks. The prices are locked. */
+  /** Returns what a million charged tokens cost at this moment of the database's clock, not when `tx` began: it may have waited for its locks. The prices are locked. */
   async priceNow(tx: EntityManager, modelId: number): Promise<PriceNow> {
     const rows: unknown[] = await tx.query(
       `WITH moment AS MATERIALIZED (SELECT ${AFTER_LOCKS} AS at)

@@ -103,7 +103,7 @@ export class PricingService {
     return new Map(rows.map((row) => [row.modelId, toTag(row, this.config.CURRENCY)]));
   }
 
-  /** Of any version, also one no longer in force: for receipts. */
+  /** Reads any version, also one no longer in force: for receipts. */
   async find(id: number): Promise<PriceResponse | null> {
     const row = await this.prices.findOneBy({ id });
     return row && this.toResponse(row);
@@ -172,7 +172,7 @@ function effectiveAt(text: string | undefined): Pick<NewVersion, 'effectiveAt'> 
   const asked = text === undefined ? now : Date.parse(text);
   if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', NOT_PAST);
   if (asked <= now) return { effectiveAt: () => AFTER_LOCKS };
-  // By the database's clock that may have passed: what was sold meanwhile was priced.
+  // The moment may have passed by the database's clock: what was sold meanwhile was priced.
   const moment = new Date(asked).toISOString();
   return { effectiveAt: () => `greatest('${moment}'::timestamptz, ${AFTER_LOCKS})` };
 }

@@ -14,7 +14,7 @@ const FIND = {
     "SELECT 'upstream' AS kind, id, name AS title, protocol AS detail FROM upstreams WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
   node: "SELECT 'node' AS kind, id, name AS title, CASE WHEN enabled THEN 'enabled' ELSE 'disabled' END AS detail FROM proxy_nodes WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
 } as const;
-/** What the command palette asks. */
+/** The question of the command palette. */
 export const FIND_BY_NAME = Object.values(FIND)
   .map(
     (select) =>
@@ -22,7 +22,7 @@ export const FIND_BY_NAME = Object.values(FIND)
   )
   .join(' UNION ALL ');
 
-/** Of each kind of record: its ids in `$1`, its name, the account it belongs to, and whether it is deleted, or else its account. What is deleted keeps its name as long as its row. */
+/** The statement of each kind of record: its ids in `$1`, its name, the account it belongs to, and whether it is deleted, or else its account. What is deleted keeps its name as long as its row. */
 const SELECT: Readonly<Record<string, string>> = {
   user: 'SELECT id, username AS name, id AS user_id, deleted_at IS NOT NULL AS is_gone FROM users WHERE id = ANY($1)',
   model:

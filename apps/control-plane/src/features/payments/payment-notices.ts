@@ -5,7 +5,7 @@ import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
 import { PaymentsService } from './payments.service.ts';
 import { PayoutSettlement } from './payout-settlement.ts';
 
-/** What the payment provider reports by its webhook. */
+/** Takes the reports of the payment provider's webhook. */
 @Injectable()
 export class PaymentNotices {
   constructor(

@@ -13,7 +13,7 @@ export interface PaymentRequest {
 export interface OpenedPayment {
   /** The provider's id of the payment; what its notices name. */
   reference: string;
-  /** Where the payer goes; null when there is nothing to do. */
+  /** The address to which the payer goes; null when there is nothing to do. */
   checkoutUrl: string | null;
   /** True when the money is there already. */
   isPaid: boolean;
@@ -33,7 +33,7 @@ export type PaidBack =
   /** Permanent: asking again would change nothing. `reason` is fit for administrators. */
   | { kind: 'refused'; reason: string };
 
-/** What a provider says, later, about a payment it opened. Amounts are what was really paid. */
+/** A provider's later report about a payment that it opened. Amounts are what was really paid. */
 export type PaymentNotice =
   | { kind: 'paid'; reference: string; amount: Micros; currency: string }
   | { kind: 'failed'; reference: string }

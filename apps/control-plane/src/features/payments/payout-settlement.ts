@@ -9,7 +9,7 @@ import type { PaidBack, PaymentNotice } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
 import { Payout } from './payout.entity.ts';
 
-/** How payouts through the provider end. What the provider does not pay returns to the wallet, once. */
+/** Ends payouts through the provider. An amount that the provider does not pay returns to the wallet, once. */
 @Injectable()
 export class PayoutSettlement {
   constructor(

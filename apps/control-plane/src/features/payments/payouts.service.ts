@@ -87,7 +87,7 @@ export class PayoutsService {
     });
   }
 
-  /** What is on its way to the provider and may return into the wallet. Micro-units. */
+  /** Returns the micro-units that are on their way to the provider and may return into the wallet. */
   async pendingOf(tx: EntityManager, userId: number): Promise<Micros> {
     const rows = await tx.getRepository(Payout).findBy({ userId, status: 'pending' });
     return micros(rows.reduce((sum, { amount }) => sum + amount, 0n));

@@ -24,7 +24,7 @@ const SIGNATURE_AGE_MAX_S = 300;
 export interface StripeSettings {
   secretKey: string;
   webhookSecret: string;
-  /** Where the payer lands afterwards. */
+  /** The page on which the payer lands afterwards. */
   returnUrl: string;
   /** Another server that speaks Stripe's API, for tests. */
   apiUrl: string;

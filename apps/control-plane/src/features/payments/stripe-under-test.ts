@@ -13,7 +13,7 @@ interface FakeRefund {
 /** Speaks the calls of Stripe's API that are used, over HTTP, in Stripe's own encoding. */
 export class StripeServer {
   readonly refunds: FakeRefund[] = [];
-  /** What becomes of a refund: done, refused permanently, or done without an answer. */
+  /** The outcome of a refund: done, refused permanently, or done without an answer. */
   refunding: 'succeeded' | 'refused' | 'failed' | 'unanswered' = 'succeeded';
   private readonly answered = new Map<string, FakeRefund>();
   readonly sessions: { id: string; form: URLSearchParams; authorization: string | undefined }[] =

@@ -24,7 +24,7 @@ const UNPRICED: Price = {
 };
 const PRICE_FIELDS = ['price_per_million', ...WEIGHT_FIELDS] as const;
 
-/** What an example request would cost, at the price in force and at another. */
+/** Computes what an example request would cost, at the price in force and at another. */
 @Injectable()
 export class ChargePreviews {
   constructor(

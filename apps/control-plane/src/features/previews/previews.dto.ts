@@ -62,7 +62,7 @@ const weight = amountQuery
   .refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000')
   .optional();
 
-/** What is absent stays as it is. */
+/** A field that is absent keeps its value. */
 export const priceChangeQuery = z.strictObject({
   ...exampleRequest,
   price_per_million: amountQuery.optional(),

@@ -30,7 +30,7 @@ import {
 
 const TOKENS_MAX = 1_000_000_000_000n;
 
-/** What buying and unsubscribing would do, before it is done. Reads only. */
+/** Computes what buying and unsubscribing would do, before it is done. Reads only. */
 @Injectable()
 export class PurchasePreviews {
   constructor(

@@ -8,9 +8,9 @@ import { fleetCredentialHashes } from './node-credentials.ts';
 import { readSigners, type Signer } from './signers.sql.ts';
 import { signedEvent, type SignedEvent } from './signed-events.ts';
 
-/** What is known of the nodes is read again after this long, and at once when a final is doubted. */
+/** The nodes' facts are read again after this time, and at once when a final is doubted. */
 const KNOWN_MS = 1_000;
-/** What a deleted node sent before is still on its way. */
+/** Usage that a deleted node sent before may still be on its way. */
 const DELETED_MS = 10 * 60_000;
 /** Events without a MAC whose requests began before their node's software was replaced, and wait in a backlog. */
 const UNSIGNED_MS = 24 * 3_600_000;

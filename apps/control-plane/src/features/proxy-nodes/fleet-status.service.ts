@@ -14,7 +14,7 @@ import { toNodeResponse } from './node-response.ts';
 import type { DumpQuery, NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
-/** What nodes run and hold in memory: the fleet as a whole, or the one node named by `node_id`. */
+/** Shows what nodes run and hold in memory: the fleet as a whole, or the one node named by `node_id`. */
 @Injectable()
 export class FleetStatusService {
   constructor(
@@ -69,7 +69,7 @@ export class FleetStatusService {
     };
   }
 
-  /** Without a table: the first each worker names. */
+  /** Takes the first table that each worker names, where none is given. */
   async statsRows(query: DumpQuery): Promise<FleetStatsRows> {
     const nodes = await this.nodes.scope(query.node_id);
     const table = query.table ?? (await this.firstTable(nodes));

@@ -27,7 +27,7 @@ export class FleetSync {
     const head = await this.publisher.publish();
     const known = await this.registry.look();
     const nodes = [...known.nodes.values()].filter(isWanted);
-    // Only what a worker says from now on counts: its last report may be of a process that has died since.
+    // Reports count only from now on: its last report may be of a process that has died since.
     const said = new Map(
       nodes
         .flatMap((node) => this.registry.watch.workersOf(node.name))

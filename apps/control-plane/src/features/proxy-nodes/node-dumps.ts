@@ -10,7 +10,7 @@ import type { DumpQuery } from './proxy-nodes.dto.ts';
 const WAIT_MS = 2_000;
 const LOOK_MS = 50;
 
-/** What one worker holds in memory; `dump` is null when it did not answer in time. */
+/** The memory of one worker; `dump` is null when it did not answer in time. */
 export interface WorkerDump {
   id: number;
   name: string;

@@ -84,13 +84,13 @@ export class NodeRegistry extends BackgroundService {
     return known;
   }
 
-  /** Whether every registered node, by its last report, has this ability; true without any. */
+  /** Returns whether every registered node, by its last report, has this ability; true without any. */
   async canAll(ability: NodeAbility): Promise<boolean> {
     const { nodes } = await this.repository.fleetAgain();
     return [...nodes.values()].every(({ abilities }) => abilities.includes(ability));
   }
 
-  /** Whether a journal upload comes from who it says: a known node, or one that may register itself. Never from a node that was removed. */
+  /** Returns whether a journal upload comes from the node that it names: a known node, or one that may register itself. Never from a node that was removed. */
   async isJournalProven(upload: {
     node: string;
     atMs: number;
@@ -254,7 +254,7 @@ export class NodeRegistry extends BackgroundService {
   }
 }
 
-/** Only a heartbeat registers: not a report left in Redis by a node that was forgotten. */
+/** Registers by a heartbeat alone: not by a report left in Redis by a node that was forgotten. */
 function isFresh(report: NodeReport): boolean {
   return Math.abs(Date.now() - report.reported_at) < REMOVE_FORGOTTEN_MS;
 }

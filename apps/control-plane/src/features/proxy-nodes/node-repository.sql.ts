@@ -38,7 +38,7 @@ export interface KnownFleet {
   removedNames: ReadonlySet<string>;
 }
 
-/** What the registry reads and writes in PostgreSQL on its own account. Everything here may run on several replicas at once. */
+/** The statements of the registry's own tables. Everything here may run on several replicas at once. */
 @Injectable()
 export class NodeRepository {
   private readonly notedAtMs = new Map<number, number>();

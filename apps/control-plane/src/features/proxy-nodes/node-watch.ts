@@ -4,7 +4,7 @@ import { acceptedHashes } from './node-credentials.ts';
 /** Silence after which a worker counts as gone: five missed reports. */
 export const SILENCE_MS = 10_000;
 
-/** What is known of a node from PostgreSQL. */
+/** PostgreSQL's facts about a node. */
 export interface KnownNode {
   id: number;
   name: string;
@@ -14,13 +14,13 @@ export interface KnownNode {
   stopped: boolean;
   /** It has reported before, and to no replica within SILENCE_MS. */
   isSilent: boolean;
-  /** What its software can do, by its last proven report. */
+  /** The abilities of its software, by its last proven report. */
   abilities: readonly string[];
 }
 
 export interface SeenWorker {
   report: NodeReport;
-  /** When this very report was first seen, by this process' monotonic clock. */
+  /** The time at which this very report was first seen, by this process' monotonic clock. */
   seenAtMs: number;
   isLive: boolean;
 }
@@ -29,7 +29,7 @@ export type ReportVerdict =
   | { kind: 'accepted'; nodeId: number }
   /** Proven with the fleet credential under an unknown name: a node that registers itself. */
   | { kind: 'newcomer' }
-  /** By that name a node was deleted; only an administrator brings it back. */
+  /** A node of that name was deleted; only an administrator brings it back. */
   | { kind: 'removed' }
   | { kind: 'unproven' };
 

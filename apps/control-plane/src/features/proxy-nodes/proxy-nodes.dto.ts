@@ -7,7 +7,7 @@ import {
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
 
-/** As the node knows itself (NODE_NAME); part of Redis keys. */
+/** The node's own name (NODE_NAME); part of Redis keys. */
 const name = z
   .string()
   .regex(

@@ -8,7 +8,7 @@ import type { SyncResult } from './node-answers.ts';
 import type { NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
-/** What an administrator has nodes do: the fleet as a whole, or the one node named by `node_id`. */
+/** Carries out an administrator's wishes for nodes: the fleet as a whole, or the one node named by `node_id`. */
 @Injectable()
 export class ProxyService {
   constructor(

@@ -27,7 +27,7 @@ const buy = (how: 'subscribe' | 'renew'): Promise<unknown> =>
     body: { model_id: model.id, tokens: BOUGHT },
   });
 const live = (): Promise<object | null> => ledger.live(account, model);
-/** What the guard does seconds after a use, at once. */
+/** Does at once what the guard does seconds after a use. */
 const looked = (): Promise<number | null> => reconciler.takeDown([subscription], { pauseMs: 10 });
 const drift = (): Promise<{ severity: string; message: string; isOpen: boolean }[]> =>
   ledger.query(

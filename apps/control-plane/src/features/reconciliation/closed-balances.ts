@@ -15,7 +15,7 @@ const LOOK_MS = 2_000;
 /**
  * Settles closed subscriptions: pays out what remains in them, and lets the account buy what it used beyond that out of its refund. What running requests
  * release is lost when Redis loses its data before the event is relayed; a final may come after the tokens of its hold were refunded.
- * Only where Redis holds exactly what the ledger says and no request holds any of it.
+ * Acts only where Redis holds exactly what the ledger says and no request holds any of it.
  */
 @Injectable()
 export class ClosedBalances extends Watch {

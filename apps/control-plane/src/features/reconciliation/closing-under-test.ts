@@ -74,7 +74,7 @@ export function closingOf(plane: ControlPlane) {
     await store.releaseRelay(store.shardOf(accountId), { owner: 'spec', relayedIds });
   }
 
-  /** What the account's shard has in its outbox, as a relay reads it. */
+  /** Reads the outbox of the account's shard as a relay does. */
   async function relayed(accountId: number): Promise<RelayedEvent[]> {
     const reply = await store.relay(store.shardOf(accountId), {
       ...{ owner: 'spec', leaseMs: 60_000, relayedIds: [] },

@@ -5,14 +5,14 @@ import { z } from 'zod';
 const driftRow = z.object({ id: z.number(), drift: z.coerce.number(), is_repairing: z.boolean() });
 
 export interface Drift {
-  /** What Redis must be moved by; 0 = it has what the ledger says it must have had at the mark. */
+  /** The tokens by which Redis must be moved; 0 = it has what the ledger says it must have had at the mark. */
   tokens: number;
   /** A repair is on its way: Redis will move without the ledger. */
   isRepairing: boolean;
 }
 
 /**
- * What Redis must have held at the mark, less what it held. From the position of the ledger: less the credits it had not applied yet,
+ * Returns what Redis must have held at the mark, less what it held. From the position of the ledger: less the credits it had not applied yet,
  * plus the events written after the mark; the shard's outbox began empty with its epoch, so those of an earlier one are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
  * position, and in Redis once its credit is applied; repairs are in Redis alone.
  */
@@ -28,7 +28,7 @@ const DRIFT = `
   FROM subscriptions s
   JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m(id, shard, ms, n, cseq, balance) ON m.id = s.id`;
 
-/** By subscription id. */
+/** The drifts by subscription id. */
 export async function driftsAt(
   dataSource: DataSource,
   marks: readonly BalanceMark[],
@@ -59,7 +59,7 @@ const idRow = z.object({ id: z.number() });
 const numberRow = idRow.extend({ seq: z.coerce.number() });
 
 /**
- * Of these marks those that count a credit which PostgreSQL has not given, or have lacked one for 10 s: by id, the last that it has given. It gives a credit
+ * Returns those of these marks that count a credit which PostgreSQL has not given, or have lacked one for 10 s: by id, the last that it has given. It gives a credit
  * its number before Redis learns of it, so the marks are taken first.
  */
 export async function misnumberedOf(
@@ -83,7 +83,7 @@ const letterRow = z.object({ rid: z.string(), delta: z.string(), payload: z.stri
 type FirstLetter = z.output<typeof letterRow>;
 const ridRow = z.object({ rid: z.string() });
 
-/** Of these requests those whose first charge is booked. */
+/** Returns those of these requests whose first charge is booked. */
 export async function chargedOf(
   dataSource: DataSource,
   rids: readonly string[],
@@ -114,7 +114,7 @@ const STRANGE = `
   WHERE m.generation > s.generation OR m.revision > s.revision OR (m.revision = s.revision AND (m.generation <> s.generation OR m.status <> s.status))`;
 
 /**
- * Of these marks the ids whose record says what their row never said: it is of a later generation or revision, or of the same one and differs. PostgreSQL
+ * Returns the ids of these marks whose record says what their row never said: it is of a later generation or revision, or of the same one and differs. PostgreSQL
  * is written first, so the marks are taken first. Such a record takes no later write of the control plane.
  */
 export async function strangeOf(

@@ -24,14 +24,14 @@ const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
 /** Between the two readings that must agree. */
 const PAUSE_MS = 5_000;
-/** As above, where a person waits for the result. */
+/** Works as above, where a person waits for the result. */
 const SHORT_PAUSE_MS = 1_000;
-/** How long one subscription waits for a round of another replica, and for usage that stands still. */
+/** The time for which one subscription waits for a round of another replica, and for usage that stands still. */
 const COMPARED_WITHIN_MS = 20_000;
 const TURN_MS = 200;
 
 interface Compared {
-  /** By subscription, for those that have one. */
+  /** The drifts by subscription, for those that have one. */
   drifts: ReadonlyMap<number, number>;
   /** Compared, and as the ledger has them. */
   clean: readonly number[];
@@ -109,7 +109,7 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
     await this.reconcile([subscription], SHORT_PAUSE_MS);
     const { readable, unreadable } = await this.altered.marks([subscription]);
     const { clean } = await this.read(readable);
-    // Without a record in Redis nothing is taken there.
+    // Nothing is taken in Redis where there is no record.
     return unreadable.length === 0 && readable.every(({ id }) => clean.includes(id));
   }
 

@@ -13,13 +13,13 @@ const LOOK_MS = 15_000;
 const STANDING_MS = 60_000;
 const RULE = 'settlement_backlog';
 
-/** What is next in a line of usage. */
+/** The usage that is next in a line. */
 interface Head {
   id: string | null;
   sinceMs: number;
 }
 
-/** Where usage waits, as the alert says it. */
+/** The place at which usage waits, as the alert says it. */
 interface Line {
   subject: string;
   where: string;
@@ -32,7 +32,7 @@ interface Line {
  */
 @Injectable()
 export class StandingUsage extends Watch {
-  /** By the subject of the alert. */
+  /** The lines by the subject of the alert. */
   private readonly heads = new Map<string, Head>();
 
   constructor(

@@ -23,7 +23,7 @@ const routeRow = z.object({
 });
 type RouteRow = z.output<typeof routeRow> & { upstream: RoutedUpstream };
 
-/** Where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot they run and by what they see. */
+/** Returns where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot they run and by what they see. */
 @Injectable()
 export class RoutingSimulationService {
   constructor(
@@ -91,7 +91,7 @@ function speechOf({ upstream }: RouteRow): Speech {
   return { protocol: upstream.protocol, endpoints: endpointsOf(upstream) };
 }
 
-/** By tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
+/** Sorts routes by tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
 function grouped(rows: readonly RouteRow[], protocol: SimulationQuery['protocol']): RouteRow[][] {
   const rank = (row: RouteRow): number =>
     row.priority * 2 + (isNative(protocol, speechOf(row)) ? 0 : 1);

@@ -26,7 +26,7 @@ export const createRouteSchema = z
     /** Share within its tier. */
     weight: z.number().int().min(1).max(1_000_000).optional(),
     enabled: z.boolean().optional(),
-    /** Where the default output limit goes; `auto` (the default): by the name of the model. */
+    /** The field that takes the default output limit; `auto` (the default): by the name of the model. */
     output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
     /** Tokens, where this route takes another number than its model says. */
     context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),

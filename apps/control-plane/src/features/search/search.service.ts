@@ -14,7 +14,7 @@ const row = z.object({
   detail: z.string(),
 });
 
-/** What the command palette finds. Users find what is theirs and what is for sale; administrators everything. */
+/** Searches for the command palette. Users find what is theirs and what is for sale; administrators everything. */
 @Injectable()
 export class SearchService {
   constructor(

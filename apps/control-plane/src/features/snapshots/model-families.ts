@@ -20,7 +20,7 @@ const familySchema = z
     context_window: tokens,
     max_output_tokens: tokens,
     default_output_tokens: tokens,
-    /** Where chat upstreams take the output limit of these models; absent: `max_tokens`. */
+    /** The field in which chat upstreams take the output limit of these models; absent: `max_tokens`. */
     output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
     input: modalities,
     output: modalities,
@@ -32,13 +32,13 @@ const familySchema = z
   );
 export type ModelFamily = z.infer<typeof familySchema>;
 
-/** What is known of common models by their names. Tokens; null where it is not known. */
+/** Known facts of common models, by their names. Tokens; null where it is not known. */
 export const modelFamilyTableSchema = z
   .strictObject({
     format: z.literal(1),
-    /** Where the figures come from. */
+    /** The source of the figures. */
     source: noteText(1_000),
-    /** Of the figures. */
+    /** The date of the figures. */
     date: z.iso.date(),
     families: z.array(familySchema).min(1).max(FAMILIES_MAX),
   })

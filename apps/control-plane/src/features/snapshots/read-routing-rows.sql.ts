@@ -25,7 +25,7 @@ import {
 const id = z.number().int().positive();
 const count = z.number().int().nonnegative();
 
-/** What PostgreSQL's JSON functions return; times as Unix ms. */
+/** The rows that PostgreSQL's JSON functions return; times as Unix ms. */
 const routingRows = z.strictObject({
   models: z.array(
     z.strictObject({
@@ -143,7 +143,7 @@ const modelReading = z.object({
   id: z.number(),
   name: z.string(),
   context_window: z.number().nullable(),
-  /** Of the dearest class of input, in millionths; null before a price is in force. */
+  /** The weight of the dearest class of input, in millionths; null before a price is in force. */
   dearest_weight: z.coerce.number().nullable(),
   upstream_ids: z.array(z.number()),
 });
@@ -153,7 +153,7 @@ const PROMPT_WEIGHTS = USAGE_ROWS.filter(({ isCharged, side }) => isCharged && s
   .map(({ name }) => `weight_${name}`)
   .join(', ');
 
-/** What these models may be made to read, at which weight, and the upstreams that they are routed to; by id. */
+/** Returns what these models may be made to read, at which weight, and the upstreams that they are routed to; by id. */
 export async function modelReadings(
   tx: Pick<EntityManager, 'query'>,
   ids: readonly number[],

@@ -147,7 +147,7 @@ export class SnapshotPublisher extends BackgroundService {
     return false;
   }
 
-  /** What Redis says is current, if the control plane of this installation has sealed it; null for anything else, an earlier release's too. */
+  /** Returns what Redis says is current, if the control plane of this installation has sealed it; null for anything else, an earlier release's too. */
   private async standingInRedis(settings: FleetSettings): Promise<FleetStanding | null> {
     const version = await this.fleet.currentVersion();
     const seal = version === null ? null : await this.fleet.fetchSeal(version);

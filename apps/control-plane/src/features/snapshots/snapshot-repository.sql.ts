@@ -40,7 +40,7 @@ export interface SnapshotHead {
   version: number;
   checksum: string;
 }
-/** What the fleet should run; `pinnedVersion` is null unless changes wait until it is unpinned. */
+/** The version that the fleet should run; `pinnedVersion` is null unless changes wait until it is unpinned. */
 export interface PublishedHead extends SnapshotHead {
   pinnedVersion: number | null;
 }
@@ -49,7 +49,7 @@ export interface FleetSettings {
   changeSeq: number;
   publishedSeq: number;
   installation: string;
-  /** How often the versions started a new row, as after a restore. */
+  /** The number of times that the versions began anew, as after a restore. */
   lineage: number;
 }
 
@@ -63,7 +63,7 @@ function settingsOf(row: z.output<typeof settingsRow>): FleetSettings {
   };
 }
 
-/** Where the fleet stands, as far as it is proven: by a seal of this installation, or by a node's report. */
+/** The version that the fleet runs, as far as it is proven: by a seal of this installation, or by a node's report. */
 export interface FleetStanding {
   lineage: number;
   version: number;

@@ -10,7 +10,7 @@ import { SubscriptionRow } from './subscription.entity.ts';
 import { toSubscriptionResponse } from './subscription-response.ts';
 import type { MyModelResponse, MyModels } from './subscriptions.dto.ts';
 
-/** What an account is subscribed to, with live balances. */
+/** Lists an account's subscriptions, with live balances. */
 @Injectable()
 export class MySubscriptions {
   constructor(
@@ -44,7 +44,7 @@ export class MySubscriptions {
     };
   }
 
-  /** Of an open subscription: live, or by the ledger while Redis does not answer. Undefined without one. */
+  /** Returns the balance of an open subscription: live, or by the ledger while Redis does not answer. Undefined when there is none. */
   async tokensOf(userId: number, modelId: number): Promise<number | undefined> {
     const row = await this.subscriptions.findOneBy({ userId, modelId, status: In(['active']) });
     if (!row) return undefined;

@@ -29,12 +29,12 @@ export class PurchasesService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Of every cost that this service answers. */
+  /** The currency of every cost that this service answers. */
   get currency(): string {
     return this.config.CURRENCY;
   }
 
-  /** As `PricesInForce.lockPrices`. */
+  /** Works as `PricesInForce.lockPrices`. */
   lockPrices(tx: EntityManager, modelId: number): Promise<void> {
     return this.prices.lockPrices(tx, modelId);
   }
@@ -73,7 +73,7 @@ export class PurchasesService {
 
   /**
    * Buys what a closed subscription is overdrawn by, at most as much as was refunded of it. False when that is nothing, or more than the wallet pays for.
-   * What was given away for nothing is not asked back.
+   * Tokens that were given away for nothing are not asked back.
    */
   async repay(
     tx: EntityManager,
@@ -92,7 +92,7 @@ export class PurchasesService {
     return true;
   }
 
-  /** What is given away by mistake, a price forgotten or zeroed for a moment, is bounded by this for each account. */
+  /** Bounds what each account gets by mistake, when a price was forgotten or zeroed for a moment. */
   private async refuseBeyondFree(tx: EntityManager, userId: number, tokens: number): Promise<void> {
     const most = this.config.FREE_TOKENS_PER_ACCOUNT;
     // The wallet's row is the account's lock: two purchases at once count each other.

@@ -117,7 +117,7 @@ export function openPages(source: Source): AsyncGenerator<Ref[]> {
   );
 }
 
-/** What the ledger holds of each, and how its row stands, without those that close. */
+/** Returns the ledger's balance and the row of each subscription, without those that close. */
 export async function positionsOf(
   source: Source,
   ids: readonly number[],

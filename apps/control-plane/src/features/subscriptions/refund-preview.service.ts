@@ -7,7 +7,7 @@ import { SubscriptionRow } from './subscription.entity.ts';
 import { refundOf, refundOfModel, type RefundOfAll } from './token-lots.sql.ts';
 
 export interface RefundPreview {
-  /** What unsubscribing takes out now. */
+  /** The tokens that unsubscribing takes out now. */
   tokens: number;
   /** Set aside for running requests; what they leave of it is refunded when they end. */
   held: number;
@@ -16,7 +16,7 @@ export interface RefundPreview {
   isLive: boolean;
 }
 
-/** What unsubscribing would refund at this moment, by the same arithmetic. */
+/** Computes what unsubscribing would refund at this moment, by the same arithmetic. */
 @Injectable()
 export class RefundPreviewService {
   constructor(

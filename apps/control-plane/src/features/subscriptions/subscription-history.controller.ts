@@ -15,7 +15,7 @@ import {
 } from './subscription-history.dto.ts';
 import { SubscriptionHistoryService } from './subscription-history.service.ts';
 
-/** What happened to the tokens of one subscription, also after it is closed. */
+/** Shows what happened to the tokens of one subscription, also after it is closed. */
 @ApiTags('models')
 @Controller('subscriptions')
 export class SubscriptionHistoryController {

@@ -8,7 +8,7 @@ const bookedRow = z.object({
   tokens: z.coerce.number(),
 });
 
-/** What entries of both ledgers are booked under. */
+/** The names under which entries of both ledgers are booked. */
 export const withdrawalReference = (id: string): string => `withdrawal:${id}:0`;
 
 /** Creates the subscription or opens a closed one again under the next generation, and returns its id; null when it is not closed. Parallel calls queue on the row; one wins. */

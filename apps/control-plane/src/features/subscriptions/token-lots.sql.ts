@@ -98,7 +98,7 @@ function refundedFor(
 /** The refund rule in SQL: what a lot `l` still refunds when all that remains is withdrawn. */
 const REFUND_OF_REST = 'div(l.cost::numeric * (l.withdrawn + l.remaining), l.tokens) - l.refunded';
 
-/** What `withdrawFromLots` would refund now. */
+/** Computes what `withdrawFromLots` would refund now. */
 export async function refundOf(
   tx: EntityManager,
   subscriptionId: number,
@@ -107,7 +107,7 @@ export async function refundOf(
   return planWithdrawal(await openLots(tx, subscriptionId), tokens).refund;
 }
 
-/** What refunding every subscription of a model comes to, by the ledger. */
+/** Computes what refunding every subscription of a model comes to, by the ledger. */
 export interface RefundOfAll {
   subscriptions: number;
   tokens: number;

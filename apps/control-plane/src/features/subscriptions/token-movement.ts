@@ -1,4 +1,4 @@
-/** What the ledger of a subscription says before a movement. `overdraft` below zero: a correction overtook its charge. */
+/** The ledger of a subscription before a movement. `overdraft` below zero: a correction overtook its charge. */
 export interface TokenState {
   balance: number;
   overdraft: number;
@@ -6,7 +6,7 @@ export interface TokenState {
   consumed: number;
 }
 
-/** How a delta moves balance, lots and overdraft. `fromBalance` below zero puts tokens back. */
+/** Computes how a delta moves balance, lots and overdraft. `fromBalance` below zero puts tokens back. */
 export interface TokenMovement {
   fromBalance: number;
   overdraft: number;
@@ -36,7 +36,7 @@ export function moveTokens(
 /**
  * A withdrawal is refunded in full whatever was booked before it, for Redis gave out tokens no usage had a claim to. Where the balance is too small,
  * usage has taken some of them first (its correction is still to come, or it went beyond its hold): they are taken back from it, and it is overdrawn instead.
- * What corrections brought before their charges is theirs. `uncovered` is beyond all that was bought: Redis gave more than the ledger knows of.
+ * Tokens that corrections brought before their charges belong to those. `uncovered` is beyond all that was bought: Redis gave more than the ledger knows of.
  */
 export function withdrawTokens(
   { balance, consumed }: Pick<TokenState, 'balance' | 'consumed'>,

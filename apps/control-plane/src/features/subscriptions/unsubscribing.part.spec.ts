@@ -129,7 +129,7 @@ describe('unsubscribing', () => {
     );
     expect(shown).toMatchObject({ subscriptions: 2, refunded_tokens: 1_333_334 });
     expect((await ledger.asAdmin('DELETE', `/models/${model.id}?refund=true`)).status).toBe(204);
-    // What was shown is what came back.
+    // The refund equals the preview.
     expect(parseAmount(shown.refunded_amount)).toBe(paid);
     expect((await ledger.wallet(account)) + (await ledger.wallet(other))).toBe(20_000_000n);
     expect((await ledger.asAdmin('GET', `/models/${model.id}`)).status).toBe(404);

@@ -117,7 +117,7 @@ export class WithdrawalsService {
     await this.liveState.withdrawalsStarted(tx, subscriptionIds);
   }
 
-  /** What this withdrawal came to, whatever the subscription has become since. */
+  /** Returns the result of this withdrawal, whatever the subscription has become since. */
   private async outcome(
     modelId: number,
     withdrawal: { id: string; subscription_id: number },

@@ -147,7 +147,7 @@ function failureOf(error: unknown): Failure {
   };
 }
 
-/** What an answer says is wrong; null when it is one of this protocol. The upstream may repeat our key: it is left out (security S14). */
+/** Returns what an answer says is wrong; null when it is one of this protocol. The upstream may repeat our key: it is left out (security S14). */
 function faultOf(
   { status, text }: GuardedAnswer,
   { secret, usage }: { secret: string; usage: ReportedUsage | null },

@@ -7,7 +7,7 @@ const LOOKUP_MS = 2_000;
 export type Lookup = (name: string) => Promise<readonly { address: string }[]>;
 
 /**
- * Whether an unencrypted base URL names a host outside the private ranges: it would be refused when it is dialled. A name that cannot
+ * Returns whether an unencrypted base URL names a host outside the private ranges: it would be refused when it is dialled. A name that cannot
  * be looked up now is left to that moment. `baseUrl` has passed `checkBaseUrl`, which has judged hosts that are addresses.
  */
 export async function isPlainAndPublic(

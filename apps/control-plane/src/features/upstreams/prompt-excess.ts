@@ -5,10 +5,10 @@ import type { ModelReading } from '../snapshots/read-routing-rows.sql.ts';
 const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
 
 type Row = NonNullable<NonNullable<NodeReport['doubted']>[number]['excess']>[number];
-/** By model. */
+/** The excess by model. */
 export type Excesses = ReadonlyMap<number, Row>;
 
-/** What two workers saw of an upstream. */
+/** Joins what two workers saw of an upstream. */
 export function joined(one: Excesses, rows: readonly Row[]): Excesses {
   const all = new Map(one);
   for (const row of rows) {

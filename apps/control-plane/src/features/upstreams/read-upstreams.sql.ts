@@ -27,7 +27,7 @@ const routedUpstream = z.object({
 });
 export type RoutedUpstream = z.output<typeof routedUpstream>;
 
-/** What decides whether routes to these upstreams can be tried, by their ids. */
+/** Returns the facts that decide whether routes to these upstreams can be tried, by their ids. */
 export async function routedUpstreams(
   tx: Pick<EntityManager, 'query'>,
   ids: readonly number[],

@@ -229,7 +229,7 @@ const TAKEN = {
     new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
 };
 
-/** What reaches an upstream at this address unless an administrator says otherwise. */
+/** Returns which fields reach an upstream at this address unless an administrator says otherwise. */
 function fieldsAt({ protocol, baseUrl }: Pick<Upstream, 'protocol' | 'baseUrl'>): UpstreamFields {
   return isVendorsOwn(protocol, baseUrl) ? 'all' : 'known';
 }

@@ -9,7 +9,7 @@ import { refuseLookalike } from './lookalikes.sql.ts';
 import type { UserStatus } from './user-transitions.ts';
 import { User } from './user.entity.ts';
 
-/** What signing in needs to know of an account. Never leaves the server. */
+/** The facts that signing in needs of an account. They never leave the server. */
 export interface Credentials {
   userId: number;
   username: string;

@@ -7,14 +7,14 @@ import { ERASURE, SYSTEM, type ActivityService } from '../activity/activity.serv
 /** Rows by table that named the person. */
 export type Erased = Record<string, number>;
 
-/** Who asked for an erasure in the console. It names the administrator until that one is erased. */
+/** The activity of the person who asked for an erasure in the console. It names the administrator until that one is erased. */
 export const ERASURE_ASKED = 'user.ask-erasure';
 
 /** Counters of sign-in by name, with addresses. */
 const OF_NAME = `$1::int > 0 AND (subject = 'name:' || lower($2::text) OR starts_with(subject, '["pair",' || to_json(lower($2::text))::text || ',')
   OR starts_with(subject, '["familiar",' || to_json(lower($2::text))::text || ','))`;
 
-/** What an erasure empties, by table; $1 is the account, $2 its name. Rows that are empty already are not counted again. */
+/** The statements that empty each table in an erasure; $1 is the account, $2 its name. Rows that are empty already are not counted again. */
 const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   users: {
     where: "FROM users WHERE id = $1 AND username <> 'erased-' || id",
@@ -97,7 +97,7 @@ interface Entry {
   hash: string;
 }
 
-/** What remains of an emptied entry is its hash. */
+/** An emptied entry keeps its hash. */
 function excuse(
   tx: EntityManager,
   activity: ActivityService,

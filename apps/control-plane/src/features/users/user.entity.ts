@@ -50,7 +50,7 @@ export class User {
   @Column({ type: 'boolean', default: false })
   isDemo: boolean;
 
-  /** Of the request limits of its keys; 0 = none, null = the installation's. */
+  /** The ceiling of the request limits of its keys; 0 = none, null = the installation's. */
   @Column({ type: 'integer', nullable: true })
   rpmCeiling: number | null;
 

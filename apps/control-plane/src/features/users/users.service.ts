@@ -133,7 +133,7 @@ export class UsersService {
       const before = changeableOf(row);
       const after = { ...before, ...definedOf(body) };
       if (isDeepStrictEqual(before, after)) return toUserResponse(row);
-      // What the account could do before never becomes an administrator's power.
+      // The account's earlier powers never become an administrator's.
       const isPromoted = row.role !== 'admin' && after.role === 'admin';
       if (isPromoted) await revokeAccessTokens(tx, id);
       const saved = await tx.getRepository(User).save({
@@ -234,7 +234,7 @@ function ceilingsOf({ rpm_ceiling, rph_ceiling, rpd_ceiling }: ReturnType<typeof
   return { rpm_ceiling, rph_ceiling, rpd_ceiling };
 }
 
-/** Without what the body left out. */
+/** Leaves out the fields that the body left out. */
 function definedOf(body: UpdateUserBody): Partial<ReturnType<typeof changeableOf>> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

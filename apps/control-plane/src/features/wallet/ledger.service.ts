@@ -23,7 +23,7 @@ export type LedgerKind =
 
 export interface Posting {
   kind: LedgerKind;
-  /** What caused it; unique per kind, so a retry posts once. */
+  /** The cause of the posting; unique per kind, so a retry posts once. */
   reference: string;
   actorUserId: number | null;
   note?: string | undefined;
@@ -37,7 +37,7 @@ export interface PostedTransaction {
   balances: { account: LedgerAccountRef; balance: bigint }[];
 }
 
-/** What one posting can carry: bigint of PostgreSQL. Balances are wider, for house accounts stand against all wallets together. */
+/** The most that one posting can carry: bigint of PostgreSQL. Balances are wider, for house accounts stand against all wallets together. */
 const WALLET_MAX = 9_223_372_036_854_775_807n;
 const accountRow = z.object({
   id: z.number(),

@@ -15,7 +15,7 @@ const MICROS_PER_UNIT = 1_000_000n;
 
 interface Correction {
   kind: 'adjustment' | 'payout';
-  /** What the wallet gains, this account loses. */
+  /** This account loses what the wallet gains. */
   against: HouseAccount;
   userId: number;
   /** Signed, as the wallet sees it. */
@@ -23,7 +23,7 @@ interface Correction {
   note: string;
 }
 
-/** What an administrator does to a wallet by hand: undo an error, or book money that was paid out. The ledger keeps both; nothing is edited. */
+/** Changes of a wallet that an administrator makes by hand: undo an error, or book money that was paid out. The ledger keeps both; nothing is edited. */
 @Injectable()
 export class WalletCorrections {
   constructor(

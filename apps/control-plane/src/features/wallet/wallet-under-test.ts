@@ -22,7 +22,7 @@ export const asAdmin = <Path extends string>(
 export const balanceOf = async (who: { token: string }) =>
   (await plane.call('GET', '/wallet', { token: who.token })).body.balance as string;
 
-/** What must hold after anything: every transaction sums to zero, every balance is the sum of its entries and its last balance_after, no wallet is negative. */
+/** Rules that hold after any act: every transaction sums to zero, every balance is the sum of its entries and its last balance_after, no wallet is negative. */
 export async function expectClosedBooks(): Promise<void> {
   expect(
     await plane.dataSource.query(

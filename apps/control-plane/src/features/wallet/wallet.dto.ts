@@ -68,7 +68,7 @@ export const withdrawBody = z
   .strictObject({
     user_id: z.number().int().positive().max(INTEGER_MAX),
     amount: positiveAmountField,
-    /** How the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
+    /** Says how the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
     note,
     to: z
       .enum(['hand', 'provider'])

@@ -11,7 +11,7 @@ import { SubscriptionRow } from '../subscription.entity.ts';
 import { toSubscriptionResponse } from '../subscription-response.ts';
 import type { AutoRechargeResponse, SetAutoRecharge } from '../subscriptions.dto.ts';
 
-/** When a subscription buys tokens by itself, and how many. */
+/** Sets when a subscription buys tokens by itself, and how many. */
 @Injectable()
 export class AutoRechargeSettings {
   constructor(

@@ -4,7 +4,7 @@ import { CreditsApplied } from '../../live-state/live-facts.ts';
 import { WalletCredited } from '../../wallet/ledger.service.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 
-/** What makes auto-recharge look at subscriptions at once: tokens that reached Redis, and money that came into a wallet. */
+/** Makes auto-recharge look at subscriptions at once: tokens that reached Redis, and money that came into a wallet. */
 @Injectable()
 export class AutoRechargeTriggers {
   constructor(recharge: AutoRechargeService, events: DomainEvents) {

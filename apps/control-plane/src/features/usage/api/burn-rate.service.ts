@@ -18,7 +18,7 @@ const usedRow = z.object({
   week: z.string().transform(toSafeInteger),
 });
 
-/** How quickly an account uses up its tokens, model by model. */
+/** Computes how quickly an account uses up its tokens, model by model. */
 @Injectable()
 export class BurnRateService {
   constructor(
@@ -52,7 +52,7 @@ export class BurnRateService {
     };
   }
 
-  /** By whole hours: the present one and the 23, or 167, before it. */
+  /** Counts by whole hours: the present one and the 23, or 167, before it. */
   private async used(userId: number): Promise<Map<number, z.output<typeof usedRow>>> {
     const rows: unknown[] = await this.dataSource.query(
       `SELECT model_id, coalesce(sum(charge) FILTER (WHERE hour > now() - interval '24 hours'), 0)::text AS day, sum(charge)::text AS week

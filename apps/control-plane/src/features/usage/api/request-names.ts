@@ -12,7 +12,7 @@ export const joinNames = (of: string): string =>
 export const ownerOfKey = (keyId: string): string =>
   `(SELECT user_id FROM api_keys WHERE id = ${keyId})`;
 
-/** What statistics can be grouped by, with where the name of a group is. */
+/** The groupings of statistics, each with the place of a group's name. */
 export const GROUPINGS = {
   model: { column: 'model_id', table: 'models', name: 'name' },
   key: { column: 'key_id', table: 'api_keys', name: 'name' },

@@ -113,7 +113,7 @@ function periodOf({ from, to, interval }: StatisticsQuery): Period {
   return { from: new Date(start), to: new Date(end) };
 }
 
-/** Where the answer may hold thousands of rows, parts of the period are summed side by side. An hour or day is in one of them. One account's question takes one connection. */
+/** Sums parts of the period side by side where the answer may hold thousands of rows. An hour or day is in one of them. One account's question takes one connection. */
 function slicesOf({
   from,
   to,

@@ -23,7 +23,7 @@ import {
   type UsageLogs,
 } from './usage.dto.ts';
 
-/** What cannot be a request's id is an unknown request. */
+/** A text that cannot be a request's id names an unknown request. */
 const requestId: PipeTransform<string, string> = {
   transform(text) {
     if (!isRequestId(text)) throw new Refusal('not_found');

@@ -9,7 +9,7 @@ const moment = momentField.transform((text) => new Date(text));
 
 /** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
 export const usageLogsSchema = cursorQuery({
-  /** Of one request: what the caller got as `x-request-id`. */
+  /** The id of one request, which the caller got as `x-request-id`. */
   rid: requestId.optional(),
   request_id: requestId.optional().describe('The same as `rid`'),
   user_id: idFilter.optional(),

@@ -6,14 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { sha256Of, syncFile, writeDurably } from '../../../platform/files/durable-files.ts';
 
-/** Where an archive is kept. What is written has its name only once it is whole. */
+/** Keeps an archive. A file has its name only once it is whole. */
 export interface ArchiveStore {
   /** For messages. */
   nameOf(file: string): string;
   /** Null when there is no such file. */
   readText(file: string): Promise<string | null>;
   writeText(file: string, text: string): Promise<void>;
-  /** Of what the store has now; null when it has no such file. */
+  /** Returns the SHA-256 of the file that the store has now; null when it has no such file. */
   sha256Of(file: string): Promise<string | null>;
   /** Gzips the text. */
   write(file: string, text: AsyncIterable<string>): Promise<{ bytes: number; sha256: string }>;

@@ -5,12 +5,12 @@ import type { ArchiveStore } from './archive-store.ts';
 
 const MANIFEST = 'manifest.json';
 
-/** Of a part's CSV before it is compressed. gzip adds less than a thousandth at worst, so that no part exceeds the 5 GiB of one upload to S3. */
+/** The size of a part's CSV before it is compressed. gzip adds less than a thousandth at worst, so that no part exceeds the 5 GiB of one upload to S3. */
 const PART_BYTES_MAX = 4 * 1024 ** 3;
 
 const count = z.number().int().nonnegative();
 const part = z.object({ file: z.string(), rows: count, bytes: count, sha256: z.string() });
-/** Of several parts: their sums, and the SHA-256 of their hashes, a line each. */
+/** The figures of several parts: their sums, and the SHA-256 of their hashes, a line each. */
 const severalParts = part.omit({ file: true }).extend({ parts: z.array(part).min(2) });
 const archivedAt = { archived_at: z.iso.datetime() };
 /** Format 2 has days of several parts; without one, a release that reads format 1 alone can continue the archive. */
@@ -23,7 +23,7 @@ type Manifest = z.output<typeof manifestSchema>;
 type Part = z.output<typeof part>;
 export type ArchivedDay = Manifest['days'][string];
 
-/** As PostgreSQL writes the value as text. */
+/** The value as PostgreSQL writes it as text. */
 export type ArchiveCell = string | null;
 
 class ArchiveUnusable extends Error {}
@@ -48,7 +48,7 @@ export class Archive {
     return new Archive(store, { ...manifest, columns: [...columns] }, partBytesMax);
   }
 
-  /** What is archived of the day; null when there is nothing, or one of its files is not what the manifest says. */
+  /** Returns what is archived of the day; null when there is nothing, or one of its files is not what the manifest says. */
   async whole(day: string): Promise<ArchivedDay | null> {
     const entry = this.manifest.days[day];
     if (!entry) return null;

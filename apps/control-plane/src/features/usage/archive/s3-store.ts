@@ -13,7 +13,7 @@ export interface S3Settings {
   secretAccessKey: string;
   sessionToken?: string | undefined;
   region: string;
-  /** Of a server other than AWS, e.g. `https://minio.example`; buckets are then folders of it. */
+  /** The address of a server other than AWS, e.g. `https://minio.example`; buckets are then folders of it. */
   endpoint?: string | undefined;
 }
 

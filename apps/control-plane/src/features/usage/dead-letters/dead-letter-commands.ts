@@ -27,7 +27,7 @@ const comparingSchema = configSchema.pick({
 const idSchema = z.coerce.number().int().positive();
 
 /**
- * What the program of administrators prints, one JSON object a line; undefined when its arguments are not those of a command. `redis`: null for commands
+ * Returns what the program of administrators prints, one JSON object a line; undefined when its arguments are not those of a command. `redis`: null for commands
  * that book nothing. Throws `InvalidConfig` while SHARDS is not the installation's.
  */
 export async function runDeadLetterCommand(
@@ -61,7 +61,7 @@ async function book(
   { id, body }: { id: number; body: BookDeadLetter },
 ): Promise<DeadLetterResponse> {
   const config = comparingSchema.parse(process.env);
-  // With another number the subscription would be looked for in another shard, and found without a record there.
+  // The subscription of another number would be looked for in another shard, and found without a record there.
   await new ShardCount(dataSource, config).refuseOther();
   const balances = offlineReconciler(dataSource, redis, config);
   try {

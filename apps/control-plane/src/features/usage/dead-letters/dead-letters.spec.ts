@@ -56,7 +56,7 @@ async function deadLetter(parts: EventParts, more: Partial<EventParts> = {}) {
   return { event, letter: await letterOf(event.rid) };
 }
 
-/** As when PostgreSQL refused it for a reason that is gone. */
+/** Makes a letter that PostgreSQL refused for a reason that is gone. */
 async function refusedReap(parts: EventParts) {
   const event = reapEvent(70, parts);
   await ledger.query(

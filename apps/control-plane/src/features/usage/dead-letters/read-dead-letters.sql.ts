@@ -18,7 +18,7 @@ export async function countDeadLetters(dataSource: DataSource): Promise<number> 
 export const waitingDeadLetters = (dataSource: Pick<DataSource, 'query'>): Promise<WaitingRows> =>
   waitingRows(dataSource, 'usage_dead_letters WHERE resolved_at IS NULL');
 
-/** Whether an event of this number, or the final of its request, is in the usage. */
+/** Returns whether an event of this number, or the final of its request, is in the usage. */
 export async function isBooked(
   dataSource: Pick<DataSource, 'query'>,
   { rid, seq }: RelayedEvent,

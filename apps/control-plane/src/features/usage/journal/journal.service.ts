@@ -16,7 +16,7 @@ import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 /** A proof older than this is refused; repeating a younger one books nothing twice. */
 const PROOF_AGE_MAX_MS = 5 * 60_000;
 
-/** As much as must be known to number an event; the rest is judged like any other event. */
+/** The facts that number an event; the rest is judged like any other event. */
 const chargedSchema = z.object({ account_id: z.number().int().positive(), charge: z.number() });
 
 export interface ProvenUpload {
@@ -73,7 +73,7 @@ export class JournalService {
   }
 }
 
-/** As if it were the first charge; without an outbox behind it. */
+/** Numbers the event as the first charge, without an outbox behind it. */
 function toEvent({ rid, payload }: JournalUpload['finals'][number]): RelayedEvent {
   return {
     shard: '',

@@ -55,7 +55,7 @@ const closeAt = (parts: EventParts, balance: number) =>
   eventually(async () =>
     expect(await balances(parts)).toEqual({ ledger: balance, redis: balance }),
   );
-/** As the relay would hand it over in the epoch the shard is in now, or in one that is gone. */
+/** Hands the event over as the relay would, in the epoch the shard is in now, or in one that is gone. */
 const relayed = async (
   event: RelayedEvent,
   { account }: EventParts,
