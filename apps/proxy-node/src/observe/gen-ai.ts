@@ -16,10 +16,9 @@ export function operationOf(protocol: UsageFinal['protocol']): string {
 
 /** The conventions know two types of tokens; cached input is input. */
 export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
-  return CHARGED.reduce(
-    (sum, each) => sum + (each.side === side ? (final[each.field] ?? 0) : 0),
-    0,
-  );
+  let tokens = 0;
+  for (const each of CHARGED) if (each.side === side) tokens += final[each.field] ?? 0;
+  return tokens;
 }
 
 /** What is said of a request that has ended, in the conventions' names where they have one. Never what was asked or answered. */

@@ -1,4 +1,5 @@
-import { Counter, Histogram, type OpenMetricsContentType, type Registry } from 'prom-client';
+import type { OpenMetricsContentType, Registry } from 'prom-client';
+import { LiveCounter, LiveHistogram } from './instruments.ts';
 
 const LATENCY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const PER_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1];
@@ -46,23 +47,15 @@ function histogramsOf(registry: OpenRegistry) {
   return (
     name: string,
     help: string,
-    buckets: readonly number[],
+    bounds: readonly number[],
     labelNames: readonly string[],
-  ): Histogram =>
-    new Histogram({
-      name,
-      help,
-      buckets: [...buckets],
-      labelNames,
-      registers: [registry],
-      enableExemplars: true,
-    });
+  ): LiveHistogram => new LiveHistogram(registry, { name, help, bounds, labelNames });
 }
 
 /** What is counted of each request. */
 export function requestCounters(registry: OpenRegistry) {
-  const counter = (name: string, help: string, labelNames: readonly string[]): Counter =>
-    new Counter({ name, help, labelNames, registers: [registry] });
+  const counter = (name: string, help: string, labelNames: readonly string[]): LiveCounter =>
+    new LiveCounter(registry, { name, help, labelNames });
   return {
     tokens: counter('tollgate_tokens_total', 'Tokens by the class they are charged as.', [
       'gen_ai_request_model',

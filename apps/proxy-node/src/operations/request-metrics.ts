@@ -2,10 +2,10 @@ import {
   BoundedLabel,
   readTraceparent,
   type AttemptCost,
-  type TraceContext,
   type UsageFinal,
 } from '@tollgate/contracts';
 import type { OpenMetricsContentType, Registry } from 'prom-client';
+import type { Exemplary } from './instruments.ts';
 import { CHARGED, operationOf, tokensOf } from '../observe/gen-ai.ts';
 import type { Served } from '../observe/observed-request.ts';
 import type { Probed } from '../upstream/route-probes.ts';
@@ -13,8 +13,8 @@ import { requestCounters, requestHistograms } from './request-instruments.ts';
 
 /** The conventions know two types; cached input is input. */
 const SIDES = [
-  ['input', 'prompt'],
-  ['output', 'output'],
+  { type: 'input', side: 'prompt' },
+  { type: 'output', side: 'output' },
 ] as const;
 /** Of a fleet's upstreams; an installation has a few dozen. */
 const UPSTREAMS_MAX = 200;
@@ -36,97 +36,68 @@ export class RequestMetrics {
     this.#counters = requestCounters(registry);
   }
 
-  served({ rid, method, route, status, durationMs, trace }: Served): void {
-    this.#histograms.http.observe({
-      labels: {
-        http_request_method: method,
-        http_route: route,
-        http_response_status_code: String(status),
-      },
-      value: durationMs / 1000,
-      exemplarLabels: exemplarOf(rid, trace),
-    });
+  served(served: Served): void {
+    const { method, route, status, durationMs } = served;
+    this.#histograms.http.observe(durationMs / 1000, served, method, route, String(status));
   }
 
   /** An admitted request has ended. `excessTokens`: of its prompt, reported above the bound. */
   ended(
     rid: string,
     final: UsageFinal,
-    { model, excessTokens = 0 }: { model: string; excessTokens?: number },
+    { model: name, excessTokens = 0 }: { model: string; excessTokens?: number },
   ): void {
-    const gen_ai_request_model = this.#models.of(model);
-    const gen_ai_operation_name = operationOf(final.protocol);
-    const exemplarLabels = exemplarOf(rid, readTraceparent(final.traceparent));
-    this.#histograms.duration.observe({
-      labels: { gen_ai_operation_name, gen_ai_request_model, outcome: final.outcome },
-      value: final.duration_ms / 1000,
-      exemplarLabels,
-    });
-    if (final.is_stream) this.#streamed(final, { gen_ai_request_model }, exemplarLabels);
-    for (const [gen_ai_token_type, side] of SIDES) {
-      const value = tokensOf(final, side);
-      const labels = { gen_ai_operation_name, gen_ai_request_model, gen_ai_token_type };
-      if (value > 0) this.#histograms.usage.observe({ labels, value, exemplarLabels });
+    const model = this.#models.of(name);
+    const operation = operationOf(final.protocol);
+    const by = { rid, trace: readTraceparent(final.traceparent) };
+    const { duration, usage } = this.#histograms;
+    duration.observe(final.duration_ms / 1000, by, operation, model, final.outcome);
+    if (final.is_stream) this.#streamed(final, by, model);
+    for (const { type, side } of SIDES) {
+      const tokens = tokensOf(final, side);
+      if (tokens > 0) usage.observe(tokens, by, operation, model, type);
     }
-    this.#charged(final, gen_ai_request_model);
+    for (const { name: tokenClass, field } of CHARGED) {
+      const count = final[field];
+      if (count) this.#counters.tokens.inc(count, model, tokenClass, final.basis);
+    }
     this.#attempted(final);
     if (excessTokens === 0) return;
-    const upstream_id = this.#upstreams.of(String(final.upstream_id));
-    this.#counters.excess.inc({ upstream_id, gen_ai_request_model }, excessTokens);
+    const upstream = this.#upstreams.of(String(final.upstream_id));
+    this.#counters.excess.inc(excessTokens, upstream, model);
   }
 
   /** A request of the gateway's own: what it cost is paid by the installation. */
   probed({ upstreamId, result, cost }: Probed): void {
-    const upstream_id = this.#upstreams.of(String(upstreamId));
-    this.#counters.probes.inc({ upstream_id, result });
-    this.#unpaid(upstream_id, cost);
+    const upstream = this.#upstreams.of(String(upstreamId));
+    this.#counters.probes.inc(1, upstream, result);
+    this.#unpaid(upstream, cost);
   }
 
   refused({ status, code }: { status: number; code: string }): void {
-    this.#counters.refusals.inc({ status: String(status), code });
+    this.#counters.refusals.inc(1, String(status), code);
   }
 
-  #streamed(
-    final: UsageFinal,
-    labels: { gen_ai_request_model: string },
-    exemplarLabels: Record<string, string>,
-  ): void {
-    if (final.first_token_ms === null) return;
-    this.#histograms.firstToken.observe({
-      labels,
-      value: final.first_token_ms / 1000,
-      exemplarLabels,
-    });
+  #streamed(final: UsageFinal, by: Exemplary, model: string): void {
+    const { first_token_ms: firstTokenMs, duration_ms: durationMs } = final;
+    if (firstTokenMs === null) return;
+    this.#histograms.firstToken.observe(firstTokenMs / 1000, by, model);
     const furtherTokens = tokensOf(final, 'output') - 1;
     if (furtherTokens < 1) return;
-    const value = Math.max(0, final.duration_ms - final.first_token_ms) / 1000 / furtherTokens;
-    this.#histograms.perToken.observe({ labels, value, exemplarLabels });
-  }
-
-  #charged(final: UsageFinal, gen_ai_request_model: string): void {
-    for (const { name, field } of CHARGED) {
-      const count = final[field];
-      if (count)
-        this.#counters.tokens.inc({ gen_ai_request_model, class: name, basis: final.basis }, count);
-    }
+    const perToken = Math.max(0, durationMs - firstTokenMs) / 1000 / furtherTokens;
+    this.#histograms.perToken.observe(perToken, by, model);
   }
 
   #attempted({ attempts }: UsageFinal): void {
     for (const { upstream_id: id, error, cost } of attempts) {
-      const upstream_id = this.#upstreams.of(String(id));
-      this.#counters.attempts.inc({ upstream_id, result: error ?? 'ok' });
-      if (cost) this.#unpaid(upstream_id, cost);
+      const upstream = this.#upstreams.of(String(id));
+      this.#counters.attempts.inc(1, upstream, error ?? 'ok');
+      if (cost) this.#unpaid(upstream, cost);
     }
   }
 
-  #unpaid(upstream_id: string, cost: AttemptCost): void {
-    this.#counters.unpaid.inc({ upstream_id, gen_ai_token_type: 'input' }, cost.input_tokens);
-    this.#counters.unpaid.inc({ upstream_id, gen_ai_token_type: 'output' }, cost.output_tokens);
+  #unpaid(upstream: string, cost: AttemptCost): void {
+    this.#counters.unpaid.inc(cost.input_tokens, upstream, 'input');
+    this.#counters.unpaid.inc(cost.output_tokens, upstream, 'output');
   }
-}
-
-function exemplarOf(rid: string, trace: TraceContext | null): Record<string, string> {
-  return trace
-    ? { request_id: rid, trace_id: trace.traceId, span_id: trace.spanId }
-    : { request_id: rid };
 }
