@@ -2,9 +2,10 @@ import type { FundsHint, UsageFinal } from '@tollgate/contracts';
 import { nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
-import type { OpenHold } from '../journal/open-hold.ts';
+import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import type { AdoptedRun, UsageRecorder, HoldHandle } from './usage-recorder.ts';
 import { Checkpointer } from './checkpoints/checkpointer.ts';
+import { KeptHold } from './checkpoints/kept-hold.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints } from './funds-hints.ts';
 import { acknowledgedLine, finalLine, toUsage } from '../journal/journal-line.ts';
@@ -185,22 +186,29 @@ export class RequestRecorder implements UsageRecorder {
 
   open(hold: OpenHold): HoldHandle {
     this.#open.admit(hold);
-    const kept = this.#checkpointer.keep(hold);
-    return {
-      ...kept,
-      detach: (run) => (this.#open.noteRun(hold, run), kept.detached(), hold),
-      settle: (final) => {
-        const place = this.#open.end(hold.rid);
-        if (place === undefined) return Promise.resolve();
-        kept.release();
-        this.failOpen.ended(hold.rid, final.charge);
-        const { rid, epoch } = hold;
-        return new Promise((resolve) => {
-          const onWritten = (): void => (this.#journal.release(place), resolve());
-          this.#journalFinal({ rid, epoch, final, atMs: this.#now() }, onWritten);
-        });
-      },
-    };
+    return this.#checkpointer.keep(new RecordedHold(this, this.#checkpointer, hold));
+  }
+
+  /** See `HoldHandle`. */
+  detach(kept: KeptHold, run: BackgroundRun): OpenHold {
+    this.#open.noteRun(kept.hold, run);
+    kept.detached();
+    return kept.hold;
+  }
+
+  /** See `HoldHandle`. */
+  settle(kept: KeptHold, final: UsageFinal): Promise<void> {
+    const { rid, epoch } = kept.hold;
+    const place = this.#open.end(rid);
+    if (place === undefined) return Promise.resolve();
+    kept.release();
+    this.failOpen.ended(rid, final.charge);
+    return new Promise((resolve) => {
+      this.#journalFinal({ rid, epoch, final, atMs: this.#now() }, () => {
+        this.#journal.release(place);
+        resolve();
+      });
+    });
   }
 
   /**
@@ -296,5 +304,23 @@ export class RequestRecorder implements UsageRecorder {
   #noteAcknowledged({ rid }: PendingFinal, seq: number): void {
     this.failOpen.taken(rid);
     this.#acknowledged.note(rid, seq);
+  }
+}
+
+/** The hold of a request whose usage is recorded. */
+class RecordedHold extends KeptHold implements HoldHandle {
+  readonly #recorder: RequestRecorder;
+
+  constructor(recorder: RequestRecorder, keeper: Checkpointer, hold: OpenHold) {
+    super(keeper, hold);
+    this.#recorder = recorder;
+  }
+
+  detach(run: BackgroundRun): OpenHold {
+    return this.#recorder.detach(this, run);
+  }
+
+  settle(final: UsageFinal): Promise<void> {
+    return this.#recorder.settle(this, final);
   }
 }

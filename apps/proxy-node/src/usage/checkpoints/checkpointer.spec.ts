@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CheckpointReply, CheckpointRequest, RestoreRequest } from '@tollgate/keyspace';
 import { pino } from 'pino';
 import { openHold } from '../../../test/usage/holds.ts';
+import type { OpenHold } from '../../journal/open-hold.ts';
+import { KeptHold } from './kept-hold.ts';
 import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
 import { ManualTime } from '../../testing/manual-time.ts';
 
@@ -48,6 +50,8 @@ const ok = (extendedTokens = 0, isRechargeDue = false): CheckpointReply => ({
   isRechargeDue,
 });
 
+const keep = (hold: OpenHold): KeptHold => checkpointer.keep(new KeptHold(checkpointer, hold));
+
 test('a stream that begins to wait while its lease is being renewed still gets its slice', async () => {
   const asked: { extendTokens: number; answer: (reply: CheckpointReply) => void }[] = [];
   checkpointer = checkpointerOver({
@@ -55,7 +59,7 @@ test('a stream that begins to wait while its lease is being renewed still gets i
       new Promise((answer) => void asked.push({ extendTokens, answer })),
   });
   let grown = 0;
-  const kept = checkpointer.keep(HOLD);
+  const kept = keep(HOLD);
   await time.pass(3_000);
   kept.grow(() => (grown += 1));
   await time.pass(50);
@@ -82,7 +86,7 @@ test('a restored hold is asked about when it would have been without the loss: a
   });
   const hold = { ...HOLD, epoch };
   const stops: string[] = [];
-  checkpointer.keep(hold).onStop((reason) => stops.push(reason));
+  keep(hold).onStop((reason) => stops.push(reason));
   await time.pass(7_000);
   epoch = 'e2';
   checkpointer.lost('e1');
@@ -106,7 +110,7 @@ test('a stream that waits when Redis loses everything is restored as soon as its
   });
   const stops: string[] = [];
   let grown = 0;
-  const kept = checkpointer.keep({ ...HOLD });
+  const kept = keep({ ...HOLD });
   kept.count(() => ({ ...NO_USAGE, input: 100, output: 475 }));
   kept.onStop((reason) => stops.push(reason));
   await time.pass(100);
@@ -142,7 +146,7 @@ test('a purchase that is due is hinted at, and asked about twice a second', asyn
     () => void (hints += 1),
   );
   const stops: string[] = [];
-  const kept = checkpointer.keep(HOLD);
+  const kept = keep(HOLD);
   kept.onStop((reason) => stops.push(reason));
   kept.grow(() => stops.push('grown'));
   await time.pass(1_999);
@@ -164,10 +168,10 @@ test('a call to Redis that fails is repeated within a second, and costs no other
     undefined,
     (counts) => counted.push(...Object.keys(counts)),
   );
-  checkpointer.keep({ ...HOLD, rid: 'broken' }).count(() => {
+  keep({ ...HOLD, rid: 'broken' }).count(() => {
     throw new Error('cannot be counted');
   });
-  checkpointer.keep(HOLD).count(() => ({ ...NO_USAGE, output: 1 }));
+  keep(HOLD).count(() => ({ ...NO_USAGE, output: 1 }));
   await time.pass(3_600);
   expect(counted).toEqual(['r']);
   expect(askedAt).toEqual([2_500, 2_520, 3_500, 3_520]);
@@ -176,12 +180,12 @@ test('a call to Redis that fails is repeated within a second, and costs no other
 test('a node without running requests is not woken, and the next request is counted again', async () => {
   const counted: string[] = [];
   checkpointer = checkpointerOver({}, undefined, (counts) => counted.push(...Object.keys(counts)));
-  checkpointer.keep(HOLD).release();
+  keep(HOLD).release();
   await time.pass(100);
   expect(time.wakes).toBe(1);
   await time.pass(10_000);
   expect(time.wakes).toBe(1);
-  const kept = checkpointer.keep(openHold({ rid: 'next', grantedTokens: 1_000 }));
+  const kept = keep(openHold({ rid: 'next', grantedTokens: 1_000 }));
   kept.count(() => ({ ...NO_USAGE, output: 3 }));
   await time.pass(200);
   expect(counted).toEqual(['next']);
@@ -190,7 +194,7 @@ test('a node without running requests is not woken, and the next request is coun
 test('requests that end before their turn wake a node ten times a second, not once a turn', async () => {
   checkpointer = checkpointerOver({});
   for (let index = 0; index < 100; index += 1) {
-    const kept = checkpointer.keep(openHold({ rid: `short-${index}`, grantedTokens: 1_000 }));
+    const kept = keep(openHold({ rid: `short-${index}`, grantedTokens: 1_000 }));
     await time.pass(3);
     kept.release();
     await time.pass(7);
@@ -201,10 +205,10 @@ test('requests that end before their turn wake a node ten times a second, not on
 test('a stream that comes while another turn is awaited is counted within 100 ms', async () => {
   const countedAt: number[] = [];
   checkpointer = checkpointerOver({}, undefined, () => countedAt.push(time.nowMs));
-  checkpointer.keep(HOLD);
+  keep(HOLD);
   for (let index = 0; index < 5; index += 1) {
     await time.pass(10);
-    const kept = checkpointer.keep(openHold({ rid: `later-${index}`, grantedTokens: 1_000 }));
+    const kept = keep(openHold({ rid: `later-${index}`, grantedTokens: 1_000 }));
     kept.count(() => ({ ...NO_USAGE, output: 3 }));
   }
   await time.pass(100);
@@ -216,8 +220,8 @@ test('a stream that comes while another turn is awaited is counted within 100 ms
 test('a stream that says when there is more is asked after that, and else once a second; another each time', async () => {
   checkpointer = checkpointerOver({});
   const asked = { silent: 0, pushed: 0 };
-  const silent = checkpointer.keep(openHold({ rid: 'silent', grantedTokens: 1_000 }));
-  const pushed = checkpointer.keep(openHold({ rid: 'pushed', grantedTokens: 1_000 }));
+  const silent = keep(openHold({ rid: 'silent', grantedTokens: 1_000 }));
+  const pushed = keep(openHold({ rid: 'pushed', grantedTokens: 1_000 }));
   silent.count(() => ((asked.silent += 1), NO_USAGE));
   pushed.count(() => ((asked.pushed += 1), NO_USAGE));
   pushed.more();

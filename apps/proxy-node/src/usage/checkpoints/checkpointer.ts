@@ -1,8 +1,6 @@
-import { chargeOf, outputPaidBy } from '@tollgate/metering';
 import type { RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { OpenHold } from '../../journal/open-hold.ts';
-import type { HoldHandle } from '../usage-recorder.ts';
 import { toCounts, type JournalledCounts } from '../../journal/journal-line.ts';
 import {
   checkpointStep,
@@ -11,19 +9,13 @@ import {
   startCheckpoints,
   type HoldAction,
   type HoldEvent,
+  type HoldState,
 } from './checkpoint-step.ts';
 import { LostEpochs } from '../settling/lost-epochs.ts';
 import type { MeteringPort } from '../metering-port.ts';
 import type { Timers } from '../../timers.ts';
-import {
-  countAgain,
-  countAtLeast,
-  countIfMore,
-  note,
-  watchedHold,
-  type Watched,
-} from './watched-hold.ts';
-import { LiveMap } from '../../live-map.ts';
+import type { HoldKeeper, KeptHold } from './kept-hold.ts';
+import { LiveSet } from '../../live-map.ts';
 
 const COUNT_INTERVAL_MS = 100;
 /** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
@@ -49,22 +41,13 @@ export interface CheckpointerOptions {
   onRechargeDue: (hold: OpenHold) => void;
 }
 
-/** A hold that is kept; `release` ends it. */
-export type KeptHold = Pick<
-  HoldHandle,
-  'count' | 'countAtLeast' | 'more' | 'counted' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'
-> & {
-  /** Its answer is made in the background from now on. */
-  detached: () => void;
-  release: () => void;
-};
-
 /** Keeps the holds of running requests alive and large enough, and says when one must end: `checkpointStep` decides, this class counts, asks Redis and reports. */
-export class Checkpointer {
+export class Checkpointer implements HoldKeeper {
+  readonly log: CheckpointerOptions['log'];
   readonly #options: CheckpointerOptions;
-  readonly #turns: readonly LiveMap<string, Watched>[] = Array.from(
+  readonly #turns: readonly LiveSet<KeptHold>[] = Array.from(
     { length: TURNS },
-    () => new LiveMap<string, Watched>(),
+    () => new LiveSet<KeptHold>(),
   );
   readonly #lostEpochs = new LostEpochs();
   /** While there are holds: an idle node is not woken, nor one that is nearly idle for turns without a hold. */
@@ -77,52 +60,36 @@ export class Checkpointer {
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
+    this.log = options.log;
   }
 
   get open(): number {
     return this.#open;
   }
 
-  /** Starts to keep a hold that was just admitted. */
-  keep(hold: OpenHold): KeptHold {
+  /** Of a hold that was just admitted. */
+  start({ isStream, sliceTokens, boundTokens, grantedTokens }: OpenHold): HoldState {
     const { now, random, leaseMs, rechargeWaitMs } = this.#options;
-    const { isStream, sliceTokens, boundTokens, grantedTokens } = hold;
-    const state = startCheckpoints(
+    return startCheckpoints(
       { isStream, sliceTokens, boundTokens, leaseMs, rechargeWaitMs },
       { heldTokens: grantedTokens, now: now(), spread: random() },
     );
-    const watched = watchedHold(hold, state);
-    if (hold.background) this.#step(watched, { kind: 'detached' });
+  }
+
+  /** Starts to keep a hold; its `release` ends that. */
+  keep<Kept extends KeptHold>(kept: Kept): Kept {
+    if (kept.hold.background) kept.detached();
     // A hold that is alone has its turn last: most answers are whole before it.
     const next = this.#opened++ % TURNS;
-    const turn = this.#turns[this.#open === 0 ? this.#turn : next];
-    turn?.set(hold.rid, watched);
+    kept.turn = this.#open === 0 ? this.#turn : next;
+    this.#turns[kept.turn]?.add(kept);
     this.#open += 1;
     this.#planTurn();
-    return {
-      count: (source) => (note(watched, false), void (watched.source = source)),
-      countAtLeast: (outputTokens) => countAtLeast(watched, outputTokens),
-      more: () => note(watched, true),
-      room: (usage) =>
-        outputPaidBy(watched.state.heldTokens - chargeOf(usage, hold.price), hold.price),
-      counted: () => (countAgain(watched, this.#options.log), watched.usage),
-      detached: () => this.#step(watched, { kind: 'detached' }),
-      isBoundHeld: (usage) =>
-        watched.state.heldTokens >= hold.boundTokens &&
-        chargeOf(usage, hold.price) <= hold.boundTokens,
-      grow: (listener) => {
-        watched.onGrown = listener;
-        this.#step(watched, { kind: 'waits' });
-      },
-      onStop: (listener) => {
-        watched.onStop = listener;
-        if (watched.state.stopped) listener(watched.state.stopped);
-      },
-      release: () => {
-        if (turn?.delete(hold.rid)) this.#open -= 1;
-        this.#step(watched, { kind: 'released' });
-      },
-    };
+    return kept;
+  }
+
+  release(kept: KeptHold): void {
+    if (this.#turns[kept.turn]?.delete(kept)) this.#open -= 1;
   }
 
   /** A shard has lost its data: every hold taken in that epoch is gone with it, so none of them waits for its own checkpoint to be restored. */
@@ -141,13 +108,13 @@ export class Checkpointer {
    * record was written and may refuse them.
    */
   lookAgain(keyHash?: string): void {
-    for (const watched of this.#all())
-      if (keyHash === undefined || watched.hold.keyHash === keyHash)
-        this.#step(watched, { kind: 'look_again' });
+    for (const kept of this.#all())
+      if (keyHash === undefined || kept.hold.keyHash === keyHash)
+        this.step(kept, { kind: 'look_again' });
   }
 
-  *#all(): Generator<Watched> {
-    for (const turn of this.#turns) yield* turn.values();
+  *#all(): Generator<KeptHold> {
+    for (const turn of this.#turns) yield* turn;
   }
 
   close = (): void => {
@@ -173,79 +140,79 @@ export class Checkpointer {
     const counts: Record<string, JournalledCounts> = {};
     let isAnyCounted = false;
     const now = this.#options.now();
-    for (const watched of holds?.values() ?? []) {
-      const { charge, isRisen } = countIfMore(watched, this.#options.log);
-      if (isRisen) {
-        counts[watched.hold.rid] = toCounts(watched.usage);
+    for (const kept of holds ?? []) {
+      if (kept.countIfMore()) {
+        counts[kept.hold.rid] = toCounts(kept.usage);
         isAnyCounted = true;
       }
-      const seen = { charge, isEpochLost: this.#lostEpochs.has(watched.hold.epoch) };
-      if (!isTurnIdle(watched.state, seen, now)) this.#step(watched, { kind: 'turn', ...seen });
+      const isEpochLost = this.#lostEpochs.has(kept.hold.epoch);
+      const seen = { charge: kept.charge, isEpochLost };
+      if (!isTurnIdle(kept.state, seen, now)) this.step(kept, { kind: 'turn', ...seen });
     }
     if (isAnyCounted) this.#options.onCounted(counts);
   }
 
-  #step(watched: Watched, event: HoldEvent): void {
-    const [state, actions] = checkpointStep(watched.state, event, this.#options.now());
-    watched.state = state;
-    for (const action of actions) this.#act(watched, action);
+  step(kept: KeptHold, event: HoldEvent): void {
+    const [state, actions] = checkpointStep(kept.state, event, this.#options.now());
+    kept.state = state;
+    for (const action of actions) this.#act(kept, action);
   }
 
-  #act(watched: Watched, action: HoldAction): void {
+  #act(kept: KeptHold, action: HoldAction): void {
     switch (action.kind) {
       case 'checkpoint':
-        return void this.#checkpoint(watched, action.extendTokens);
+        return void this.#checkpoint(kept, action.extendTokens);
       case 'restore':
-        return void this.#restore(watched);
+        return void this.#restore(kept);
       case 'grown':
-        return watched.onGrown?.();
+        return kept.grown();
       case 'stop':
-        return watched.onStop?.(action.reason);
+        return kept.stop(action.reason);
       case 'recharge_due':
-        return this.#options.onRechargeDue(watched.hold);
+        return this.#options.onRechargeDue(kept.hold);
       case 'epoch_lost':
-        return this.lost(watched.hold.epoch);
+        return this.lost(kept.hold.epoch);
       case 'epoch_restored':
-        return this.#lostEpochs.delete(watched.hold.epoch);
+        return this.#lostEpochs.delete(kept.hold.epoch);
       default:
         action satisfies never;
     }
   }
 
-  #checkpoint(watched: Watched, extendTokens: number): Promise<void> {
-    const { rid, epoch, accountId, modelId, keyHash } = watched.hold;
+  #checkpoint(kept: KeptHold, extendTokens: number): Promise<void> {
+    const { rid, epoch, accountId, modelId, keyHash } = kept.hold;
     const { metering, leaseMs, node } = this.#options;
-    const { charged: usedTokens } = watched.state;
+    const { charged: usedTokens } = kept.state;
     const request = {
       ...{ rid, epoch, accountId, modelId, keyHash, node },
       ...{ extendTokens, leaseMs, usedTokens },
     };
-    return this.#ask(watched, async () => {
+    return this.#ask(kept, async () => {
       const reply = await metering.checkpoint(request);
       return { kind: 'checkpointed', reply, askedTokens: extendTokens };
     });
   }
 
-  #restore(watched: Watched): Promise<void> {
-    return this.#ask(watched, async () => ({
+  #restore(kept: KeptHold): Promise<void> {
+    return this.#ask(kept, async () => ({
       kind: 'restored',
-      reply: await this.#takeAnew(watched),
+      reply: await this.#takeAnew(kept),
     }));
   }
 
-  async #ask(watched: Watched, call: () => Promise<HoldEvent>): Promise<void> {
+  async #ask(kept: KeptHold, call: () => Promise<HoldEvent>): Promise<void> {
     const event = await call().catch((error: unknown): HoldEvent => {
-      this.#options.log.warn({ err: error, rid: watched.hold.rid }, 'checkpoint failed');
+      this.#options.log.warn({ err: error, rid: kept.hold.rid }, 'checkpoint failed');
       return { kind: 'unanswered' };
     });
-    this.#step(watched, event);
+    this.step(kept, event);
   }
 
-  async #takeAnew(watched: Watched): Promise<RestoreReply | null> {
+  async #takeAnew(kept: KeptHold): Promise<RestoreReply | null> {
     const { metering, leaseMs, node, onRestoring, now } = this.#options;
-    const { hold } = watched;
+    const { hold } = kept;
     const epoch = await metering.epochOf(hold.accountId);
-    const { state } = watched;
+    const { state } = kept;
     if (epoch === null || isLeaseOver(state, now()) || !onRestoring(hold, epoch)) return null;
     const { rid, accountId, modelId, subscriptionId, keyId, generation, price } = hold;
     return metering.restore({
