@@ -8,7 +8,7 @@ import { mayBeBilled, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted } from './admission/admission.ts';
 import type { AnswerMeter } from './answers/answer-meter.ts';
-import type { Outbound, RouteAttempt } from './sending/forward.ts';
+import type { Outbound, RouteAttempt } from './sending/attempt.ts';
 import type { Asked } from './request/parse.ts';
 import type { Choice } from './sending/route.ts';
 import { sessionOf } from './sending/session-affinity.ts';
@@ -24,9 +24,9 @@ export interface Delivery {
   readonly attempts: RouteAttempt[];
   readonly passing: AnswerMeter;
   /** The client left, the node stops, or access was withdrawn: no further upstream is asked. */
-  readonly isOver: () => boolean;
+  readonly isOver: boolean;
   /** Called before anything of its answer is passed on. */
-  readonly onAnswer: (candidate: Candidate) => void;
+  onAnswer(candidate: Candidate): void;
 }
 
 /** What was tried so far. */
@@ -116,10 +116,15 @@ export function noteSkipped(
     attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
 }
 
-export function outboundOf(delivery: Delivery): Outbound {
+/** What is sent in the place of the request, for the rest of a cut answer. */
+export type Rest = Pick<Outbound, 'ask' | 'outputLimit'>;
+
+export function outboundOf(delivery: Delivery, rest: Rest | null): Outbound {
   const { rid, asked, admitted, clientHeaders, observed } = delivery;
-  const { ask, model, dropped, stored } = asked;
-  const { accountId, outputLimit } = admitted;
+  const { model, dropped, stored } = asked;
+  const { accountId } = admitted;
+  const { ask } = rest ?? asked;
+  const { outputLimit } = rest ?? admitted;
   return {
     rid,
     accountId,

@@ -1,4 +1,4 @@
-import { InvalidRequest, type StreamSink } from '@tollgate/protocols';
+import { InvalidRequest } from '@tollgate/protocols';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
@@ -13,7 +13,6 @@ import {
   noteContinued,
   noteCut,
   noteFailure,
-  noteLost,
   noteRefusedPrefill,
   noteSkipped,
   openTries,
@@ -22,19 +21,15 @@ import {
   windowOf,
   withSoonestWait,
   type Delivery,
+  type Rest,
   type Tries,
 } from './delivery.ts';
 import type { Forwarder } from './sending/forward.ts';
-import { raceForContent, type Runner } from './sending/hedged-race.ts';
+import { raceForContent } from './sending/hedged-race.ts';
 import { AllRest } from './answers/no-answer.ts';
+import { StartedAttempt, WinnersSink } from './started-attempt.ts';
 import { route, type Choice } from './sending/route.ts';
 import type { SessionAffinity } from './sending/session-affinity.ts';
-
-interface Attempt extends Runner {
-  readonly candidate: Candidate;
-  /** To be called before its answer is read. */
-  readonly win: () => void;
-}
 
 interface Next {
   readonly candidate: Candidate;
@@ -74,7 +69,7 @@ export class Failover {
   /** Throws the last UpstreamFailure when no upstream answered. */
   async deliver(delivery: Delivery): Promise<Metered> {
     const tries = openTries(delivery);
-    while (!delivery.isOver()) {
+    while (!delivery.isOver) {
       const next = this.#next(delivery, tries);
       const startedAt = monotonicMs();
       try {
@@ -97,7 +92,7 @@ export class Failover {
     let { error } = first;
     noteCut(tries);
     readmitLosers(delivery, tries);
-    while (!delivery.isOver()) {
+    while (!delivery.isOver) {
       const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
       if (choice.kind !== 'candidate') break;
       try {
@@ -137,12 +132,7 @@ export class Failover {
     const rest = await cut.askOf(asked.ask, { candidate, outputLimit, mayPrefill });
     if (!rest) return null;
     if (rest.isPrefill) tries.prefills.set(candidate.route.id, 'asked');
-    const forRest: Delivery = {
-      ...delivery,
-      asked: { ...asked, ask: rest.ask },
-      admitted: { ...admitted, outputLimit: rest.outputLimit },
-    };
-    const attempt = this.#start(forRest, tries, { candidate, isAnew: false });
+    const attempt = this.#start(delivery, tries, { candidate, isAnew: false }, rest);
     attempt.win();
     passing.watch(attempt.flight);
     const answer = await attempt.flight.answer;
@@ -181,10 +171,10 @@ export class Failover {
   }
 
   /** The attempt that is made beside a slow one; null where none may be. */
-  #second(delivery: Delivery, tries: Tries, first: Next): Attempt | null {
+  #second(delivery: Delivery, tries: Tries, first: Next): StartedAttempt | null {
     const { asked } = delivery;
     const cap = asked.model.failover?.hedge;
-    if (!cap || delivery.isOver() || tries.asked >= this.#attemptsMax) return null;
+    if (!cap || delivery.isOver || tries.asked >= this.#attemptsMax) return null;
     const choice = this.#choose(delivery, tries);
     if (choice.kind !== 'candidate') return null;
     const tokens = costOfLoser(delivery, [first.candidate, choice.candidate]);
@@ -197,8 +187,13 @@ export class Failover {
     }
   }
 
-  /** What the attempt generates counts from the moment it has won. */
-  #start(delivery: Delivery, tries: Tries, { candidate, isAnew }: Next): Attempt {
+  /** `rest`: of a cut answer. */
+  #start(
+    delivery: Delivery,
+    tries: Tries,
+    { candidate, isAnew }: Next,
+    rest: Rest | null = null,
+  ): StartedAttempt {
     const { passing, attempts, asked } = delivery;
     tries.tried.add(candidate.route.id);
     const deadlines = deadlinesFor(candidate, {
@@ -206,32 +201,13 @@ export class Failover {
       isStream: asked.ask.isStream,
       hasOther: this.#choose(delivery, tries).kind === 'candidate',
     });
-    let counting: StreamSink | null = null;
+    const sink = new WinnersSink();
     const cost = passing.costSoFar();
     const place = attempts.length;
-    const flight = this.#forwarder.forward(candidate, outboundOf(delivery), {
-      sink: {
-        output: (text, isShown) => counting?.output(text, isShown),
-        call: () => counting?.call?.(),
-      },
-      attempts,
-      deadlines,
-      isAnew,
-    });
+    const dispatch = { sink, attempts, deadlines, isAnew };
+    const flight = this.#forwarder.forward(candidate, outboundOf(delivery, rest), dispatch);
     if (!isAnew) tries.asked += 1;
-    return {
-      candidate,
-      flight,
-      win: () => {
-        counting = passing.begin();
-      },
-      onLost: () => {
-        const note = (): void => noteLost(attempts[place], cost);
-        note();
-        // An attempt that was without an answer has its ending noted a moment later.
-        flight.answer.then(note, note);
-      },
-    };
+    return new StartedAttempt({ delivery, candidate, flight, sink, cost, place });
   }
 
   /** Throws the last failure where it is the request's end. */

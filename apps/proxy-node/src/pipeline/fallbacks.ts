@@ -2,7 +2,7 @@ import { askForModel, InvalidRequest } from '@tollgate/protocols';
 import type { FallbackCondition, SnapshotModel } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { RouteAttempt } from './sending/forward.ts';
+import type { RouteAttempt } from './sending/attempt.ts';
 import { AllRest } from './answers/no-answer.ts';
 import type { Asked } from './request/parse.ts';
 

@@ -1,5 +1,5 @@
 import type { ParsedApiKey, StoredPlace } from '@tollgate/contracts';
-import { namesStored, storedReferences, type Ask } from '@tollgate/protocols';
+import { storedReferences, type Ask } from '@tollgate/protocols';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { OpenStored } from '../upstream/stored-ids.ts';
 import { isConversation, type Reach, type StoredReach } from '../upstream/stored-reach.ts';
@@ -27,12 +27,11 @@ export interface StoredAsking {
 
 type Named = Pick<Ask, 'protocol' | 'body'>;
 
-const NOTHING: NamedStored = { open: () => null, key: null, conversation: null };
+export const NOTHING_STORED: NamedStored = { open: () => null, key: null, conversation: null };
 
-/** Opens what the request names for the first presented key that reaches all of it. Throws Refusal where no key may come in. */
+/** Opens what a request that `namesStored` names for the first presented key that reaches all of it. Throws Refusal where no key may come in. */
 export async function namedStored(ask: Named, asking: StoredAsking): Promise<NamedStored> {
   const { keys, addressHex, index, admitter, reach } = asking;
-  if (!namesStored(ask)) return NOTHING;
   const ids = storedReferences(ask).map(({ id }) => id);
   let first: NamedStored | undefined;
   for (const caller of await admitter.each(keys, addressHex)) {
@@ -42,21 +41,21 @@ export async function namedStored(ask: Named, asking: StoredAsking): Promise<Nam
     if (places.every((place) => place !== null)) return named;
     first ??= named;
   }
-  return first ?? NOTHING;
+  return first ?? NOTHING_STORED;
 }
 
 interface Used {
-  asked: { stored: NamedStored; model: { id: number } };
+  asked: { model: { id: number } };
   admitted: { accountId: number };
 }
 
 /** A key that may not use this model does not reach the conversation from now on. */
 export async function noteUse(
   reach: Pick<StoredReach, 'used'>,
+  conversation: StoredPlace,
   { asked, admitted }: Used,
 ): Promise<void> {
-  const { conversation } = asked.stored;
-  if (conversation) await reach.used(admitted, conversation, asked.model.id).catch(unanswered);
+  await reach.used(admitted, conversation, asked.model.id).catch(unanswered);
 }
 
 function namedBy(

@@ -1,41 +1,41 @@
-import { deliveredOf } from '@tollgate/protocols';
 import { wasTried, type Outcome } from '@tollgate/contracts';
+import { namesStored } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
-import type { QuotaOfRequest } from '../http/body-quota.ts';
+import type { QuotaOfRequest, TakeQuota } from '../http/body-quota.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from './send-error.ts';
 import { traceIds } from '../observe/observer.ts';
 import { Refusal } from '../refusals.ts';
-import type { AnswerMeter, BackgroundSeen, Metered } from './answers/answer-meter.ts';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { AnswerMeter, Metered } from './answers/answer-meter.ts';
 import { authenticate, type Credentials } from './request/authenticate.ts';
 import { requestIds, type ClientRequest } from './request/client-request.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
-import { meter } from './meter.ts';
 import { AccessEnded, ChargedFailure, nothing, notServing, stopping } from './answers/no-answer.ts';
-import { namedStored, noteUse } from './named-stored.ts';
-import { parse, routesFor } from './request/parse.ts';
-import { CloserEstimate } from './request/closer-estimate.ts';
+import { namedStored, NOTHING_STORED, noteUse } from './named-stored.ts';
+import { parse, routesFor, type Asked } from './request/parse.ts';
 import { droppedHeaders } from './request/premiums.ts';
-import { upstreamHeaders } from './sending/upstream-headers.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
-import { ATTEMPTS_SHOWN_MAX, settle } from './settle.ts';
-import { tallyOf } from './answers/tally-of.ts';
-import type { Caller, Turn } from './turn.ts';
+import { settle } from './settle.ts';
+import { Turn, type Caller, type TurnHost } from './turn.ts';
 import { LiveSet } from '../live-map.ts';
 
+/** Of a body that is not large. */
+const TAKES_NOTHING = (): void => undefined;
+
 /** One request, start to finish. The only file that knows the order. */
-export class Pipeline {
-  readonly #parts: PipelineParts;
+export class Pipeline implements TurnHost {
+  readonly parts: PipelineParts;
+  isCut = false;
   readonly #running = new LiveSet<AnswerMeter>();
-  #isCut = false;
 
   constructor(parts: PipelineParts) {
-    this.#parts = parts;
+    this.parts = parts;
   }
 
   /** Never throws: every request gets an answer in its own protocol's shape, or had its connection closed by its client. */
   async serve(request: ClientRequest): Promise<void> {
-    const { gate, bodies } = this.#parts;
+    const { gate, bodies } = this.parts;
     const quota = bodies.enter();
     gate.enter();
     try {
@@ -50,28 +50,22 @@ export class Pipeline {
 
   /** The node stops and its drain time is over: every answer ends now with an error in its own protocol and is billed for what was delivered. */
   cut(): void {
-    this.#isCut = true;
+    this.isCut = true;
     for (const answer of this.#running) answer.cut();
   }
 
   async #serve(request: ClientRequest, quota: QuotaOfRequest): Promise<void> {
     const { incoming, rid, receivedAtMs, addressHex, observed } = request;
-    const { gate, admitter, trust, limits, reach } = this.#parts;
+    const { gate, admitter, trust } = this.parts;
     const index = gate.open();
     observed?.enter('authenticate');
     const presented = authenticate(incoming.headers);
     // An unknown caller must not make the node read and parse megabytes: for these the key is judged before the body.
     const take = mayBeLarge(incoming.headers)
       ? quota.takeFor(await admitter.accountOf(presented, addressHex))
-      : () => undefined;
+      : TAKES_NOTHING;
     observed?.enter('parse');
-    const asked = await parse({
-      ...request,
-      index,
-      storedFor: (ask) => namedStored(ask, { keys: presented, addressHex, index, admitter, reach }),
-      bytesMax: limits.bodyBytesMax,
-      take,
-    }).catch((error: unknown) => this.#afterAccess(presented, addressHex, error));
+    const asked = await this.#ask(request, { presented, index, take });
     const credentials: Credentials = asked.stored.key ? [asked.stored.key] : presented;
     observed?.enter('admit');
     const admitted = await admitter.admit(credentials, {
@@ -86,8 +80,26 @@ export class Pipeline {
       overrun: trust.overrunOf(asked.candidates, credentials, monotonicMs()),
     });
     observed?.leave();
-    const turn = { request, asked, admitted, attempts: [], undelivered: null, run: null };
-    await this.#answer(turn, { credentials, index });
+    await this.#answer(new Turn(this, { request, asked, admitted }), { credentials, index });
+  }
+
+  /** A caller without a valid key must not learn anything from a 400 or 404: the key is checked before the error is reported. */
+  async #ask(
+    request: ClientRequest,
+    { presented, index, take }: { presented: Credentials; index: RoutingIndex; take: TakeQuota },
+  ): Promise<Asked> {
+    const { receivedAtMs, addressHex } = request;
+    const { admitter, reach, limits } = this.parts;
+    try {
+      const ask = await parse(request, { bytesMax: limits.bodyBytesMax, take });
+      const stored = namesStored(ask)
+        ? await namedStored(ask, { keys: presented, addressHex, index, admitter, reach })
+        : NOTHING_STORED;
+      return routesFor(ask, { index, receivedAtMs, stored });
+    } catch (error) {
+      if (!(error instanceof ClientGone)) await admitter.accountOf(presented, addressHex);
+      throw error;
+    }
   }
 
   /** From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak. */
@@ -102,7 +114,7 @@ export class Pipeline {
     } catch (error) {
       const next = await this.#fallBack(turn, error, caller).catch(() => null);
       if (!next) return await this.#fail(turn, error);
-      await this.#settle(turn, { ...nothing('upstream_failed', turn.request.reply), status: 502 });
+      await this.#settle(turn, { ...nothing('upstream_failed', turn.reply), status: 502 });
       await this.#answer(next, { ...caller, isLast: true });
     }
   }
@@ -114,8 +126,8 @@ export class Pipeline {
     { credentials, index, isLast = false }: Caller,
   ): Promise<Turn | null> {
     const { reply, receivedAtMs, addressHex } = request;
-    const { admitter, trust, newRid } = this.#parts;
-    if (isLast || this.#isCut || reply.isGone) return null;
+    const { admitter, trust, newRid } = this.parts;
+    if (isLast || this.isCut || reply.isGone) return null;
     for (const name of fallbacksOn(asked.model, error)) {
       const other = askedOf(asked, name, (ask) =>
         routesFor(ask, { index, receivedAtMs, stored: asked.stored }),
@@ -130,72 +142,47 @@ export class Pipeline {
         .catch(() => null);
       if (!admitted) continue;
       reply.addHeaders({ 'x-request-id': rid, 'request-id': rid });
-      return {
-        request: { ...request, rid },
-        asked: other,
-        admitted,
-        attempts: comingFrom(attempts),
-        undelivered: null,
-        run: null,
-      };
+      const taken = { request: { ...request, rid }, asked: other, admitted };
+      return new Turn(this, taken, comingFrom(attempts));
     }
     return null;
   }
 
   async #fail(turn: Turn, error: unknown): Promise<void> {
-    const { request, undelivered } = turn;
+    const { request, isUndelivered } = turn;
     const metered = (): Metered => {
       const free = nothing(this.#outcomeOf(error), request.reply);
       return error instanceof ChargedFailure ? { ...free, counted: error.counted } : free;
     };
-    if (request.reply.isStarted && undelivered) {
+    if (request.reply.isStarted && isUndelivered) {
       // The stream had begun with a keep-alive; the failure can only be reported inside it.
       try {
         await this.#settle(turn, metered());
       } finally {
-        undelivered.fail(this.#isCut ? stopping() : error);
+        turn.passing.fail(this.isCut ? stopping() : error);
       }
       return;
     }
     try {
-      this.#refuse(request, undelivered && this.#isCut ? notServing() : error);
+      this.#refuse(request, isUndelivered && this.isCut ? notServing() : error);
     } finally {
       await this.#settle(turn, metered());
     }
   }
 
-  /** A caller without a valid key must not learn anything from a 400 or 404: the key is checked before the error is reported. */
-  async #afterAccess(credentials: Credentials, addressHex: string, error: unknown): Promise<never> {
-    if (!(error instanceof ClientGone))
-      await this.#parts.admitter.accountOf(credentials, addressHex);
-    throw error;
-  }
-
   async #deliver(turn: Turn): Promise<Metered> {
-    const { request, asked, admitted, attempts } = turn;
-    const { reply } = request;
-    reply.addHeaders({ ...admitted.headers, ...droppedHeaders(asked.dropped) });
-    const passing = this.#meter(turn);
+    const { reply, asked, admitted } = turn;
+    reply.addHeaders(admitted.headers);
+    if (asked.dropped.length > 0) reply.addHeaders(droppedHeaders(asked.dropped));
+    const { passing } = turn;
     this.#running.add(passing);
     try {
-      await noteUse(this.#parts.reach, turn);
-      return await this.#parts.failover.deliver({
-        rid: request.rid,
-        clientHeaders: request.incoming.headers,
-        observed: request.observed,
-        asked,
-        admitted,
-        attempts,
-        passing,
-        isOver: () => reply.isGone || this.#isCut || passing.stopReason !== null,
-        onAnswer: (by) => {
-          request.observed?.enter('answer');
-          reply.addHeaders(upstreamHeaders(asked.model, by));
-        },
-      });
+      const { conversation } = asked.stored;
+      if (conversation) await noteUse(this.parts.reach, conversation, turn);
+      return await this.parts.failover.deliver(turn);
     } catch (error) {
       if (reply.isGone) return await passing.left(error);
-      turn.undelivered = passing;
+      turn.isUndelivered = true;
       throw passing.stopReason ? new AccessEnded(passing.stopReason) : error;
     } finally {
       this.#running.delete(passing);
@@ -203,45 +190,16 @@ export class Pipeline {
     }
   }
 
-  #meter(turn: Turn): AnswerMeter {
-    const { request, asked, admitted } = turn;
-    const { ticker, reasoning, limits } = this.#parts;
-    return meter({
-      isStream: asked.ask.isStream,
-      reply: request.reply,
-      hold: admitted.hold,
-      createTally: (splice) =>
-        tallyOf(asked.ask.prompt, { admitted, splice, closer: CloserEstimate.of(asked) }),
-      delivered: asked.model.failover?.continues ? deliveredOf(asked.ask) : null,
-      ticker,
-      receivedMonotonicMs: request.receivedMonotonicMs,
-      keepAliveMs: limits.keepAliveMs,
-      drain: limits.drain,
-      reasoning: reasoning.of(asked.model.id),
-      onBackground: asked.ask.isBackground ? (seen) => this.#begin(turn, seen) : null,
-    });
-  }
-
   #outcomeOf(error: unknown): Outcome {
-    if (this.#isCut) return 'node_stopped';
+    if (this.isCut) return 'node_stopped';
     if (error instanceof ChargedFailure) return 'upstream_interrupted';
     return error instanceof AccessEnded ? error.outcome : 'upstream_failed';
-  }
-
-  #begin(turn: Turn, seen: BackgroundSeen): void {
-    const { request, admitted, attempts } = turn;
-    turn.run = this.#parts.background.begin(admitted.hold, {
-      ...seen,
-      bounds: admitted.plan.bounds,
-      attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
-      traceparent: request.observed?.traceparentFor('completed'),
-    });
   }
 
   /** Resolves once the final is in the journal: the client must not know more than that. */
   async #settle(turn: Turn, metered: Metered): Promise<void> {
     const { request, asked, admitted, attempts, run } = turn;
-    const { log, node, trust, onFinal, background } = this.#parts;
+    const { log, node, trust, onFinal, background } = this.parts;
     // What its stream has not reported to its end, the upstream is asked for.
     if (run && (metered.outcome !== 'completed' || metered.counted.basis !== 'reported'))
       return background.take({ hold: run, handle: admitted.hold });
@@ -277,7 +235,7 @@ export class Pipeline {
     { reply, rid, callerId, shape, observed, incoming }: ClientRequest,
     error: unknown,
   ): void {
-    const { log, refusals } = this.#parts;
+    const { log, refusals } = this.parts;
     if (error instanceof ClientGone) return;
     const ids = traceIds(observed, incoming.headers);
     if (!isExpected(error)) log.error({ err: error, rid, ...ids }, 'request failed unexpectedly');

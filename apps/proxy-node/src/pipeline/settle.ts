@@ -2,7 +2,7 @@ import { tokenFieldsOf, wasTried, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Admitted } from './admission/admission.ts';
 import type { Metered } from './answers/answer-meter.ts';
-import type { RouteAttempt } from './sending/forward.ts';
+import type { RouteAttempt } from './sending/attempt.ts';
 import type { Asked } from './request/parse.ts';
 import { priceAsAnswered } from './request/premiums.ts';
 

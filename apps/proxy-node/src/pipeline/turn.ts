@@ -1,22 +1,138 @@
-import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import { deliveredOf, type Delivered } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
+import type { ObservedRequest } from '../observe/observed-request.ts';
+import type { Candidate, RoutingIndex } from '../snapshot/routing-index.ts';
+import type { Ticker } from '../upstream/ticker.ts';
+import type { HoldHandle } from '../usage/usage-recorder.ts';
 import type { Admitted } from './admission/admission.ts';
-import type { AnswerMeter } from './answers/answer-meter.ts';
+import type { AnswerMeter, BackgroundSeen, MeterContext } from './answers/answer-meter.ts';
+import type { DrainLimits } from './answers/drain.ts';
+import type { ReasoningRate } from './answers/reasoning-rates.ts';
+import type { Splice } from './answers/splice.ts';
+import type { Tally } from './answers/tally.ts';
+import { tallyOf } from './answers/tally-of.ts';
+import type { Delivery } from './delivery.ts';
+import { meter } from './meter.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
 import type { Credentials } from './request/authenticate.ts';
 import type { ClientRequest } from './request/client-request.ts';
-import type { RouteAttempt } from './sending/forward.ts';
+import { CloserEstimate } from './request/closer-estimate.ts';
 import type { Asked } from './request/parse.ts';
+import type { RouteAttempt } from './sending/attempt.ts';
+import { upstreamHeaders } from './sending/upstream-headers.ts';
+import { ATTEMPTS_SHOWN_MAX } from './settle.ts';
 
-/** One model's turn at a request. */
-export interface Turn {
+/** What a turn asks its pipeline. */
+export interface TurnHost {
+  readonly parts: PipelineParts;
+  /** The node stops: every answer ends now. */
+  readonly isCut: boolean;
+}
+
+/** One model's turn at a request: the object that delivery and meter read their request from. */
+export class Turn implements Delivery, MeterContext {
   readonly request: ClientRequest;
   readonly asked: Asked;
   readonly admitted: Admitted;
   readonly attempts: RouteAttempt[];
-  /** Set when no upstream answered. */
-  undelivered: AnswerMeter | null;
+  /** No upstream answered. */
+  isUndelivered = false;
   /** Set once its answer is made in the background. */
-  run: OpenHold | null;
+  run: OpenHold | null = null;
+  readonly delivered: Delivered | null;
+  readonly reasoning: ReasoningRate;
+  readonly #host: TurnHost;
+  #passing: AnswerMeter | null = null;
+
+  /** `attempts`: of the models that were asked before. */
+  constructor(
+    host: TurnHost,
+    { request, asked, admitted }: Pick<Turn, 'request' | 'asked' | 'admitted'>,
+    attempts: RouteAttempt[] = [],
+  ) {
+    this.#host = host;
+    this.request = request;
+    this.asked = asked;
+    this.admitted = admitted;
+    this.attempts = attempts;
+    this.delivered = asked.model.failover?.continues ? deliveredOf(asked.ask) : null;
+    this.reasoning = host.parts.reasoning.of(asked.model.id);
+  }
+
+  /** Made when it is first asked for. */
+  get passing(): AnswerMeter {
+    return (this.#passing ??= meter(this));
+  }
+
+  get rid(): string {
+    return this.request.rid;
+  }
+
+  get clientHeaders(): IncomingHttpHeaders {
+    return this.request.incoming.headers;
+  }
+
+  get observed(): ObservedRequest | null {
+    return this.request.observed;
+  }
+
+  get reply(): ClientReply {
+    return this.request.reply;
+  }
+
+  get receivedMonotonicMs(): number {
+    return this.request.receivedMonotonicMs;
+  }
+
+  get hold(): HoldHandle {
+    return this.admitted.hold;
+  }
+
+  get isStream(): boolean {
+    return this.asked.ask.isStream;
+  }
+
+  get isBackground(): boolean {
+    return this.asked.ask.isBackground;
+  }
+
+  get ticker(): Ticker {
+    return this.#host.parts.ticker;
+  }
+
+  get keepAliveMs(): number {
+    return this.#host.parts.limits.keepAliveMs;
+  }
+
+  get drain(): DrainLimits {
+    return this.#host.parts.limits.drain;
+  }
+
+  get isOver(): boolean {
+    return this.reply.isGone || this.#host.isCut || this.passing.stopReason !== null;
+  }
+
+  onAnswer(by: Candidate): void {
+    this.observed?.enter('answer');
+    if (this.asked.model.failover?.names_upstream)
+      this.reply.addHeaders(upstreamHeaders(this.asked.model, by));
+  }
+
+  createTally(splice: Splice | null): Tally {
+    const { admitted, asked } = this;
+    return tallyOf(asked.ask.prompt, { admitted, splice, closer: CloserEstimate.of(asked) });
+  }
+
+  onBackground(seen: BackgroundSeen): void {
+    this.run = this.#host.parts.background.begin(this.hold, {
+      ...seen,
+      bounds: this.admitted.plan.bounds,
+      attempts: this.attempts.slice(0, ATTEMPTS_SHOWN_MAX),
+      traceparent: this.observed?.traceparentFor('completed'),
+    });
+  }
 }
 
 /** What a fallback needs to be admitted. `isLast`: it is one itself. */

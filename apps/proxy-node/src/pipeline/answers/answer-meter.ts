@@ -5,7 +5,7 @@ import type { Ticker } from '../../upstream/ticker.ts';
 import type { HoldHandle } from '../../usage/usage-recorder.ts';
 import type { DrainLimits } from './drain.ts';
 import type { Splice } from './splice.ts';
-import type { Answer, Flight } from '../sending/forward.ts';
+import type { Answer, Flight } from '../sending/attempt.ts';
 import type { ReasoningRate } from './reasoning-rates.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Counted, Tally } from './tally.ts';
@@ -28,7 +28,7 @@ export interface MeterContext {
   readonly reply: ClientReply;
   readonly hold: HoldHandle;
   /** `splice`: of the attempt that continues a cut answer. */
-  readonly createTally: (splice: Splice | null) => Tally;
+  createTally(splice: Splice | null): Tally;
   /** Of a stream that another upstream may continue; null for any other. */
   readonly delivered: Delivered | null;
   readonly ticker: Ticker;
@@ -36,8 +36,9 @@ export interface MeterContext {
   readonly keepAliveMs: number;
   readonly drain: DrainLimits;
   readonly reasoning: ReasoningRate;
-  /** Called once the upstream has named an answer that it makes in the background, before the client knows of it; null for any other request. */
-  readonly onBackground: ((seen: BackgroundSeen) => void) | null;
+  readonly isBackground: boolean;
+  /** Called once the upstream has named an answer that it makes in the background, before the client knows of it. */
+  onBackground(seen: BackgroundSeen): void;
 }
 
 export interface BackgroundSeen {

@@ -1,6 +1,6 @@
 import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
-import type { Flight } from '../sending/forward.ts';
+import type { Flight } from '../sending/attempt.ts';
 import { nothing } from './no-answer.ts';
 import type { Tally } from './tally.ts';
 import type { ClientReply } from '../../http/client-reply.ts';

@@ -2,6 +2,7 @@ import type { AttemptCost } from '@tollgate/contracts';
 import { readArrived, withoutMark } from '@tollgate/protocols';
 import type { Arrived, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../../monotonic-ms.ts';
+import type { BodyConsumer } from '../../upstream/upstream-call.ts';
 import {
   AnswerTooLarge,
   gatewayFailure,
@@ -10,7 +11,7 @@ import {
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import { Drain } from './drain.ts';
-import type { Answer, Flight } from '../sending/forward.ts';
+import type { Answer, Flight } from '../sending/attempt.ts';
 import { ChargedFailure } from './no-answer.ts';
 import type { StopReason } from './stop-reason.ts';
 import { NOT_COUNTED_YET, type Counted, type Tally } from './tally.ts';
@@ -19,14 +20,16 @@ import { NOT_COUNTED_YET, type Counted, type Tally } from './tally.ts';
  * A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. A client that leaves does
  * not end it: the provider bills the answer whether or not the client reads it, so it is read for its usage.
  */
-export class JsonMeter implements AnswerMeter {
+export class JsonMeter implements AnswerMeter, BodyConsumer {
   readonly #context: MeterContext;
   readonly #tally: Tally;
   readonly #drain = new Drain();
   #flight: Flight | null = null;
   #askedAtMs = 0;
   #stopReason: StopReason | null = null;
-  #rejectBody: ((failure: UpstreamFailure) => void) | null = null;
+  #answer: Answer | null = null;
+  readonly #chunks: Buffer[] = [];
+  #body: PromiseWithResolvers<Body> | null = null;
 
   constructor(context: MeterContext) {
     this.#context = context;
@@ -48,7 +51,7 @@ export class JsonMeter implements AnswerMeter {
   async read(answer: Answer): Promise<Metered> {
     const { receivedMonotonicMs, reasoning } = this.#context;
     const firstTokenMs = monotonicMs() - receivedMonotonicMs;
-    const { bytes, tooLarge } = await this.#body(answer);
+    const { bytes, tooLarge } = await this.#bodyOf(answer);
     if (tooLarge) throw await this.#chargedFor(withoutMark(bytes), answer, tooLarge);
     const reading = answer.exchange.readJson(withoutMark(bytes));
     if (reading.kind === 'error') {
@@ -57,10 +60,10 @@ export class JsonMeter implements AnswerMeter {
       throw failure;
     }
     answer.close(null);
-    const { onBackground, hold } = this.#context;
-    if (onBackground && reading.unfinished != null) {
-      onBackground({ responseId: reading.unfinished, upstreamId: answer.upstreamId });
-      hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
+    const context = this.#context;
+    if (context.isBackground && reading.unfinished != null) {
+      context.onBackground({ responseId: reading.unfinished, upstreamId: answer.upstreamId });
+      context.hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
       return this.#metered(reading.body, NOT_COUNTED_YET, firstTokenMs);
     }
     const counted = await this.#count(reading);
@@ -160,26 +163,42 @@ export class JsonMeter implements AnswerMeter {
   #giveUp(reason: string): void {
     this.#flight?.abort(reason);
     // An aborted call sends no further event to the reader of its body.
-    this.#rejectBody?.(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
+    if (this.#body) this.failed(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
   }
 
-  #body(answer: Answer): Promise<{ bytes: Buffer; tooLarge: AnswerTooLarge | null }> {
-    return new Promise((resolve, reject) => {
-      const fail = (failure: UpstreamFailure): void => {
-        answer.close(failure);
-        reject(failure);
-      };
-      this.#rejectBody = fail;
-      const chunks: Buffer[] = [];
-      const end = (tooLarge: AnswerTooLarge | null): void => {
-        const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-        resolve({ bytes, tooLarge });
-      };
-      answer.call.consume({
-        data: (chunk) => void chunks.push(chunk),
-        end: () => end(null),
-        failed: (failure) => (failure instanceof AnswerTooLarge ? end(failure) : fail(failure)),
-      });
-    });
+  #bodyOf(answer: Answer): Promise<Body> {
+    this.#answer = answer;
+    this.#chunks.length = 0;
+    this.#body = Promise.withResolvers();
+    answer.call.consume(this);
+    return this.#body.promise;
   }
+
+  data(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+  }
+
+  end(): void {
+    this.#ended(null);
+  }
+
+  failed(failure: UpstreamFailure): void {
+    if (failure instanceof AnswerTooLarge) return this.#ended(failure);
+    this.#answer?.close(failure);
+    this.#body?.reject(failure);
+  }
+
+  #ended(tooLarge: AnswerTooLarge | null): void {
+    const [first = NO_BYTES, ...others] = this.#chunks;
+    const bytes = others.length === 0 ? first : Buffer.concat(this.#chunks);
+    this.#body?.resolve({ bytes, tooLarge });
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** Of an answer, as far as it was read. */
+interface Body {
+  readonly bytes: Buffer;
+  readonly tooLarge: AnswerTooLarge | null;
 }

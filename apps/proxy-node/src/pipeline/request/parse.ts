@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { isPromptBounded, priceInForce } from '@tollgate/metering';
 import {
@@ -14,6 +13,7 @@ import { readBody } from '../../http/read-body.ts';
 import { modelNotFound, Refusal } from '../../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../../snapshot/routing-index.ts';
 import type { NamedStored } from '../named-stored.ts';
+import type { ClientRequest } from './client-request.ts';
 import { routesToFiles, routesToStored } from './stored-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
@@ -30,29 +30,12 @@ export interface Asked extends Terms {
   readonly stored: NamedStored;
 }
 
-/** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: callers are authenticated before they see them. */
-export async function parse({
-  incoming,
-  protocol,
-  isCompaction,
-  index,
-  receivedAtMs,
-  storedFor,
-  bytesMax,
-  take,
-}: {
-  incoming: IncomingMessage;
-  protocol: ClientProtocol;
-  isCompaction: boolean;
-  index: RoutingIndex;
-  receivedAtMs: number;
-  storedFor: (ask: Ask) => Promise<NamedStored>;
-  bytesMax: number;
-  take: TakeQuota;
-}): Promise<Asked> {
-  const raw = await readBody(incoming, { bytesMax, take });
-  const ask = await askOf(protocol, raw, isCompaction);
-  return routesFor(ask, { index, receivedAtMs, stored: await storedFor(ask) });
+/** Reads and parses the body. Throws Refusal, InvalidRequest and ClientGone: callers are authenticated before they see them. */
+export async function parse(
+  { incoming, protocol, isCompaction }: ClientRequest,
+  room: { bytesMax: number; take: TakeQuota },
+): Promise<Ask> {
+  return askOf(protocol, await readBody(incoming, room), isCompaction);
 }
 
 /** Other requests continue between the passes over a large body. */
@@ -62,7 +45,7 @@ function askOf(protocol: ClientProtocol, raw: Buffer, isCompaction: boolean): As
     : parseAsk(protocol, raw, { isCompaction });
 }
 
-/** The model a request names, its routes, and the terms on which it is served. Throws as `parse` does. */
+/** The model a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */
 export function routesFor(
   ask: Ask,
   {

@@ -1,12 +1,12 @@
 import { upstreamError } from '@tollgate/protocols';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
-import type { Answer, Flight } from './forward.ts';
+import type { Answer, Flight } from './attempt.ts';
 
 /** One of two attempts that run at the same time. */
 export interface Runner {
   readonly flight: Flight;
   /** What the loss of this attempt may cost the installation is noted here. */
-  readonly onLost: () => void;
+  onLost(): void;
 }
 
 export interface Won<T extends Runner> {

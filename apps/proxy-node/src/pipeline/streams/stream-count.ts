@@ -9,7 +9,7 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 import type { MeterContext, Metered } from '../answers/answer-meter.ts';
 import { chargeOfLeft } from '../answers/charge-of-left.ts';
 import type { Splice } from '../answers/splice.ts';
-import type { Flight } from '../sending/forward.ts';
+import type { Flight } from '../sending/attempt.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { OutputCeiling } from '../answers/output-ceiling.ts';
 import { NOTHING_COUNTED, type Counted, type Tally } from '../answers/tally.ts';
@@ -45,7 +45,7 @@ export class StreamCount {
       usage: () => this.#whole(this.#tally.ifEnded(this.#reported())),
       reported: reader,
     });
-    this.#ceiling = context.onBackground
+    this.#ceiling = context.isBackground
       ? null
       : new OutputCeiling({
           limit: this.#tally.outputLimit,

@@ -7,7 +7,7 @@ import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure
 import type { AnswerMeter, MeterContext, Metered } from '../answers/answer-meter.ts';
 import { CutAnswer } from '../answers/cut-answer.ts';
 import { Drain } from '../answers/drain.ts';
-import type { Answer, Flight } from '../sending/forward.ts';
+import type { Answer, Flight } from '../sending/attempt.ts';
 import type { Splice } from '../answers/splice.ts';
 import { StreamCount } from './stream-count.ts';
 import { StreamOutlet } from './stream-outlet.ts';
@@ -66,7 +66,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
 
   constructor(context: MeterContext) {
     this.#context = context;
-    this.#state = startStream({ isBackground: context.onBackground !== null });
+    this.#state = startStream({ isBackground: context.isBackground });
     this.#parts = {
       reader: null,
       count: new StreamCount(context, () => this.#parts.reader),
@@ -228,7 +228,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #noteBackground(): void {
     const responseId = this.#parts.reader?.backgroundId;
     if (responseId == null || !this.#answer) return;
-    this.#context.onBackground?.({ responseId, upstreamId: this.#answer.upstreamId });
+    this.#context.onBackground({ responseId, upstreamId: this.#answer.upstreamId });
     this.#parts.outlet.commitPreamble();
   }
 

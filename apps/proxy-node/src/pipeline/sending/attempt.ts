@@ -1,0 +1,140 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type {
+  Ask,
+  ClientProtocol,
+  DroppedField,
+  Exchange,
+  StreamReader,
+} from '@tollgate/protocols';
+import type { UsageFinal } from '@tollgate/contracts';
+import { stopsBillingOnClose } from '@tollgate/snapshot';
+import { monotonicMs } from '../../monotonic-ms.ts';
+import type { ObservedAttempt, ObservedRequest } from '../../observe/observed-request.ts';
+import type { Candidate } from '../../snapshot/routing-index.ts';
+import type { OpenStored } from '../../upstream/stored-ids.ts';
+import type { UpstreamCall } from '../../upstream/upstream-call.ts';
+import type { UpstreamFailure } from '../../upstream/upstream-failure.ts';
+import { endingOf, seenOf, isRoutesTrouble } from '../../upstream/upstream-failure.ts';
+import type { RouteUse, UpstreamHealth } from '../../upstream/upstream-health.ts';
+
+export type RouteAttempt = UsageFinal['attempts'][number];
+
+/** What goes upstream. */
+export interface Outbound {
+  readonly rid: string;
+  readonly accountId: number;
+  readonly modelId: number;
+  readonly ask: Ask;
+  readonly openStored: OpenStored;
+  readonly outputLimit: number | null;
+  readonly dropped: readonly DroppedField[];
+  readonly clientHeaders: IncomingHttpHeaders;
+  readonly observed: ObservedRequest | null;
+}
+
+/** A 2xx answer whose body is still to come. `close` must be called once when it is read or given up. */
+export interface Answer {
+  readonly call: UpstreamCall;
+  readonly exchange: Exchange;
+  /** Present for streams. */
+  readonly reader: StreamReader | null;
+  readonly attempt: RouteAttempt;
+  readonly upstreamId: number;
+  close(failure: UpstreamFailure | null): void;
+}
+
+export interface Flight {
+  /** Ends this attempt at once, whatever it waits for. */
+  abort(reason: string): void;
+  readonly reader: StreamReader | null;
+  readonly answer: Promise<Answer>;
+  /** The request is on its way to the provider, which may bill it from here on. */
+  isSent(): boolean;
+  /** Closing the connection of a stream ends what the provider bills. */
+  stopsBillingOnClose(): boolean;
+}
+
+const NEVER = new Promise<never>(() => undefined);
+
+/** One attempt at an upstream, counted in and, once, out again; what it says of the route's health goes to routing. */
+export class Attempt implements Flight, Answer {
+  readonly candidate: Candidate;
+  readonly exchange: Exchange;
+  readonly call: UpstreamCall;
+  readonly reader: StreamReader | null;
+  readonly attempt: RouteAttempt;
+  readonly seen: ObservedAttempt | null;
+  readonly #health: UpstreamHealth;
+  readonly #use: RouteUse;
+  readonly #protocol: ClientProtocol;
+  readonly #startedAt = monotonicMs();
+  #isOpen = true;
+  /** Set right after it was made. */
+  answer: Promise<Answer> = NEVER;
+
+  constructor({
+    health,
+    candidate,
+    outbound: { ask, accountId, observed, outputLimit },
+    exchange,
+    call,
+    reader,
+  }: {
+    health: UpstreamHealth;
+    candidate: Candidate;
+    outbound: Outbound;
+    exchange: Exchange;
+    call: UpstreamCall;
+    reader: StreamReader | null;
+  }) {
+    const { id: routeId } = candidate.route;
+    const { id: upstreamId } = candidate.upstream;
+    const { protocol } = ask;
+    this.candidate = candidate;
+    this.exchange = exchange;
+    this.call = call;
+    this.reader = reader;
+    this.attempt = { upstream_id: upstreamId, route_id: routeId, duration_ms: 0 };
+    this.seen = observed?.attempt(candidate, { protocol, outputLimit }) ?? null;
+    this.#health = health;
+    this.#use = { routeId, upstreamId, accountId };
+    this.#protocol = protocol;
+    health.started(this.#use, this.#startedAt);
+  }
+
+  get upstreamId(): number {
+    return this.candidate.upstream.id;
+  }
+
+  abort(reason: string): void {
+    this.call.abort(reason);
+  }
+
+  isSent(): boolean {
+    return this.call.isSent;
+  }
+
+  stopsBillingOnClose(): boolean {
+    return stopsBillingOnClose(this.candidate.upstream);
+  }
+
+  /** Its answer has begun. */
+  answered(status: number): void {
+    this.attempt.status = status;
+    const now = monotonicMs();
+    this.#health.answered(this.#use, { latencyMs: now - this.#startedAt, now });
+  }
+
+  close(failure: UpstreamFailure | null): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    const now = monotonicMs();
+    this.attempt.duration_ms = now - this.#startedAt;
+    this.#health.ended(this.#use);
+    if (failure) Object.assign(this.attempt, endingOf(failure));
+    this.seen?.end(this.attempt);
+    if (!failure) this.#health.succeeded(this.#use, now);
+    else if (isRoutesTrouble(failure))
+      this.#health.failed(this.#use, seenOf(failure, { protocol: this.#protocol, now }));
+  }
+}
