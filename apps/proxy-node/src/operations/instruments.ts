@@ -21,7 +21,7 @@ type Level<Series> = Map<string, Level<Series> | Series>;
  * exemplar, which allocates 10 KB a request; these find a series by its values alone, and prom-client's registry reads them when it is scraped.
  */
 abstract class Instrument<Series extends object> {
-  /** The registry writes names of counters anew. */
+  /** The registry cuts `_total` off names of counters. */
   name: string;
   readonly help: string;
   abstract readonly type: 'counter' | 'histogram';

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AttemptCost } from '@tollgate/contracts';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
@@ -30,46 +29,42 @@ export interface Delivery {
 }
 
 /** What was tried so far. */
-export interface Tries {
+export class Tries {
   readonly session: string | null;
   /** Routes that were asked, or have no words for the request. */
-  readonly tried: Set<number>;
-  readonly repeated: Set<number>;
-  /** Fields that a model refused, each of which is worth one repetition without it. */
-  readonly adapted: Set<string>;
-  /** By route: whether it was asked for the rest of an answer with its beginning as a prefill, or has refused that. */
-  readonly prefills: Map<number, 'asked' | 'refused'>;
+  readonly tried = new Set<number>();
   /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
-  asked: number;
+  asked = 0;
   /** The attempt whose answer was read last; of two that raced, the winner. */
-  read: RouteAttempt | null;
+  read: RouteAttempt | null = null;
   /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
-  windowMin: number;
-  last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null;
-}
+  windowMin = -1;
+  last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null = null;
+  #repeated: Set<number> | null = null;
+  #adapted: Set<string> | null = null;
+  #prefills: Map<number, 'asked' | 'refused'> | null = null;
 
-export function openTries(delivery: Delivery): Tries {
-  return {
-    session: sessionFor(delivery),
-    tried: new Set(),
-    repeated: new Set(),
-    adapted: new Set(),
-    prefills: new Map(),
-    asked: 0,
-    read: null,
-    windowMin: -1,
-    last: null,
-  };
+  constructor(delivery: Delivery) {
+    this.session = sessionFor(delivery);
+  }
+
+  get repeated(): Set<number> {
+    return (this.#repeated ??= new Set());
+  }
+
+  /** Fields that a model refused, each of which is worth one repetition without it. */
+  get adapted(): Set<string> {
+    return (this.#adapted ??= new Set());
+  }
+
+  /** By route: whether it was asked for the rest of an answer with its beginning as a prefill, or has refused that. */
+  get prefills(): Map<number, 'asked' | 'refused'> {
+    return (this.#prefills ??= new Map());
+  }
 }
 
 /** A connection that was refused within this may be accepted a moment later; one that takes longer has cost the caller enough. */
 const REFUSED_AT_ONCE_MS = 1_000;
-
-export function noteLost(attempt: RouteAttempt | undefined, cost: AttemptCost): void {
-  if (!attempt) return;
-  attempt.cost = cost;
-  if (attempt.error === undefined || attempt.error === 'given_up') attempt.error = 'hedge_lost';
-}
 
 export function noteFailure(
   delivery: Delivery,

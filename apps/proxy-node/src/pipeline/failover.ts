@@ -15,14 +15,13 @@ import {
   noteFailure,
   noteRefusedPrefill,
   noteSkipped,
-  openTries,
   outboundOf,
   readmitLosers,
   windowOf,
   withSoonestWait,
   type Delivery,
   type Rest,
-  type Tries,
+  Tries,
 } from './delivery.ts';
 import type { Forwarder } from './sending/forward.ts';
 import { raceForContent } from './sending/hedged-race.ts';
@@ -68,7 +67,7 @@ export class Failover {
 
   /** Throws the last UpstreamFailure when no upstream answered. */
   async deliver(delivery: Delivery): Promise<Metered> {
-    const tries = openTries(delivery);
+    const tries = new Tries(delivery);
     while (!delivery.isOver) {
       const next = this.#next(delivery, tries);
       const startedAt = monotonicMs();
@@ -212,17 +211,17 @@ export class Failover {
 
   /** Throws the last failure where it is the request's end. */
   #next(delivery: Delivery, tries: Tries): Next {
-    const { last, repeated } = tries;
+    const { last } = tries;
     const replay = delivery.asked.model.failover?.replay;
     if (last && this.#adapts(tries, last)) return { candidate: last.candidate, isAnew: true };
     const seen = { delivery, tries, health: this.#health };
     if (last && !mayRepeat(last.failure, replay ?? 'always'))
       throw withSoonestWait(last.failure, seen);
     const again = (candidate: Candidate): Next => {
-      repeated.add(candidate.route.id);
+      tries.repeated.add(candidate.route.id);
       return { candidate, isAnew: true };
     };
-    const isFresh = last !== null && !repeated.has(last.candidate.route.id);
+    const isFresh = last !== null && !tries.repeated.has(last.candidate.route.id);
     if (isFresh && last.failure.evidence === 'stale') return again(last.candidate);
     const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
     if (choice.kind === 'candidate') return { candidate: choice.candidate, isAnew: false };

@@ -2,7 +2,7 @@ import { tokenFieldsOf, wasTried, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Admitted } from './admission/admission.ts';
 import type { Metered } from './answers/answer-meter.ts';
-import type { RouteAttempt } from './sending/attempt.ts';
+import { ATTEMPTS_SHOWN_MAX, type RouteAttempt } from './sending/attempt.ts';
 import type { Asked } from './request/parse.ts';
 import { priceAsAnswered } from './request/premiums.ts';
 
@@ -60,6 +60,3 @@ export function settle({
   };
   return { final, journalled: admitted.hold.settle(final) };
 }
-
-/** The wire shape's own limit. */
-export const ATTEMPTS_SHOWN_MAX = 16;

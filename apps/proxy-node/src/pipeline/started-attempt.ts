@@ -1,8 +1,8 @@
 import type { AttemptCost } from '@tollgate/contracts';
 import type { StreamSink } from '@tollgate/protocols';
 import type { Candidate } from '../snapshot/routing-index.ts';
-import { noteLost, type Delivery } from './delivery.ts';
-import type { Flight } from './sending/attempt.ts';
+import type { Delivery } from './delivery.ts';
+import type { Flight, RouteAttempt } from './sending/attempt.ts';
 import type { Runner } from './sending/hedged-race.ts';
 
 /** What an attempt generates counts from the moment it has won. */
@@ -62,4 +62,10 @@ export class StartedAttempt implements Runner {
     // An attempt that was without an answer has its ending noted a moment later.
     this.flight.answer.then(note, note);
   }
+}
+
+function noteLost(attempt: RouteAttempt | undefined, cost: AttemptCost): void {
+  if (!attempt) return;
+  attempt.cost = cost;
+  if (attempt.error === undefined || attempt.error === 'given_up') attempt.error = 'hedge_lost';
 }

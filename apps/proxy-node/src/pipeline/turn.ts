@@ -20,9 +20,8 @@ import type { Credentials } from './request/authenticate.ts';
 import type { ClientRequest } from './request/client-request.ts';
 import { CloserEstimate } from './request/closer-estimate.ts';
 import type { Asked } from './request/parse.ts';
-import type { RouteAttempt } from './sending/attempt.ts';
+import { ATTEMPTS_SHOWN_MAX, type RouteAttempt } from './sending/attempt.ts';
 import { upstreamHeaders } from './sending/upstream-headers.ts';
-import { ATTEMPTS_SHOWN_MAX } from './settle.ts';
 
 /** What a turn asks its pipeline. */
 export interface TurnHost {

@@ -221,6 +221,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     if (chunk.length === 0) return;
     this.#bytes += chunk.length;
     if (this.#bytes > this.#bytesMax) return this.#close(new AnswerTooLarge(this.#bytesMax));
+    if (this.#consumer && !this.#isPaused && this.#waiting.length === 0)
+      return this.#consumer.data(chunk);
     this.#waiting.push(chunk);
     this.#flow();
   }

@@ -5,7 +5,8 @@ import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import type { AdoptedRun, UsageRecorder, HoldHandle } from './usage-recorder.ts';
 import { Checkpointer } from './checkpoints/checkpointer.ts';
-import { KeptHold } from './checkpoints/kept-hold.ts';
+import type { KeptHold } from './checkpoints/kept-hold.ts';
+import { RecordedHold, type HoldEnding } from './recorded-hold.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints } from './funds-hints.ts';
 import { acknowledgedLine, finalLine, toUsage } from '../journal/journal-line.ts';
@@ -35,7 +36,7 @@ const CLOSE_CONNECTIONS_MS = 1_000;
  * The usage of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
  * What a predecessor left in its journal is settled first thing (docs/internals.md, Usage on its way).
  */
-export class RequestRecorder implements UsageRecorder {
+export class RequestRecorder implements UsageRecorder, HoldEnding {
   readonly failOpen: FailOpen;
   /** What an earlier process left in the background; each must be settled. */
   readonly adopted: AdoptedRun[] = [];
@@ -189,26 +190,20 @@ export class RequestRecorder implements UsageRecorder {
     return this.#checkpointer.keep(new RecordedHold(this, this.#checkpointer, hold));
   }
 
-  /** See `HoldHandle`. */
-  detach(kept: KeptHold, run: BackgroundRun): OpenHold {
-    this.#open.noteRun(kept.hold, run);
-    kept.detached();
-    return kept.hold;
+  noteRun(hold: OpenHold, run: BackgroundRun): void {
+    this.#open.noteRun(hold, run);
   }
 
-  /** See `HoldHandle`. */
   settle(kept: KeptHold, final: UsageFinal): Promise<void> {
     const { rid, epoch } = kept.hold;
     const place = this.#open.end(rid);
     if (place === undefined) return Promise.resolve();
     kept.release();
     this.failOpen.ended(rid, final.charge);
-    return new Promise((resolve) => {
-      this.#journalFinal({ rid, epoch, final, atMs: this.#now() }, () => {
-        this.#journal.release(place);
-        resolve();
-      });
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const request = { rid, epoch, final, atMs: this.#now() };
+    this.#journalFinal(request, () => (this.#journal.release(place), resolve()));
+    return promise;
   }
 
   /**
@@ -258,7 +253,9 @@ export class RequestRecorder implements UsageRecorder {
     // Their leases may be nearly over.
     this.#checkpointer.lookAgain();
     for (const { acknowledgedAtMs, ...final } of finals) {
-      const atMs = acknowledgedAtMs === null ? null : this.#toMonotonic(acknowledgedAtMs);
+      // A moment of the earlier process that lies ahead of this clock was just now.
+      const agoMs = Math.max(0, this.#now() - (acknowledgedAtMs ?? 0));
+      const atMs = acknowledgedAtMs === null ? null : this.#monotonicNow() - agoMs;
       this.#journalFinal(final, undefined, { isReplayed: true, acknowledgedAtMs: atMs });
       if (acknowledgedAtMs !== null)
         this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
@@ -270,11 +267,6 @@ export class RequestRecorder implements UsageRecorder {
         { finals: unbooked },
         'finals of an earlier process are settled from the journal',
       );
-  }
-
-  /** Of a moment that an earlier process wrote down; one that lies ahead of this clock was just now. */
-  #toMonotonic(unixMs: number): number {
-    return this.#monotonicNow() - Math.max(0, this.#now() - unixMs);
   }
 
   #journalFinal(
@@ -304,23 +296,5 @@ export class RequestRecorder implements UsageRecorder {
   #noteAcknowledged({ rid }: PendingFinal, seq: number): void {
     this.failOpen.taken(rid);
     this.#acknowledged.note(rid, seq);
-  }
-}
-
-/** The hold of a request whose usage is recorded. */
-class RecordedHold extends KeptHold implements HoldHandle {
-  readonly #recorder: RequestRecorder;
-
-  constructor(recorder: RequestRecorder, keeper: Checkpointer, hold: OpenHold) {
-    super(keeper, hold);
-    this.#recorder = recorder;
-  }
-
-  detach(run: BackgroundRun): OpenHold {
-    return this.#recorder.detach(this, run);
-  }
-
-  settle(final: UsageFinal): Promise<void> {
-    return this.#recorder.settle(this, final);
   }
 }

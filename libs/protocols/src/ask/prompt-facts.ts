@@ -202,7 +202,8 @@ function walkItem(item: unknown, tally: Tally, parts: Parts): void {
 }
 
 function walkRecord(value: JsonRecord, tally: Tally, parts: Parts): void {
-  for (const [key, item] of Object.entries(value)) {
+  for (const key in value) {
+    const item = value[key];
     if (parts !== 'none') {
       refuseVariant(key, STRUCTURE_NAMES);
       if (isWrapping(key, item)) continue;

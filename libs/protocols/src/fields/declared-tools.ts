@@ -1,4 +1,4 @@
-import { isRecord, list, record } from '../json/json-guard.ts';
+import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
 /** A tool that a request offers to its model, and where it stands. */
@@ -11,40 +11,48 @@ export interface DeclaredTool {
 const ITEM_LISTS = ['input', 'items'];
 
 /** The tools of `tools`, of items that offer some, and of blocks of a message that add one (`tool_addition`), those in namespaces too. */
-export function declaredTools(body: JsonRecord): DeclaredTool[] {
-  return [
-    ...toolsIn(body['tools'], ['tools']),
-    ...ITEM_LISTS.flatMap((name) => toolsOfItems(body[name], name)),
-    ...toolsOfMessages(body['messages']),
-  ];
-}
-
-function toolsIn(tools: unknown, path: readonly string[]): DeclaredTool[] {
-  return list(tools).flatMap((tool, at) =>
-    isRecord(tool) ? withInner(tool, [...path, String(at)]) : [],
-  );
-}
-
-function withInner(tool: JsonRecord, path: readonly string[]): DeclaredTool[] {
-  return [{ tool, path }, ...toolsIn(tool['tools'], [...path, 'tools'])];
-}
-
-function toolsOfItems(items: unknown, name: string): DeclaredTool[] {
+export function declaredTools(body: JsonRecord): readonly DeclaredTool[] {
   const found: DeclaredTool[] = [];
-  // Lists of a million tokens come here too.
-  for (const [at, item] of list(items).entries())
+  addTools(body['tools'], TOOLS, found);
+  for (const name of ITEM_LISTS) addToolsOfItems(body[name], name, found);
+  addToolsOfMessages(body['messages'], found);
+  return found;
+}
+
+const TOOLS = ['tools'];
+
+function addTools(tools: unknown, path: readonly string[], found: DeclaredTool[]): void {
+  if (!Array.isArray(tools)) return;
+  tools.forEach((tool: unknown, at) => {
+    if (isRecord(tool)) addTool(tool, [...path, String(at)], found);
+  });
+}
+
+function addTool(tool: JsonRecord, path: readonly string[], found: DeclaredTool[]): void {
+  found.push({ tool, path });
+  addTools(tool['tools'], [...path, 'tools'], found);
+}
+
+/** Lists of a million tokens come here too. */
+function addToolsOfItems(items: unknown, name: string, found: DeclaredTool[]): void {
+  if (!Array.isArray(items)) return;
+  for (let at = 0; at < items.length; at += 1) {
+    const item: unknown = items[at];
     if (isRecord(item) && Array.isArray(item['tools']))
-      found.push(...toolsIn(item['tools'], [name, String(at), 'tools']));
-  return found;
+      addTools(item['tools'], [name, String(at), 'tools'], found);
+  }
 }
 
-function toolsOfMessages(messages: unknown): DeclaredTool[] {
-  const found: DeclaredTool[] = [];
-  for (const [at, message] of list(messages).entries())
-    for (const [place, block] of list(record(message)['content']).entries()) {
-      const { definition } = record(record(block)['tool']);
+function addToolsOfMessages(messages: unknown, found: DeclaredTool[]): void {
+  if (!Array.isArray(messages)) return;
+  for (let at = 0; at < messages.length; at += 1) {
+    const blocks = record(messages[at])['content'];
+    if (!Array.isArray(blocks)) continue;
+    for (let place = 0; place < blocks.length; place += 1) {
+      const { definition } = record(record(blocks[place])['tool']);
+      if (!isRecord(definition)) continue;
       const path = ['messages', String(at), 'content', String(place), 'tool', 'definition'];
-      if (isRecord(definition)) found.push(...withInner(definition, path));
+      addTool(definition, path, found);
     }
-  return found;
+  }
 }

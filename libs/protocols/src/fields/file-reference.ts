@@ -88,7 +88,9 @@ function named(holder: JsonRecord, path: readonly string[]): string[] | null {
 
 /** Messages and parts, and the parts within them. */
 function inItems(items: unknown, path: readonly string[]): string[] | null {
-  for (const [at, item] of list(items).entries()) {
+  if (!Array.isArray(items)) return null;
+  for (let at = 0; at < items.length; at += 1) {
+    const item: unknown = items[at];
     const found = isRecord(item) ? inPart(item, [...path, String(at)], 0) : null;
     if (found) return found;
   }
@@ -99,8 +101,9 @@ function inPart(part: JsonRecord, path: readonly string[], depth: number): strin
   const isMade = MADE_BY_CODE.test(text(part['type']) ?? '');
   if (nonEmpty(part['file_id']) !== null && !isMade) return [...path, 'file_id'];
   if (depth >= DEPTH_MAX) return null;
-  for (const [name, value] of Object.entries(part)) {
-    if (WORDS.has(name)) continue;
+  for (const name in part) {
+    const value = part[name];
+    if (typeof value !== 'object' || value === null || WORDS.has(name)) continue;
     const here = [...path, name];
     const isList = Array.isArray(value) && (depth > 0 || PART_LISTS.has(name));
     const found = isRecord(value)

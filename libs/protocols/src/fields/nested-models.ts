@@ -132,13 +132,16 @@ interface Place {
 }
 
 function findIn(object: JsonRecord, { step, found, places }: Place): void {
-  for (const [name, value] of Object.entries(object)) {
+  for (const name in object) {
+    const value = object[name];
     if (value === null || value === undefined || found.length > MODELS_MAX) continue;
     const member = places?.members.get(name);
     if (member?.isOwn) continue;
+    const isModel = NAMES_A_MODEL.test(foldName(name));
+    if (!isModel && typeof value !== 'object') continue;
     const here = { name, up: step };
-    if (NAMES_A_MODEL.test(foldName(name))) found.push(nestedModel(here, value, found.length));
-    else if (typeof value === 'object') findInside(value, { step: here, found, places: member });
+    if (isModel) found.push(nestedModel(here, value, found.length));
+    else findInside(value, { step: here, found, places: member });
   }
 }
 
@@ -146,9 +149,11 @@ function findInside(value: unknown, { step, found, places }: Place): void {
   if (isRecord(value)) return findIn(value, { step, found, places });
   if (!Array.isArray(value)) return;
   // Lists of a million numbers come here too.
-  for (const [at, item] of value.entries())
+  for (let at = 0; at < value.length; at += 1) {
+    const item: unknown = value[at];
     if (typeof item === 'object' && item !== null)
       findInside(item, { step: { name: String(at), up: step }, found, places: places?.items });
+  }
 }
 
 /** One more than are read counts as no name, and is refused. */

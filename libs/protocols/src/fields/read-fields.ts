@@ -46,7 +46,8 @@ interface Place {
 
 function readMembers(value: JsonRecord, place: Place): void {
   const { node, path, found, tree } = place;
-  for (const [name, item] of Object.entries(value)) {
+  for (const name in value) {
+    const item = value[name];
     const member = node.members.get(name);
     if (!member) {
       const meant = node.folded.get(foldName(name));
@@ -54,10 +55,11 @@ function readMembers(value: JsonRecord, place: Place): void {
       continue;
     }
     if (item === null || item === undefined) continue;
+    const isRead = member.role !== null && member.role !== 'setting';
+    if (!isRead && !member.isForeign && typeof item !== 'object') continue;
     const here = [...path, name];
     if (member.isForeign) throw foreign(here);
-    if (member.role !== null && member.role !== 'setting')
-      found.push({ path: here, role: member.role, value: item });
+    if (isRead && member.role !== null) found.push({ path: here, role: member.role, value: item });
     if (member.role === 'envelope') readEnvelope(item, { node: member, path: here, found, tree });
     readInside(item, { node: member, path: here, found, tree });
   }
@@ -67,9 +69,10 @@ function readInside(value: unknown, place: Place): void {
   const { node, path } = place;
   if (isRecord(value) && node.members.size > 0) readMembers(value, place);
   if (!Array.isArray(value) || node.items === null) return;
-  for (const [at, item] of value.entries())
-    if (isRecord(item))
-      readMembers(item, { ...place, node: node.items, path: [...path, String(at)] });
+  const { items } = node;
+  value.forEach((item: unknown, at) => {
+    if (isRecord(item)) readMembers(item, { ...place, node: items, path: [...path, String(at)] });
+  });
 }
 
 /** Fields that are dropped wherever they stand. */

@@ -17,8 +17,12 @@ export interface OfferedTools {
   /** Defined in the request. */
   own: number;
   /** A vendor's tools, by their names without the version: their definitions are in the provider's prompt. */
-  vendors: string[];
+  vendors: readonly string[];
 }
+
+const NO_VENDORS: readonly string[] = [];
+const NO_TOOLS: readonly ServerTool[] = [];
+const TOOL_FIELDS = Object.entries(SERVER_TOOL_FIELDS);
 
 /** Types of tools that the request itself defines. */
 const OWN_TYPES: ReadonlySet<unknown> = new Set([
@@ -30,7 +34,10 @@ const OWN_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 export function offeredTools(body: JsonRecord, run: readonly ServerTool[]): OfferedTools {
-  const types = declaredTools(body).map(({ tool }) => tool['type']);
+  const declared = declaredTools(body);
+  if (declared.length + run.length === 0)
+    return { own: list(body['functions']).length, vendors: NO_VENDORS };
+  const types = declared.map(({ tool }) => tool['type']);
   const others = types.filter((type) => !OWN_TYPES.has(type));
   const names = others.map((type) => (nonEmpty(type) ?? '').replace(VERSION, ''));
   return {
@@ -47,8 +54,10 @@ const VERSION = /(?:_\d+)+$/;
 const PRICED_AS: Readonly<Record<string, string>> = { mcp_toolset: 'mcp' };
 
 /** Each may add input that no byte of the request bounds, and costs what the provider asks for it. */
-export function serverTools(body: JsonRecord): ServerTool[] {
+export function serverTools(body: JsonRecord): readonly ServerTool[] {
   const tools = declaredTools(body);
+  const isPlain = tools.length === 0 && body['tool_choice'] === undefined;
+  if (isPlain && !TOOL_FIELDS.some(([field]) => isAsked(body[field]))) return NO_TOOLS;
   const members = tools.flatMap(({ tool, path }) => byMember(tool, path));
   const declared = tools.flatMap(({ tool, path }): ServerTool[] => {
     const name = providersName(tool);
@@ -63,7 +72,7 @@ export function serverTools(body: JsonRecord): ServerTool[] {
       },
     ];
   });
-  const asked = Object.entries(SERVER_TOOL_FIELDS).filter(([field]) => isAsked(body[field]));
+  const asked = TOOL_FIELDS.filter(([field]) => isAsked(body[field]));
   return [
     ...declared,
     ...members,

@@ -10,6 +10,8 @@ const CLOSE_BRACKET = 0x5d;
 
 /** Objects with more names keep them in a set: comparing each with each would let a body of names alone block the process. */
 const COMPARED_MAX = 32;
+/** No ordinary body nests objects deeper. */
+const SHARED_DEPTH = 32;
 
 /**
  * The first name that stands twice in one object, at any depth, compared unescaped; null when there is none. Parsers disagree on which of the
@@ -29,9 +31,12 @@ export function duplicateName(bytes: Uint8Array): string | null {
     } else if (byte === COMMA) isName = scope !== null;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       scopes.push(scope);
-      scope = byte === OPEN_BRACE ? new Names() : null;
+      scope = byte === OPEN_BRACE ? namesAt(scopes.length) : null;
       isName = scope !== null;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) scope = scopes.pop() ?? null;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      scope?.clear();
+      scope = scopes.pop() ?? null;
+    }
   }
   return null;
 }
@@ -41,19 +46,26 @@ class Names {
   readonly #hashes: number[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
+  #count = 0;
   #set: Set<string> | null = null;
+
+  clear(): void {
+    this.#count = 0;
+    this.#set = null;
+  }
 
   /** Adds the name between the quotes at `start` and before `end`. */
   isTaken(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.#set) return this.#isInSet(this.#set, decodeString(bytes, start, end));
     const hash = hashOf(bytes, start, end);
-    for (let at = 0; at < this.#hashes.length; at += 1)
+    for (let at = 0; at < this.#count; at += 1)
       if (this.#hashes[at] === hash && this.#nameAt(bytes, at) === decodeString(bytes, start, end))
         return true;
-    this.#hashes.push(hash);
-    this.#starts.push(start);
-    this.#ends.push(end);
-    if (this.#hashes.length === COMPARED_MAX)
+    this.#hashes[this.#count] = hash;
+    this.#starts[this.#count] = start;
+    this.#ends[this.#count] = end;
+    this.#count += 1;
+    if (this.#count === COMPARED_MAX)
       this.#set = new Set(this.#hashes.map((_, at) => this.#nameAt(bytes, at)));
     return false;
   }
@@ -67,6 +79,16 @@ class Names {
   #nameAt(bytes: Uint8Array, at: number): string {
     return decodeString(bytes, this.#starts[at] ?? 0, this.#ends[at] ?? 0);
   }
+}
+
+/** Names of objects by their depth, for the next body: an object is closed before another opens at its depth. A deeper one has its own. */
+const shared: Names[] = Array.from({ length: SHARED_DEPTH }, () => new Names());
+
+function namesAt(depth: number): Names {
+  const names = shared[depth - 1];
+  if (!names) return new Names();
+  names.clear();
+  return names;
 }
 
 /** https://www.ietf.org/archive/id/draft-eastlake-fnv-17.html */

@@ -13,12 +13,15 @@ export function withoutFields(fields: readonly Pick<PathEdit, 'path'>[]): PathEd
   return fields.map(({ path }) => ({ path, text: null }));
 }
 
+const NO_PATCHES: readonly Patch[] = [];
+
 /** The patches that edit members at any depth of an object. A path that leads through anything else is passed over. */
 export function editPaths(
   bytes: Uint8Array,
   layout: JsonLayout,
   edits: readonly PathEdit[],
-): Patch[] {
+): readonly Patch[] {
+  if (edits.length === 0) return NO_PATCHES;
   const own = edits.filter(({ path }) => path.length === 1);
   const patches = editObject(
     layout,
@@ -37,7 +40,11 @@ export function editPaths(
   ];
 }
 
-function editInside(bytes: Uint8Array, start: number, edits: readonly PathEdit[]): Patch[] {
+function editInside(
+  bytes: Uint8Array,
+  start: number,
+  edits: readonly PathEdit[],
+): readonly Patch[] {
   const inside = layoutObject(bytes, start);
   if (inside) return editPaths(bytes, inside, edits);
   const items = layoutArray(bytes, start);
@@ -49,7 +56,7 @@ function editInside(bytes: Uint8Array, start: number, edits: readonly PathEdit[]
 
 function insideEach(
   edits: readonly PathEdit[],
-  edit: (name: string, deeper: PathEdit[]) => Patch[],
+  edit: (name: string, deeper: PathEdit[]) => readonly Patch[],
 ): Patch[] {
   const byName = Map.groupBy(edits, ({ path }) => path[0] ?? '');
   return [...byName].flatMap(([name, inner]) =>

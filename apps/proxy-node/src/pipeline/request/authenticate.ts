@@ -17,14 +17,19 @@ export function authenticate(headers: IncomingHttpHeaders): Credentials {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   const apiKey = headers['x-api-key'];
   const texts = [bearer, typeof apiKey === 'string' ? apiKey.trim() : undefined].filter(
-    (text): text is string => text !== undefined && text !== '' && text.length <= KEY_CHARS_MAX,
+    isPlausible,
   );
-  const wellFormed = [...new Set(texts)].map(parseApiKey).filter((key) => key !== undefined);
-  const [first, ...rest] = wellFormed;
-  if (first) return [first, ...rest];
-  const [text] = texts;
+  const [text, other] = texts;
+  const key = text === undefined ? undefined : parseApiKey(text);
+  const second = other === undefined || other === text ? undefined : parseApiKey(other);
+  if (key) return second ? [key, second] : [key];
+  if (second) return [second];
   if (text === undefined) throw new Refusal('invalid_api_key');
   return [decoy(text)];
+}
+
+function isPlausible(text: string | undefined): text is string {
+  return text !== undefined && text !== '' && text.length <= KEY_CHARS_MAX;
 }
 
 /** A key that was never issued takes the way of an unknown one, so that response and timing do not disclose which it was (security S9). */

@@ -19,6 +19,9 @@ import type { RouteUse, UpstreamHealth } from '../../upstream/upstream-health.ts
 
 export type RouteAttempt = UsageFinal['attempts'][number];
 
+/** The wire shape's own limit. */
+export const ATTEMPTS_SHOWN_MAX = 16;
+
 /** What goes upstream. */
 export interface Outbound {
   readonly rid: string;
