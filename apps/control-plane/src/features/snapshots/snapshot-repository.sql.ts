@@ -49,7 +49,7 @@ export interface FleetSettings {
   changeSeq: number;
   publishedSeq: number;
   installation: string;
-  /** The number of times that the versions began anew, as after a restore. */
+  /** The number of times that the versions began again, as after a restore. */
   lineage: number;
 }
 
