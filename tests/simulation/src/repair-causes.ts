@@ -2,7 +2,7 @@ import type { Fault, FaultKind } from './fault-plan.ts';
 import { Violation } from './violation.ts';
 
 /** Faults that leave Redis and the books apart until the reconciliation, each with how. No other repair is expected. */
-export const REPAIR_CAUSES: Partial<Record<FaultKind, string>> = {
+const REPAIR_CAUSES: Partial<Record<FaultKind, string>> = {
   'drop-days': 'Finals of a dropped day wait for a person, while Redis has debited them.',
   'lost-disk':
     'Redis debited finals whose events were lost on their way, and no journal sends them again.',
