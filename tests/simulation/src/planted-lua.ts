@@ -5,7 +5,7 @@ import { RedisFunctions } from './redis/redis-functions.ts';
 const ERRORS: Record<string, [file: string, written: string, planted: string]> = {
   'a final is settled under an old epoch': [
     'settle',
-    "if not standing(KEYS[1], ARGV[1]) then return { 'FENCED', 'epoch' } end",
+    "if not standing_of(found[1], ARGV[1]) then return { 'FENCED', 'epoch' } end",
     '',
   ],
   'a settled request is settled again': [
@@ -44,8 +44,8 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
   ],
   'requests are admitted while holds are restored': [
     'admit',
-    "standing(KEYS[1], ARGV[1]) ~= 'open'",
-    'not standing(KEYS[1], ARGV[1])',
+    "standing_of(found[1], ARGV[1]) ~= 'open'",
+    'not standing_of(found[1], ARGV[1])',
   ],
   'a grant is larger than what is free': ['admit', 'math.min(want, available)', 'want'],
   'an extension is larger than what is free': [
@@ -55,7 +55,7 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
   ],
   'a release is repeated although Redis has it': [
     'repeat-release',
-    "if hold[2] then return { 'DUPLICATE' } end",
+    "if hold and hold.c2 then return { 'DUPLICATE' } end",
     '',
   ],
   'a withdrawal is repeated although Redis has it': [

@@ -1,3 +1,4 @@
+import { SHARDS } from './first-rows.ts';
 import type { ModelPostgres, Statement } from './model-postgres.ts';
 import type { ModelTransaction } from './transaction.ts';
 import { copyUsage, insertUsage } from './write-usage.ts';
@@ -144,10 +145,14 @@ const epochLock: Statement = (db, tx, [indexes]) => {
     db.advisoryLock(tx, `epoch:${index}`, { isShared: false });
   return [];
 };
-const oneEpochLock: Statement = (db, tx, [, index]) => {
-  db.advisoryLock(tx, `epoch:${number(index)}`, { isShared: false });
-  return [];
-};
+/** The lock names its shard in the text. */
+const oneEpochLock = Array.from({ length: SHARDS }, (_, index): [string, Statement] => [
+  `SELECT pg_advisory_xact_lock(7001004, ${index})`,
+  (db, tx) => {
+    db.advisoryLock(tx, `epoch:${index}`, { isShared: false });
+    return [];
+  },
+]);
 
 /** Its numbers are in the text. */
 const tryLock: Statement = (db, tx, _, sql) => {
@@ -212,7 +217,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['INSERT INTO usage_totals', () => []],
   ['SELECT pg_advisory_xact_lock_shared(7001004, i)', sharedEpochLock],
   ['SELECT pg_advisory_xact_lock(7001004, i)', epochLock],
-  ['SELECT pg_advisory_xact_lock($1, $2)', oneEpochLock],
+  ...oneEpochLock,
   [
     'SELECT pg_advisory_xact_lock_shared($1)',
     (db, tx, [key]) => {

@@ -1,5 +1,6 @@
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { LiveStore } from './live-store.ts';
+import { unpackMessage } from './message-pack.ts';
 
 export interface LiveHold {
   rid: string;
@@ -29,10 +30,14 @@ export class LiveView {
 
   openHolds(shard: string): LiveHold[] {
     return [...this.#store.data.scores(keys.holds(shard)).keys()].flatMap((rid) => {
-      const hold = this.#store.data.hash(keys.hold(shard, rid));
-      if (hold?.get('st') !== 'open') return [];
-      const number = (field: string): number => Number(hold.get(field));
-      return { rid, accountId: number('acct'), modelId: number('model'), amount: number('amt') };
+      const [state, accountId, modelId, amount] = this.#hold(keys.hold(shard, rid));
+      if (state !== 'open') return [];
+      return {
+        rid,
+        accountId: Number(accountId),
+        modelId: Number(modelId),
+        amount: Number(amount),
+      };
     });
   }
 
@@ -40,8 +45,13 @@ export class LiveView {
     const prefix = keys.holdPrefix(shard);
     const found = this.#store.data.keysLike(prefix);
     return found
-      .filter((key) => this.#store.data.hash(key)?.get('st') === 'reaped')
+      .filter((key) => this.#hold(key)[0] === 'reaped')
       .map((key) => key.slice(prefix.length));
+  }
+
+  /** Its values in the order of `libs/keyspace/lua/shared/holds.lua`. */
+  #hold(key: string): unknown[] {
+    return unpackMessage(this.#store.data.string(key) ?? '');
   }
 
   waitingEvents(shard: string): number {

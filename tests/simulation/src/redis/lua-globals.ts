@@ -1,4 +1,5 @@
 import {
+  all,
   isLess,
   LuaError,
   number,
@@ -8,10 +9,10 @@ import {
   toNumber,
   typeOf,
   type Lua,
+  type LuaFunction,
 } from './lua-values.ts';
 import { packMessage, unpackMessage } from './message-pack.ts';
 
-const FORMATS: Record<string, { bytes: number }> = { '>I4': { bytes: 4 }, '>I4I4': { bytes: 8 } };
 /** Patterns of Lua that the functions use. */
 const PATTERNS: Record<string, RegExp> = { '^%d+$': /^[0-9]+$/ };
 
@@ -20,6 +21,7 @@ export const LUA_LIBRARIES = {
   tonumber: (value: Lua, base?: Lua) => toNumber(value, base as number | undefined),
   tostring: (value: Lua) => text(value),
   type: (value: Lua) => typeOf(value),
+  pcall: tryCall,
   unpack: (table: Lua, from: Lua = 1) => (table as Table).list.slice((from as number) - 1),
   math: named({
     floor: (value) => Math.floor(number(value)),
@@ -103,10 +105,20 @@ function unpack(pattern: Lua, value: Lua, from: Lua = 1): Lua {
   return [...values, start + bytes + 1];
 }
 
+/** Integers of four bytes, the highest first: the only ones that the functions use. */
 function formatOf(pattern: Lua): { bytes: number } {
-  const known = FORMATS[text(pattern)];
-  if (!known) throw new LuaError(`the structure ${String(pattern)} is not known`);
-  return known;
+  const written = text(pattern);
+  if (!/^>(?:I4)+$/.test(written)) throw new LuaError(`the structure ${written} is not known`);
+  return { bytes: ((written.length - 1) / 2) * 4 };
+}
+
+function tryCall(callee: Lua, ...parameters: Lua[]): Lua[] {
+  try {
+    return [true, ...all((callee as LuaFunction)(...parameters))];
+  } catch (error) {
+    if (!(error instanceof LuaError)) throw error;
+    return [false, error.message];
+  }
 }
 
 /** Text, as lua-cjson escapes it. */

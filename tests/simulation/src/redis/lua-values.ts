@@ -38,7 +38,7 @@ export function one(value: Lua): Lua {
   return Array.isArray(value) ? value[0] : value;
 }
 
-function all(value: Lua): Lua[] {
+export function all(value: Lua): Lua[] {
   return Array.isArray(value) ? value : [value];
 }
 

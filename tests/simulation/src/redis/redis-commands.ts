@@ -8,13 +8,23 @@ const OK = 'OK';
 /** The commands that the functions and the stores of `libs/keyspace` send, on simulated data. */
 const COMMANDS: Record<string, Command> = {
   get: (data, [key = '']) => data.string(key),
+  mget: (data, keys) => keys.map((key) => data.stringOrNull(key)),
+  setrange: (data, [key = '', offset, value = '']) => {
+    const at = integer(offset);
+    const before = (data.string(key) ?? '').padEnd(at, '\0');
+    const after = before.slice(0, at) + value + before.slice(at + value.length);
+    data.setString(key, after, data.expiryOf(key));
+    return after.length;
+  },
   set: (data, [key = '', value = '', ...options]) => {
     const named = options.map((option) => option.toUpperCase());
     if (named.includes('NX') && data.has(key)) return null;
     const at = named.indexOf('PX');
-    if (named.length > 0 && at < 0 && !named.includes('NX'))
+    const isKept = named.includes('KEEPTTL');
+    if (named.length > 0 && at < 0 && !isKept && !named.includes('NX'))
       throw new RedisError('ERR syntax error');
-    data.setString(key, value, at < 0 ? Infinity : data.nowMs + integer(options[at + 1]));
+    const expiresAtMs = isKept ? data.expiryOf(key) : undefined;
+    data.setString(key, value, at < 0 ? expiresAtMs : data.nowMs + integer(options[at + 1]));
     return OK;
   },
   del: (data, keys) => keys.filter((key) => data.delete(key)).length,

@@ -62,6 +62,12 @@ export class RedisData {
     return (this.#read(key, 'string') as string | undefined) ?? null;
   }
 
+  /** Null also where the value is none, as MGET answers. */
+  stringOrNull(key: string): string | null {
+    const value = this.#live(key)?.value;
+    return typeof value === 'string' ? value : null;
+  }
+
   setString(key: string, value: string, expiresAtMs = Infinity): void {
     this.#note(key);
     this.#entries.set(key, { kind: 'string', value, expiresAtMs });

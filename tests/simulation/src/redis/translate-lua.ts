@@ -2,7 +2,7 @@ import luaparse, { type Expression, type Statement } from 'luaparse';
 
 /** Names that a chunk may use without having declared them. */
 const GLOBALS = new Set(
-  'redis string math table struct cjson cmsgpack tonumber tostring type unpack ipairs next pairs'.split(
+  'redis string math table struct cjson cmsgpack tonumber tostring type unpack pcall ipairs next pairs'.split(
     ' ',
   ),
 );
