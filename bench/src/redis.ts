@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { startServices } from '@tollgate/harness';
 import {
@@ -65,7 +65,11 @@ export async function benchRedis([other]: readonly string[]): Promise<void> {
 type ReadLua = (file: string) => string;
 
 function readLua(folder = path.join(import.meta.dirname, '../../libs/keyspace/lua')): ReadLua {
-  return (file) => readFileSync(path.join(folder, `${file}.lua`), 'utf8');
+  return (file) => {
+    const name = path.join(folder, `${file}.lua`);
+    // Other Lua may lack a chunk.
+    return existsSync(name) ? readFileSync(name, 'utf8') : '';
+  };
 }
 
 /** `admit` and `settle` answer what their typed twins accept, and do nothing. */
