@@ -7,7 +7,7 @@
 --      16 '1' = takes at most half of what is free; where min is more than that, min and half of the rest
 --      17 MAC of the node over what this hold has used: nothing ('' = none)
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
---      or DUPLICATE, state, granted, key id, subscription id, generation
+--      or DUPLICATE, state, granted, key id, subscription id, generation (0 for a request that has ended)
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
 --      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
 --      or RECHARGE_DUE: a purchase that is due makes the request fit
@@ -21,8 +21,8 @@ local function admit(KEYS, ARGV)
   if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
   local known = unpack_hold(found[2])
   if known then
-    local state = known.st == 'released' and 'done' or known.st
-    return { 'DUPLICATE', state, text(known.amt or 0), known.key or '0', known.sub or '0', known.gen or '0' }
+    if known.st == 'open' then return { 'DUPLICATE', 'open', text(known.amt), known.key, known.sub, known.gen } end
+    return { 'DUPLICATE', known.st == 'reaped' and 'reaped' or 'done', '0', '0', '0', '0' }
   end
 
   local now = clock(ARGV[13])

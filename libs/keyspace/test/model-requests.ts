@@ -36,6 +36,7 @@ export abstract class ModelRequests extends ModelShard {
     const { epoch } = this;
     if (epoch === null || this.isRestoring) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
+    if (known && known.state !== 'open') return endedDuplicate(known.state, epoch);
     if (known)
       return {
         kind: 'duplicate',
@@ -46,12 +47,7 @@ export abstract class ModelRequests extends ModelShard {
         generation: known.generation,
         epoch,
       };
-    const mark = this.marks.get(request.rid);
-    if (mark) {
-      const { subscriptionId } = mark;
-      const of = { keyId: 0, subscriptionId, generation: 0, epoch };
-      return { kind: 'duplicate', state: 'done', grantedTokens: 0, ...of };
-    }
+    if (this.marks.has(request.rid)) return endedDuplicate('done', epoch);
     const denied = this.callerDenied({ ...request, address });
     if (denied) return denied;
     const key = this.keys.get(request.keyHash) as ModelKey;
@@ -290,4 +286,9 @@ export abstract class ModelRequests extends ModelShard {
       .filter((hold) => hold.state === 'open' && isMeant(hold.deadline))
       .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1));
   }
+}
+
+function endedDuplicate(state: 'reaped' | 'done', epoch: string): AdmitReply {
+  const none = { grantedTokens: 0, keyId: 0, subscriptionId: 0, generation: 0 };
+  return { kind: 'duplicate', state, ...none, epoch };
 }
