@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { publishSnapshot, sealSnapshot } from '@tollgate/snapshot';
 import { createControlPlaneMac } from '@tollgate/contracts';
-import { FleetStore, type RelayRequest } from '../src/index.ts';
+import { alterHold } from '@tollgate/harness';
+import { FleetStore, LiveCounts, type RelayRequest } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import { settle } from './tenant-acts.ts';
-import { admitted, openAccount, type Checks, type World } from './world.ts';
+import { admitted, MODEL_ID, openAccount, SHARDS, type Checks, type World } from './world.ts';
 
 const POLL: RelayRequest = {
   owner: 'a',
@@ -31,6 +32,27 @@ export const foreignChecks: Checks = {
         assert.ok(ttl > 0 && ttl <= FIFTEEN_MINUTES_MS, `${written}: ${ttl}`);
         const latest = await tenant.redis.get(keys.latestTime(tenant.shard));
         assert.equal(latest, String(tenant.clock.now), written);
+      }
+    },
+
+  'a text that is no hold counts for nothing, leaves the index, and keeps no request from being settled':
+    async (world) => {
+      for (const change of [{ st: 'strange' }, { acct: null }, { model: null }]) {
+        const tenant = await world.tenant();
+        await openAccount(tenant);
+        const { redis, shard, library, epochCache: epochs, accountId } = tenant;
+        const rid = await admitted(tenant);
+        await alterHold(redis, keys.hold(shard, rid), change);
+        const ref = { accountId, modelId: MODEL_ID };
+        const counts = new LiveCounts({ library, epochs, shards: SHARDS });
+        const [found] = await counts.recountHolds([ref]);
+        assert.deepEqual(found, { ...ref, before: '100', held: 0 });
+        tenant.clock.now += 60_000;
+        const polled = await tenant.store.relay(shard, POLL);
+        assert.deepEqual(polled.kind === 'leased' && polled.expiredHolds, []);
+        assert.equal(await redis.zcard(keys.holds(shard)), 0);
+        const settled = await settle(tenant, rid, 1);
+        assert.equal(settled.kind === 'settled' && settled.from, 'none');
       }
     },
 
