@@ -55,8 +55,8 @@ export class Court {
 
   /** The test that notices a mutant; undefined when none does. */
   async noticedBy({ id }: Mutant): Promise<string | undefined> {
-    const tests = (this.reached.get(id) ?? []).filter(([, name]) => name !== '');
-    if (tests.length === 0) return this.noticedAtLoad(id);
+    const reached = this.reached.get(id) ?? [];
+    const tests = reached.filter(([, name]) => name !== '');
     if (this.judged >= MUTANTS_OF_A_JUDGE) await this.dismiss();
     this.judged += 1;
     for (const [file, some] of this.nearestFirst(tests)) {
@@ -65,10 +65,12 @@ export class Court {
       const { failed } = await this.order({ mutant: id, specs, names });
       if (failed !== undefined) return failed;
     }
-    return undefined;
+    return reached.length === 0 || tests.length < reached.length
+      ? this.noticedAtLoad(id)
+      : undefined;
   }
 
-  /** For what runs while modules are loaded: a process loads them once. */
+  /** For what runs while modules are loaded, which a process does once, or before the tests. */
   private async noticedAtLoad(id: number): Promise<string | undefined> {
     await this.dismiss();
     const { failed } = await this.order({ mutant: id, specs: this.specs, names: undefined });

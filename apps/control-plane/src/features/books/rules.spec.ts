@@ -164,6 +164,18 @@ describe('books that close', () => {
     expect(await brokenBy((tx) => tx.query(`UPDATE token_lots SET ${damage}`))).toEqual(rules);
   });
 
+  test('a refund of the whole lot is found though the wallet got as much', async () => {
+    const broken = await brokenBy(async (tx) => {
+      await tx.query("SET LOCAL session_replication_role = 'replica'");
+      await tx.query('UPDATE token_lots SET refunded = cost WHERE refunded > 0');
+      // 500 micro-units instead of 225.
+      await tx.query(
+        `UPDATE ledger_entries e SET amount = amount + sign(amount) * 275 FROM ledger_transactions t WHERE t.id = e.transaction_id AND t.kind = 'refund'`,
+      );
+    });
+    expect(broken).toContain('refunds');
+  });
+
   test('the audit of every day looks further back than the one of today', async () => {
     const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
     const found = await rolledBack(async (tx) => {
