@@ -30,6 +30,12 @@ test.each([
   expect(bound.images.largest).toBe(largest);
 });
 
+test('a small image of gpt-5 is bounded by its tiles, a large one by its patches', () => {
+  const { images } = promptBoundOf(['gpt-5.2']);
+  expect(images.of({ width: 513, height: 100 }, null)).toBe(70 + 2 * 140);
+  expect(images.of({ width: 3_200, height: 1_600 }, null)).toBe(5_000);
+});
+
 test('a model of an unknown name may be any of those that are known', () => {
   for (const models of [[], ['llama-4-maverick'], ['gpt-4o', 'llama-4-maverick']]) {
     const bound = promptBoundOf(models);
