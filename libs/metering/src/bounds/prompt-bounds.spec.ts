@@ -34,6 +34,7 @@ test('a small image of gpt-5 is bounded by its tiles, a large one by its patches
   const { images } = promptBoundOf(['gpt-5.2']);
   expect(images.of({ width: 513, height: 100 }, null)).toBe(70 + 2 * 140);
   expect(images.of({ width: 3_200, height: 1_600 }, null)).toBe(5_000);
+  expect(promptBoundOf(['gpt-4o']).images.of({ width: 513, height: 100 }, null)).toBe(425);
 });
 
 test('a model of an unknown name may be any of those that are known', () => {
