@@ -3,6 +3,7 @@ import { BenchInstallation, startFloor } from './installation.ts';
 import { bodies, cold, crowd, door, json, requests, stream } from './scenes/requests.ts';
 import { backlog, booking, workers } from './scenes/capacity.ts';
 import { start } from './scenes/processes.ts';
+import { allocated } from './scenes/allocated.ts';
 import { floor } from './scenes/floor.ts';
 import { burst, idle, latency, quiet, steady } from './scenes/quiet.ts';
 import { keys, models } from './scenes/scale.ts';
@@ -34,6 +35,7 @@ export const SCENES = {
   backlog,
   upstreams,
   floor,
+  allocated,
 } satisfies Record<string, Scene>;
 /** They take many minutes, or leave an installation that others should not be measured on: run only by name. */
 export const LARGE: ReadonlySet<string> = new Set<SceneName>([
@@ -44,6 +46,7 @@ export const LARGE: ReadonlySet<string> = new Set<SceneName>([
   'backlog',
   'upstreams',
   'floor',
+  'allocated',
 ]);
 export type SceneName = keyof typeof SCENES;
 
