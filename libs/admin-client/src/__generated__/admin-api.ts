@@ -3581,8 +3581,15 @@ export interface components {
             balance_after: string;
             reference: string;
             note: string | null;
-            /** @description Who did it; null for the system */
+            /**
+             * @description Who did it: the system, the owner of the wallet, or another account
+             * @enum {string}
+             */
+            actor_role: "system" | "owner" | "administrator";
+            /** @description Null for the system; users are told no account but their own */
             actor_user_id: number | null;
+            /** @description For administrators; null for users */
+            actor_name: string | null;
             /** @description Whose tokens were bought or given back; null for other movements */
             model_id: number | null;
             /** @description Its name */

@@ -29,7 +29,6 @@ export function FilterBar({ search, onChange, ownerId }: FilterBarProps) {
   const { usage } = useWords();
   const accountId = ownerId ?? search.user_id;
   const models = useModels(ownerId);
-  const upstreams = useUsedUpstreams(accountId);
   const narrow = (patch: Search): void => onChange({ ...patch, cursor: undefined });
   return (
     <>
@@ -48,13 +47,13 @@ export function FilterBar({ search, onChange, ownerId }: FilterBarProps) {
           onChange={(value) => narrow({ key_id: value })}
         />
       )}
-      <NamedFilter
-        label={usage.upstream}
-        all={usage.allUpstreams}
-        value={search.upstream_id}
-        named={upstreams}
-        onChange={(value) => narrow({ upstream_id: value })}
-      />
+      {ownerId === undefined && (
+        <UpstreamFilter
+          accountId={accountId}
+          value={search.upstream_id}
+          onChange={(value) => narrow({ upstream_id: value })}
+        />
+      )}
       <OutcomeFilter value={search.outcome} onChange={(value) => narrow({ outcome: value })} />
       <GroupFilter
         value={search.group}
@@ -89,6 +88,26 @@ function ClearButton({ search, onClear }: { search: UsageSearch; onClear: () => 
     <Button look="quiet" onClick={onClear}>
       {general.clear}
     </Button>
+  );
+}
+
+interface UpstreamFilterProps {
+  accountId: number | undefined;
+  value: number | undefined;
+  onChange: (value: string) => void;
+}
+
+/** For administrators alone: suppliers are the operator's. */
+function UpstreamFilter({ accountId, value, onChange }: UpstreamFilterProps) {
+  const { usage } = useWords();
+  return (
+    <NamedFilter
+      label={usage.upstream}
+      all={usage.allUpstreams}
+      value={value}
+      named={useUsedUpstreams(accountId)}
+      onChange={onChange}
+    />
   );
 }
 
@@ -188,7 +207,7 @@ function useKeys(accountId: number | undefined): Option[] {
   return (data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }));
 }
 
-/** Those that served requests in the range: users cannot list upstreams, and others would find nothing. */
+/** Those that served requests in the range: others would find nothing. */
 function useUsedUpstreams(accountId: number | undefined): Option[] {
   const range = useTimeRange();
   const { usage } = useWords();

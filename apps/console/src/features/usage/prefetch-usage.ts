@@ -5,7 +5,7 @@ import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import type { Ask, PageAddress } from '../../page-module.ts';
 import { rangeOf } from '../../ui/time/time-range.tsx';
 import { isLatency } from './usage-chart.tsx';
-import { filterOf, readUsageSearch } from './usage-search.ts';
+import { filterOf, groupOf, readUsageSearch } from './usage-search.ts';
 
 /** What usage of one account, or of all (`ownerId` undefined), asks first. */
 export function prefetchUsage(
@@ -19,13 +19,14 @@ export function prefetchUsage(
   const accountId = filter.user_id;
   ask(
     statisticsQuery(
-      { ...filter, group_by: isLatency(search.show) ? undefined : search.group },
+      { ...filter, group_by: isLatency(search.show) ? undefined : groupOf(search, ownerId) },
       range,
     ),
   );
   ask(requestsQuery({ ...filter, outcome: search.outcome, cursor: search.cursor }, range));
-  ask(statisticsQuery({ user_id: accountId, group_by: 'upstream' }, range));
-  if (ownerId === undefined) ask(catalogueQuery({}));
-  else ask(subscriptionsQuery(ownerId));
+  if (ownerId === undefined) {
+    ask(statisticsQuery({ user_id: accountId, group_by: 'upstream' }, range));
+    ask(catalogueQuery({}));
+  } else ask(subscriptionsQuery(ownerId));
   if (accountId !== undefined) ask(keysQuery({ user_id: accountId }));
 }

@@ -8,7 +8,7 @@ import { CopyText } from '../../ui/copy.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Exact } from '../../ui/time/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { OutcomeBadge } from './outcome.tsx';
 import { ChargeTable } from './charge-table.tsx';
 import { RequestTimeline } from './request-timeline.tsx';
@@ -88,13 +88,11 @@ interface Part {
   to?: string | undefined;
 }
 
-/** What took part in the request; administrators also see whose it was. */
+/** What took part in the request; administrators also see whose it was and who served it. */
 function usePartsOf(receipt: UsageReceipt): Part[] {
   const { usage } = useWords();
   const isAdmin = useLocation().pathname.startsWith(paths.admin());
-  const { key_id: keyId, model_id: modelId, upstream_id: upstreamId, node } = receipt;
-  const pageOf = (id: number | null, path: (id: number) => string): string | undefined =>
-    id === null ? undefined : path(id);
+  const { key_id: keyId, model_id: modelId } = receipt;
   return [
     ...(isAdmin
       ? [
@@ -115,18 +113,29 @@ function usePartsOf(receipt: UsageReceipt): Part[] {
       text: receipt.key_name,
       to: pageOf(keyId, isAdmin ? paths.adminKey : paths.key),
     },
-    {
-      name: usage.upstream,
-      text: receipt.upstream,
-      to: isAdmin ? pageOf(upstreamId, paths.adminUpstream) : undefined,
-    },
-    // `node-1:0` is a worker of `node-1`.
+    ...serversOf(receipt, { usage, isAdmin }),
+  ];
+}
+
+/** The upstream and the node that served it. The interface tells users the name of the upstream at most. */
+function serversOf(
+  { upstream_id: upstreamId, upstream, node }: UsageReceipt,
+  { usage, isAdmin }: { usage: Words['usage']; isAdmin: boolean },
+): Part[] {
+  if (!isAdmin) return upstream === null ? [] : [{ name: usage.upstream, text: upstream }];
+  return [
+    { name: usage.upstream, text: upstream, to: pageOf(upstreamId, paths.adminUpstream) },
     {
       name: usage.node,
       text: node,
-      to: isAdmin && node !== null ? paths.adminNode(node.replace(/:\d+$/, '')) : undefined,
+      // `node-1:0` is a worker of `node-1`.
+      to: node === null ? undefined : paths.adminNode(node.replace(/:\d+$/, '')),
     },
   ];
+}
+
+function pageOf(id: number | null, path: (id: number) => string): string | undefined {
+  return id === null ? undefined : path(id);
 }
 
 function ReceiptFacts({ of: receipt }: { of: UsageReceipt }) {

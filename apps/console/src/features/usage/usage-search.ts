@@ -40,12 +40,19 @@ export function filterOf(
   { user_id, model_id, key_id, upstream_id }: UsageSearch,
   ownerId: number | undefined,
 ): UsageFilter {
-  return { user_id: ownerId ?? user_id, model_id, key_id, upstream_id };
+  const shared = { user_id: ownerId ?? user_id, model_id, key_id };
+  return ownerId === undefined ? { ...shared, upstream_id } : shared;
 }
 
-/** What sums may be grouped by: one account has one user. */
+/** The group of the address, or the first one where it is not for this reader. */
+export function groupOf(
+  { group }: Pick<UsageSearch, 'group'>,
+  ownerId: number | undefined,
+): UsageSearch['group'] {
+  return groupsOf(ownerId).includes(group) ? group : 'model';
+}
+
+/** What sums may be grouped by: one account has one user, and upstreams are the operator's. */
 export function groupsOf(ownerId: number | undefined): readonly UsageSearch['group'][] {
-  return ownerId === undefined
-    ? ['model', 'user', 'upstream', 'key']
-    : ['model', 'key', 'upstream'];
+  return ownerId === undefined ? ['model', 'user', 'upstream', 'key'] : ['model', 'key'];
 }

@@ -16,12 +16,13 @@ import { FilterBar } from './filter-bar.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { TotalsTable } from './totals-table.tsx';
 import { isLatency, MEASURES, UsageChart, type Measure } from './usage-chart.tsx';
-import { filterOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
+import { filterOf, groupOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
 
 /** The chart, its table and the requests of one account, or of all (`ownerId` undefined). */
 export function UsageView({ ownerId }: { ownerId: number | undefined }) {
   const { usage } = useWords();
-  const [search, change] = useUsageSearch();
+  const [address, change] = useUsageSearch();
+  const search = { ...address, group: groupOf(address, ownerId) };
   const range = useTimeRange();
   const list = useRef<HTMLDivElement>(null);
   const filter = filterOf(search, ownerId);

@@ -60,10 +60,8 @@ function columnsOf(
   wallet: Words['wallet'],
   { currency, digits, meId }: EntryColumns,
 ): Column<WalletEntry>[] {
-  const doer = ({ actor_user_id: actor }: WalletEntry): string => {
-    if (actor === null) return wallet.system;
-    return actor === meId ? wallet.you : wallet.administrator;
-  };
+  const doer = ({ actor_role: role, actor_user_id: id, actor_name: name }: WalletEntry): string =>
+    id !== null && id === meId ? wallet.you : (name ?? wallet.actors[role]);
   return [
     { id: 'when', header: wallet.when, cell: ({ created_at: at }) => <Ago at={at} /> },
     { id: 'what', header: wallet.what, cell: (row) => <What of={row} /> },
@@ -77,7 +75,7 @@ function columnsOf(
       id: 'by',
       header: wallet.by,
       from: 'sm',
-      cell: (row) => <span className="text-text-2">{doer(row)}</span>,
+      cell: (row) => <span className="foreign text-text-2">{doer(row)}</span>,
     },
     ...amountColumns(wallet, currency, digits),
   ];

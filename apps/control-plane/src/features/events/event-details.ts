@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
+import type { Role } from '../../platform/access/caller.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { ListedAlertsService } from '../alerts/listed-alerts.service.ts';
-import type { UsageLogResponse } from '../usage/api/usage-answers.ts';
+import { toUsageLogResponse, type UsageLogRow } from '../usage/api/usage-log-row.ts';
 import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
 import type { EventPosition } from './event-position.ts';
 import type { StoredEvent } from './event-store.sql.ts';
@@ -14,6 +15,8 @@ export interface PositionedEvent {
   /** null: for administrators alone. */
   userId: number | null;
   content: StreamEvent;
+  /** The same for users. */
+  forUser: StreamEvent;
 }
 
 const requestsData = z.object({ count: z.number(), rids: z.array(z.string()) });
@@ -37,27 +40,26 @@ export class EventDetails {
     const requests = new Map((await this.requests.byIds(rids)).map((one) => [one.rid, one]));
     const described: PositionedEvent[] = [];
     for (const row of rows) {
+      const position = { xid: row.xid, id: row.id };
       const content = await this.contentOf(row, requests);
-      if (content)
-        described.push({ position: { xid: row.xid, id: row.id }, userId: row.user_id, content });
+      if (!content) continue;
+      const forUser = row.kind === 'requests' ? requestsOf(row, requests, 'user') : content;
+      described.push({ position, userId: row.user_id, content, forUser });
     }
     return described;
   }
 
   private async contentOf(
     row: StoredEvent,
-    requests: ReadonlyMap<string, UsageLogResponse>,
+    requests: ReadonlyMap<string, UsageLogRow>,
   ): Promise<StreamEvent | undefined> {
     switch (row.kind) {
       case 'alert': {
         const data = await this.alerts.find(alertData.parse(row.data).id);
         return data && { event: 'alert', data };
       }
-      case 'requests': {
-        const { count, rids } = requestsData.parse(row.data);
-        const newest = rids.flatMap((rid) => requests.get(rid) ?? []);
-        return { event: 'requests', data: { user_id: Number(row.user_id), count, newest } };
-      }
+      case 'requests':
+        return requestsOf(row, requests, 'admin');
       case 'wallet': {
         const balance = formatAmount(walletData.parse(row.data).micros);
         const data = { user_id: Number(row.user_id), balance, currency: this.config.CURRENCY };
@@ -72,4 +74,17 @@ export class EventDetails {
         return streamEventSchema.parse({ event: 'node', data: row.data });
     }
   }
+}
+
+function requestsOf(
+  row: StoredEvent,
+  requests: ReadonlyMap<string, UsageLogRow>,
+  role: Role,
+): StreamEvent {
+  const { count, rids } = requestsData.parse(row.data);
+  const newest = rids.flatMap((rid) => {
+    const request = requests.get(rid);
+    return request ? [toUsageLogResponse(request, role)] : [];
+  });
+  return { event: 'requests', data: { user_id: Number(row.user_id), count, newest } };
 }

@@ -131,7 +131,8 @@ export class EventStreams extends BackgroundService {
     if (isOver(response)) return;
     for (const event of events) {
       const isTheirs = userId === undefined ? caller.role === 'admin' : event.userId === userId;
-      if (isTheirs) write(response, event.content, event.position);
+      if (isTheirs)
+        write(response, caller.role === 'admin' ? event.content : event.forUser, event.position);
     }
     if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
   }

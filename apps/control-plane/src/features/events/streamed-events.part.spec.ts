@@ -31,14 +31,22 @@ afterEach(() => {
 test('a stream sends a booked request, the balance it leaves and the wallet when they commit', async () => {
   const parts = await events.subscribed();
   const reader = await events.read(parts.account.token);
+  const administrator = await events.read(events.plane.adminToken);
   await reader.next(isReady);
+  await administrator.next(isReady);
   const rid = await events.book(parts, 25);
   const requests = await reader.next(isFor(rid));
   expect(requests.data).toMatchObject({
     user_id: parts.account.id,
     count: 1,
-    newest: [{ rid, charge: 25, model: parts.model.name }],
+    // Suppliers are the operator's.
+    newest: [
+      { rid, charge: 25, model: parts.model.name, node: null, upstream_id: null, route: [] },
+    ],
   });
+  expect((await administrator.next(isFor(rid))).data.newest).toMatchObject([
+    { node: 'node-a:0', upstream_id: 1, route: [{ upstream_id: 1 }] },
+  ]);
   const balance = await reader.next(({ event }) => event === 'balance');
   expect(balance.data).toEqual({
     user_id: parts.account.id,

@@ -14,7 +14,9 @@ describe('corrections by an administrator', () => {
     const first = await undo();
     expect(first).toMatchObject({ status: 200, body: { amount: '-990', balance: '10' } });
     expect((await undo()).body).toEqual(first.body);
-    const logs = await plane.call('GET', '/wallet/logs?kind=adjustment', { token: one.token });
+    const logs = await plane.call('GET', `/wallet/logs?kind=adjustment&user_id=${one.id}`, {
+      token: plane.adminToken,
+    });
     expect(logs.body.data).toMatchObject([
       { amount: '-990', balance_after: '10', note: '1000 was meant to be 10', actor_user_id: 1 },
     ]);

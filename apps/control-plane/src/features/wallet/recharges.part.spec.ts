@@ -31,10 +31,35 @@ describe('recharging', () => {
           amount: '12.5',
           balance_after: '12.5',
           note: 'welcome',
-          actor_user_id: 1,
+          actor_role: 'administrator',
+          actor_user_id: null,
+          actor_name: null,
         },
       ],
     });
+  });
+
+  test('administrators read who moved the money, also where customers did it themselves', async () => {
+    const payer = await plane.createUser('payer');
+    await plane.call('POST', '/wallet/recharge', { token: payer.token, body: { amount: '3' } });
+    await asAdmin('/wallet/admin-recharge', { user_id: payer.id, amount: '4' });
+    const path = `/wallet/logs?user_id=${payer.id}` as const;
+    const doers = async (token: string) =>
+      (await plane.call('GET', path, { token })).body.data.map(
+        (row: { actor_role: string; actor_name: string | null }) => [
+          row.actor_role,
+          row.actor_name,
+        ],
+      );
+    const { body: me } = await plane.call('GET', '/auth/me', { token: plane.adminToken });
+    expect(await doers(plane.adminToken)).toEqual([
+      ['administrator', me.username],
+      ['owner', 'payer'],
+    ]);
+    expect(await doers(payer.token)).toEqual([
+      ['administrator', null],
+      ['owner', null],
+    ]);
   });
 
   test('online goes through the sandbox and credits at once', async () => {
@@ -175,7 +200,7 @@ describe('recharging', () => {
     expect(csv.headers.get('content-type')).toMatch(/^text\/csv/);
     expect(csv.headers.get('content-disposition')).toContain('attachment');
     expect(String(csv.body).split('\r\n')[0]).toBe(
-      'id,transaction_id,created_at,kind,amount,balance_after,reference,note,actor_user_id,model',
+      'id,transaction_id,created_at,kind,amount,balance_after,reference,note,actor_role,actor_user_id,actor_name,model',
     );
     expect(csv.body).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
   });

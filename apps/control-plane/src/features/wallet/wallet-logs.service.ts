@@ -5,6 +5,7 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { csvFile, type CsvCell } from '../../platform/http/csv.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { nameRecords, type RecordRef } from '../names/record-names.sql.ts';
 import { LedgerAccount, LedgerEntry } from './ledger.entity.ts';
 import { toWalletLogResponse, type WalletLogResponse, type WalletLogsQuery } from './wallet.dto.ts';
 
@@ -23,7 +24,9 @@ const CSV_COLUMNS = [
   'balance_after',
   'reference',
   'note',
+  'actor_role',
   'actor_user_id',
+  'actor_name',
   'model',
 ] as const;
 
@@ -46,14 +49,15 @@ export class WalletLogsService {
     modelsOf: ModelsOfReferences,
   ): Promise<Page<WalletLogResponse> | StreamableFile> {
     const userId = await this.scope.resolve(caller, query.user_id);
+    const view = { caller, userId, modelsOf };
     if (query.format === 'csv')
-      return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query, modelsOf));
+      return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(view, query));
     const { data, ...page } = await readPage(this.matching(userId, query), query, {
       columns: SORT_COLUMNS,
       search: ['transaction.note', 'transaction.reference'],
       map: (row) => row,
     });
-    return { data: await named(userId, data, modelsOf), ...page };
+    return { data: await this.described(view, data), ...page };
   }
 
   private matching(userId: number, query: WalletLogsQuery): SelectQueryBuilder<LedgerEntry> {
@@ -71,31 +75,53 @@ export class WalletLogsService {
   }
 
   /** Newest first, in batches by id, so that an export neither holds a long transaction nor all rows. */
-  private async *rows(
-    userId: number,
-    query: WalletLogsQuery,
-    modelsOf: ModelsOfReferences,
-  ): AsyncGenerator<CsvCell[]> {
+  private async *rows(view: View, query: WalletLogsQuery): AsyncGenerator<CsvCell[]> {
     for (let beforeId: number | undefined; ;) {
-      const builder = this.matching(userId, query).orderBy('entry.id', 'DESC').take(EXPORT_BATCH);
+      const builder = this.matching(view.userId, query)
+        .orderBy('entry.id', 'DESC')
+        .take(EXPORT_BATCH);
       if (beforeId !== undefined) builder.andWhere('entry.id < :beforeId', { beforeId });
       const rows = await builder.getMany();
-      for (const response of await named(userId, rows, modelsOf))
+      for (const response of await this.described(view, rows))
         yield CSV_COLUMNS.map((column) => response[column]);
       beforeId = rows.at(-1)?.id;
       if (rows.length < EXPORT_BATCH) return;
     }
   }
+
+  private async described(
+    { caller, userId, modelsOf }: View,
+    rows: readonly LedgerEntry[],
+  ): Promise<WalletLogResponse[]> {
+    const isAdministrator = caller.role === 'admin';
+    const actors = rows.map(({ transaction: { actorUserId: id } }) => refOf(id));
+    const nameOf = await nameRecords(this.entries.manager, isAdministrator ? actors : []);
+    const models = await modelsOf(
+      userId,
+      rows.map(({ transaction: { reference } }) => reference),
+    );
+    return rows.map((row) => {
+      const { reference, actorUserId: id } = row.transaction;
+      const isOwner = id === userId;
+      return toWalletLogResponse(row, {
+        model: models.get(reference),
+        actor: {
+          actor_role: id === null ? 'system' : isOwner ? 'owner' : 'administrator',
+          actor_user_id: isAdministrator || isOwner ? id : null,
+          actor_name: nameOf(refOf(id)).name,
+        },
+      });
+    });
+  }
 }
 
-async function named(
-  userId: number,
-  rows: readonly LedgerEntry[],
-  modelsOf: ModelsOfReferences,
-): Promise<WalletLogResponse[]> {
-  const models = await modelsOf(
-    userId,
-    rows.map(({ transaction: { reference } }) => reference),
-  );
-  return rows.map((row) => toWalletLogResponse(row, models.get(row.transaction.reference)));
+/** Whose entries, and who reads them. */
+interface View {
+  caller: Caller;
+  userId: number;
+  modelsOf: ModelsOfReferences;
+}
+
+function refOf(userId: number | null): RecordRef {
+  return { kind: 'user', id: userId === null ? null : String(userId) };
 }

@@ -112,7 +112,13 @@ export const walletLogResponseSchema = z
     balance_after: amountText,
     reference: z.string(),
     note: z.string().nullable(),
-    actor_user_id: idField.nullable().describe('Who did it; null for the system'),
+    actor_role: z
+      .enum(['system', 'owner', 'administrator'])
+      .describe('Who did it: the system, the owner of the wallet, or another account'),
+    actor_user_id: idField
+      .nullable()
+      .describe('Null for the system; users are told no account but their own'),
+    actor_name: z.string().nullable().describe('For administrators; null for users'),
     model_id: idField
       .nullable()
       .describe('Whose tokens were bought or given back; null for other movements'),
@@ -122,10 +128,12 @@ export const walletLogResponseSchema = z
   .meta({ id: 'WalletEntry' });
 export type WalletLogResponse = z.output<typeof walletLogResponseSchema>;
 
+export type LogActor = Pick<WalletLogResponse, 'actor_role' | 'actor_user_id' | 'actor_name'>;
+
 /** `model`: whose tokens moved with the money. */
 export function toWalletLogResponse(
   row: LedgerEntry,
-  model: { id: number; name: string } | undefined,
+  { model, actor }: { model: { id: number; name: string } | undefined; actor: LogActor },
 ): WalletLogResponse {
   return {
     id: row.id,
@@ -135,7 +143,7 @@ export function toWalletLogResponse(
     balance_after: formatAmount(row.balanceAfter),
     reference: row.transaction.reference,
     note: row.transaction.note,
-    actor_user_id: row.transaction.actorUserId,
+    ...actor,
     model_id: model?.id ?? null,
     model: model?.name ?? null,
     created_at: row.transaction.createdAt.toISOString(),

@@ -1,5 +1,6 @@
 /** Names of what a request used: columns of a SELECT, beside `JOIN_NAMES`. What is deleted keeps its name as long as its row. */
-export const NAME_COLUMNS = 'u.username, k.name AS key_name, m.name AS model, p.name AS upstream';
+export const NAME_COLUMNS =
+  "u.username, k.name AS key_name, m.name AS model, p.name AS upstream, coalesce((m.failover->>'names_upstream')::boolean, false) AS names_upstream";
 
 /** `of`: the alias of the rows of usage_events. */
 export const joinNames = (of: string): string =>

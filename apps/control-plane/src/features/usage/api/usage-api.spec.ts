@@ -1,4 +1,5 @@
 import { shareLedgerPlane } from '../../../testing/ledger-plane-under-test.ts';
+import './suppliers.part.spec.ts';
 import './usage-logs.part.spec.ts';
 import './usage-statistics.part.spec.ts';
 import './burn-rate.part.spec.ts';

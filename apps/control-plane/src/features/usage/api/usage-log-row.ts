@@ -7,6 +7,7 @@ import {
 } from '@tollgate/contracts';
 import { z } from 'zod';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
+import type { Caller } from '../../../platform/access/caller.ts';
 import type { UsageLogResponse } from './usage-answers.ts';
 
 const tokens = z.string().transform(toSafeInteger).nullable();
@@ -31,6 +32,8 @@ export const usageLogRow = z.object({
   is_stream: z.boolean().nullable(),
   upstream_id: z.number().nullable(),
   upstream: z.string().nullable(),
+  /** Whether customers of the model learn which upstream answered. */
+  names_upstream: z.boolean(),
   attempts: z.array(routeAttemptSchema).nullable(),
   outcome: z.enum(OUTCOMES).nullable(),
   status: z.number().nullable(),
@@ -42,7 +45,7 @@ export const usageLogRow = z.object({
 export type UsageLogRow = z.output<typeof usageLogRow>;
 
 /** Figures only the node knew are null while it has not returned (`node_lost`); the charge is then the last checkpoint's. */
-export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
+export function toUsageLogResponse(row: UsageLogRow, role: Caller['role']): UsageLogResponse {
   return {
     rid: row.rid,
     request_id: row.rid,
@@ -55,10 +58,7 @@ export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
     model: row.model,
     protocol: row.protocol,
     is_stream: row.is_stream,
-    node: row.node,
-    upstream_id: row.upstream_id,
-    upstream: row.upstream,
-    route: row.attempts ?? [],
+    ...suppliersOf(row, role),
     outcome: row.outcome,
     status: row.status,
     ...mapFields(TOKEN_FIELDS, row, (count) => count),
@@ -70,4 +70,13 @@ export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
     first_token_ms: row.first_token_ms,
     duration_ms: row.duration_ms,
   };
+}
+
+/** Suppliers are the operator's: a user learns none of them, but for the upstream of a model that names its upstream. */
+function suppliersOf(
+  { node, upstream_id: upstreamId, upstream, attempts, names_upstream: isNamed }: UsageLogRow,
+  role: Caller['role'],
+): Pick<UsageLogResponse, 'node' | 'upstream_id' | 'upstream' | 'route'> {
+  if (role === 'admin') return { node, upstream_id: upstreamId, upstream, route: attempts ?? [] };
+  return { node: null, upstream_id: null, upstream: isNamed ? upstream : null, route: [] };
 }

@@ -21,7 +21,7 @@ describe('usage/logs', () => {
       usageEvent(50, { ...parts, rid: second, seq: 1, delta: -30 }),
       reapEvent(5, { ...parts, rid: third }),
     ]);
-    const { body } = await get('/usage/logs', parts.account.token);
+    const { body } = await get(`/usage/logs?user_id=${parts.account.id}`, plane.adminToken);
     expect(body.next_cursor).toBeNull();
     expect(body.data).toMatchObject([
       { rid: third, outcome: 'node_lost', charge: 5, input_tokens: null, is_corrected: false },
@@ -77,9 +77,9 @@ describe('usage/logs', () => {
       usageEvent(4, { ...parts, rid: at(7_200_000) }),
     ]);
     const charges = async (filter: string) =>
-      (await get(`/usage/logs?${filter}`, parts.account.token)).body.data.map(
-        (row: { charge: number }) => row.charge,
-      );
+      (
+        await get(`/usage/logs?user_id=${parts.account.id}&${filter}`, plane.adminToken)
+      ).body.data.map((row: { charge: number }) => row.charge);
     expect(await charges('key_id=7')).toEqual([1]);
     expect(await charges('upstream_id=5')).toEqual([2]);
     expect(await charges('node=node-x')).toEqual([2]);

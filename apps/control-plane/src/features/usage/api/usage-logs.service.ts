@@ -10,6 +10,7 @@ import type { UsageLogResponse } from './usage-answers.ts';
 import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
+import { refuseSuppliers } from './refuse-suppliers.ts';
 import type { UsageLogs } from './usage.dto.ts';
 
 const EXPORT_BATCH = 1_000;
@@ -53,34 +54,34 @@ export class UsageLogsService {
     query: UsageLogs,
   ): Promise<CursorPage<UsageLogResponse> | StreamableFile> {
     const userId = await this.scope.resolveList(caller, query.user_id);
+    refuseSuppliers(caller, query, ['upstream_id', 'node']);
+    const describe = (row: UsageLogRow) => toUsageLogResponse(row, caller.role);
     if (query.format === 'csv')
-      return csvFile('usage', [...CSV_COLUMNS], this.export(query, userId));
+      return csvFile('usage', [...CSV_COLUMNS], this.export(query, userId, describe));
     const beforeRid =
       query.cursor === undefined ? undefined : decodeCursor(query.cursor, cursorKey);
     const rows = await this.read({ ...query, userId, beforeRid, limit: query.page_size + 1 });
     return toCursorPage(rows, {
       pageSize: query.page_size,
       keyOf: (row) => row.rid,
-      map: toUsageLogResponse,
+      map: describe,
     });
   }
 
   /** Those of the given ids that are booked, newest first. */
-  async byIds(rids: readonly string[]): Promise<UsageLogResponse[]> {
+  async byIds(rids: readonly string[]): Promise<UsageLogRow[]> {
     if (rids.length === 0) return [];
-    const rows = await this.read({
-      rids,
-      userId: undefined,
-      beforeRid: undefined,
-      limit: rids.length,
-    });
-    return rows.map(toUsageLogResponse);
+    return this.read({ rids, userId: undefined, beforeRid: undefined, limit: rids.length });
   }
 
-  private async *export(query: UsageLogs, userId: number | undefined): AsyncGenerator<CsvCell[]> {
+  private async *export(
+    query: UsageLogs,
+    userId: number | undefined,
+    describe: (row: UsageLogRow) => UsageLogResponse,
+  ): AsyncGenerator<CsvCell[]> {
     for (let beforeRid: string | undefined; ;) {
       const rows = await this.read({ ...query, userId, beforeRid, limit: EXPORT_BATCH });
-      for (const response of rows.map(toUsageLogResponse))
+      for (const response of rows.map(describe))
         yield CSV_COLUMNS.map((column) => response[column]);
       beforeRid = rows.at(-1)?.rid;
       if (rows.length < EXPORT_BATCH) return;

@@ -41,7 +41,7 @@ export class UsageReceiptService {
     const price =
       final.price_version_id === null ? null : await this.pricing.find(final.price_version_id);
     return {
-      ...toUsageLogResponse(final),
+      ...toUsageLogResponse(final, caller.role),
       price,
       ...explanationOf(final, price),
       events: events.map(toEventResponse),

@@ -28,8 +28,8 @@ describe('usage/statistics', () => {
       }),
     ]);
     const { body } = await get(
-      '/usage/statistics?interval=day&group_by=upstream',
-      parts.account.token,
+      `/usage/statistics?interval=day&group_by=upstream&user_id=${parts.account.id}`,
+      plane.adminToken,
     );
     expect(body.data).toMatchObject([
       { upstream_id: null, requests: 1, errors: 1, charge: 0, first_token_ms: { p50: null } },

@@ -7,6 +7,7 @@ import { csvFile } from '../../../platform/http/csv.ts';
 import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
 import { BUCKET_COUNT, parseHistogram, percentiles } from '../histogram.ts';
 import { GROUPINGS } from './request-names.ts';
+import { refuseSuppliers } from './refuse-suppliers.ts';
 import { STATISTICS_SUMS, statisticsCells, statisticsColumns } from './statistics-csv.ts';
 import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answers.ts';
 import { FROM_BEFORE_TO, type Group, type StatisticsQuery } from './usage.dto.ts';
@@ -58,6 +59,8 @@ export class UsageStatisticsService {
 
   async read(caller: Caller, query: StatisticsQuery): Promise<UsageStatistics | StreamableFile> {
     const userId = await this.scope.resolveList(caller, query.user_id);
+    refuseSuppliers(caller, query, ['upstream_id']);
+    if (query.group_by === 'upstream') refuseSuppliers(caller, query, ['group_by']);
     const period = periodOf(query);
     const rows = await this.rowsOf({ ...query, ...period, userId });
     if (rows.length > ROWS_MAX)
