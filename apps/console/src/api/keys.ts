@@ -7,6 +7,8 @@ export type CreatedKey = Shape<'CreatedKey'>;
 export type KeyWindow = Shape<'KeyWindows'>['windows'][number];
 export const PAGE_SIZE = 50;
 
+export const KEY_SORTS = ['-created_at', 'created_at', 'name', '-name'] as const;
+
 export interface KeysQuestion {
   user_id: number;
   page?: number;

@@ -5,6 +5,7 @@ export type WalletEntry = Shape<'WalletEntry'>;
 export type Payment = Shape<'PaymentEntry'>;
 export type EntryKind = WalletEntry['kind'];
 export const ENTRIES_PAGE_SIZE = 50;
+export const ENTRY_SORTS = ['-created_at', 'created_at', 'amount', '-amount'] as const;
 
 export const walletQuery = (userId: number) =>
   queryOptions({
@@ -17,6 +18,8 @@ export const entriesQuery = (query: {
   user_id: number;
   page?: number;
   kind?: EntryKind;
+  q?: string;
+  sort?: (typeof ENTRY_SORTS)[number];
   from?: string;
   to?: string;
 }) =>

@@ -10,6 +10,7 @@ import { pageNumber, useSearchState, withDefault, z } from '../../ui/tables/sear
 import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Exact } from '../../ui/time/time.tsx';
+import { FIRST_PAGE } from '../../ui/tables/list-table.tsx';
 import { useWords } from '../../words/words.ts';
 import { PaymentsPanel } from '../wallet/payments-panel.tsx';
 import { UserActs } from './user-acts.tsx';
@@ -74,7 +75,7 @@ function UserTabs({ of: user, currency }: { of: User; currency: string }) {
   return (
     <Tabs
       open={tab}
-      onOpen={(next) => change({ tab: next, page: undefined })}
+      onOpen={(next) => change({ tab: next, ...FIRST_PAGE })}
       tabs={[
         {
           id: 'subscriptions',

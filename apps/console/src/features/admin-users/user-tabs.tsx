@@ -1,27 +1,29 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
-import { keysQuery, type Key } from '../../api/keys.ts';
+import { KEY_SORTS, keysQuery, PAGE_SIZE, type Key } from '../../api/keys.ts';
 import { requestsQuery } from '../../api/usage.ts';
-import { entriesQuery } from '../../api/wallet.ts';
+import { entriesQuery, ENTRIES_PAGE_SIZE, ENTRY_SORTS } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/forms/button.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/tables/table.tsx';
+import { ListTable, useListState, type ListState } from '../../ui/tables/list-table.tsx';
+import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { CreateKeyDialog } from '../keys/create-key.tsx';
 import { KeyFill, useKeyFills, type KeyFills } from '../keys/key-fill.tsx';
 import { KeyStatus } from '../keys/key-status.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
-import { EntriesTable } from '../wallet/entries-table.tsx';
+import { useEntryColumns } from '../wallet/entries-table.tsx';
 
 const MONTH = { name: '30d', interval: 'day' } as const;
 
 export function UserKeys({ userId }: { userId: number }) {
   const { admin, keys } = useWords();
-  const found = useQuery(keysQuery({ user_id: userId }));
+  const [state, change] = useListState(KEY_SORTS);
+  const found = useQuery(keysQuery({ user_id: userId, ...asked(state) }));
   const fills = useKeyFills(found.data?.data ?? []);
   const [isCreating, setCreating] = useState(false);
   return (
@@ -38,18 +40,19 @@ export function UserKeys({ userId }: { userId: number }) {
         </Button>
       }
     >
-      <Loaded of={found}>
-        {({ data }) => (
-          <Table
-            label={keys.title}
-            columns={keyColumns(keys, fills)}
-            rows={data}
-            rowId={({ id }) => id}
-            rowTo={({ id }) => paths.adminKey(id)}
-            empty={<EmptyState title={admin.users.noKeys} />}
-          />
-        )}
-      </Loaded>
+      <ListTable
+        label={keys.title}
+        of={found}
+        state={state}
+        onChange={change}
+        pageSize={PAGE_SIZE}
+        search={keys.search}
+        columns={keyColumns(keys, fills)}
+        rowId={({ id }) => id}
+        rowTo={({ id }) => paths.adminKey(id)}
+        empty={<EmptyState title={admin.users.noKeys} />}
+        noMatch={<EmptyState title={keys.noMatch} />}
+      />
       <CreateKeyDialog userId={userId} isOpen={isCreating} onClose={() => setCreating(false)} />
     </Panel>
   );
@@ -60,6 +63,7 @@ function keyColumns(keys: Words['keys'], fills: KeyFills): Column<Key>[] {
     {
       id: 'name',
       header: keys.name,
+      sort: 'name',
       cell: (key) => (
         <TextLink to={paths.adminKey(key.id)} className="foreign">
           {key.name}
@@ -82,6 +86,7 @@ function keyColumns(keys: Words['keys'], fills: KeyFills): Column<Key>[] {
     {
       id: 'created',
       header: keys.created,
+      sort: 'created_at',
       from: 'md',
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
@@ -114,18 +119,28 @@ export function UserRequests({ userId }: { userId: number }) {
 
 export function UserLedger({ userId, currency }: { userId: number; currency: string }) {
   const { wallet } = useWords();
-  const found = useQuery(entriesQuery({ user_id: userId }));
+  const [state, change] = useListState(ENTRY_SORTS);
+  const found = useQuery(entriesQuery({ user_id: userId, ...asked(state) }));
+  const columns = useEntryColumns(found.data?.data ?? [], currency);
   return (
     <Panel isFlush>
-      <Loaded of={found}>
-        {({ data }) => (
-          <EntriesTable
-            rows={data}
-            currency={currency}
-            empty={<EmptyState title={wallet.emptyTitle} />}
-          />
-        )}
-      </Loaded>
+      <ListTable
+        label={wallet.ledger}
+        of={found}
+        state={state}
+        onChange={change}
+        pageSize={ENTRIES_PAGE_SIZE}
+        search={wallet.search}
+        columns={columns}
+        rowId={({ id }) => id}
+        empty={<EmptyState title={wallet.emptyTitle} />}
+        noMatch={<EmptyState title={wallet.noMatch} />}
+      />
     </Panel>
   );
+}
+
+/** As the server is asked: it refuses an empty search. */
+function asked<Sort extends string>({ q, ...state }: ListState<Sort>) {
+  return q === '' ? state : { ...state, q };
 }

@@ -32,20 +32,28 @@ export function EntriesTable({
   empty: ReactNode;
 }) {
   const { wallet } = useWords();
-  const me = useMe();
-  const digits = Math.max(
-    2,
-    ...rows.flatMap((row) => [fractionDigits(row.amount), fractionDigits(row.balance_after)]),
-  );
   return (
     <Table
       label={wallet.ledger}
-      columns={columnsOf(wallet, { currency, digits, meId: me.id })}
+      columns={useEntryColumns(rows, currency)}
       rows={rows}
       rowId={({ id }) => id}
       empty={empty}
     />
   );
+}
+
+export function useEntryColumns(
+  rows: readonly WalletEntry[],
+  currency: string,
+): Column<WalletEntry>[] {
+  const { wallet } = useWords();
+  const me = useMe();
+  const digits = Math.max(
+    2,
+    ...rows.flatMap((row) => [fractionDigits(row.amount), fractionDigits(row.balance_after)]),
+  );
+  return columnsOf(wallet, { currency, digits, meId: me.id });
 }
 
 interface EntryColumns {
@@ -63,7 +71,12 @@ function columnsOf(
   const doer = ({ actor_role: role, actor_user_id: id, actor_name: name }: WalletEntry): string =>
     id !== null && id === meId ? wallet.you : (name ?? wallet.actors[role]);
   return [
-    { id: 'when', header: wallet.when, cell: ({ created_at: at }) => <Ago at={at} /> },
+    {
+      id: 'when',
+      header: wallet.when,
+      sort: 'created_at',
+      cell: ({ created_at: at }) => <Ago at={at} />,
+    },
     { id: 'what', header: wallet.what, cell: (row) => <What of={row} /> },
     {
       id: 'note',
@@ -89,6 +102,7 @@ function amountColumns(
   return [
     {
       id: 'amount',
+      sort: 'amount',
       header: currency === '' ? wallet.amount : wallet.amountIn(currency),
       align: 'right',
       cell: ({ amount }) => (

@@ -3,7 +3,7 @@ import { useSpeech } from '../../words/words.ts';
 import { Button } from '../forms/button.tsx';
 import { formatCount } from '../format.ts';
 
-/** Below a list that is paged by number; nothing where one page holds all of it. */
+/** Below a list that is paged by number: which rows of how many, and the way to the others. */
 export function Pager({
   page,
   pageSize,
@@ -17,7 +17,7 @@ export function Pager({
 }) {
   const { words, locale } = useSpeech();
   const pages = Math.max(1, Math.ceil(total / pageSize));
-  if (pages === 1) return null;
+  if (total === 0) return null;
   const count = (value: number): string => formatCount(value, locale);
   const from = (page - 1) * pageSize + 1;
   return (
@@ -25,22 +25,26 @@ export function Pager({
       <span className="tabular">
         {words.general.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
       </span>
-      <Button
-        size="small"
-        icon={<ChevronLeft aria-hidden className="size-4" />}
-        className={page <= 1 ? 'invisible' : ''}
-        onClick={() => onPage(page - 1)}
-      >
-        {words.general.previous}
-      </Button>
-      <Button
-        size="small"
-        className={page >= pages ? 'invisible' : ''}
-        onClick={() => onPage(page + 1)}
-      >
-        {words.general.next}
-        <ChevronRight aria-hidden className="size-4" />
-      </Button>
+      {pages > 1 && (
+        <>
+          <Button
+            size="small"
+            icon={<ChevronLeft aria-hidden className="size-4" />}
+            className={page <= 1 ? 'invisible' : ''}
+            onClick={() => onPage(page - 1)}
+          >
+            {words.general.previous}
+          </Button>
+          <Button
+            size="small"
+            className={page >= pages ? 'invisible' : ''}
+            onClick={() => onPage(page + 1)}
+          >
+            {words.general.next}
+            <ChevronRight aria-hidden className="size-4" />
+          </Button>
+        </>
+      )}
     </footer>
   );
 }

@@ -40,6 +40,7 @@ export const wallet = {
     forfeit: 'Forfeited',
     adjustment: 'Adjustment',
   },
+  search: 'Search notes and references',
   emptyTitle: 'Nothing has moved yet',
   emptyText: 'Recharge the wallet, then buy tokens of a model.',
   noMatch: 'No movement of this kind',

@@ -42,6 +42,7 @@ export const wallet: typeof en.wallet = {
     forfeit: '放弃',
     adjustment: '调整',
   },
+  search: '搜索备注和参考号',
   emptyTitle: '还没有变动',
   emptyText: '先为钱包充值，再购买模型的 tokens。',
   noMatch: '没有此类变动',
