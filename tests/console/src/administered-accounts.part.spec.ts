@@ -292,4 +292,21 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
     },
     STORY_MS,
   );
+
+  test(
+    'a filter stands over what it narrows: outcomes over the list, the range over the chart',
+    async () => {
+      const { page } = visitor;
+      const panel = (title: string) =>
+        page
+          .locator('section')
+          .filter({ has: page.getByRole('heading', { name: title, level: 2 }) });
+      await visitor.go('/admin/usage');
+      await panel('Requests').getByLabel('Outcome').waitFor();
+      expect(await page.getByLabel('Outcome').count()).toBe(1);
+      await visitor.go('/admin');
+      await panel('Requests by model').getByRole('button', { name: '24 h' }).waitFor();
+    },
+    STORY_MS,
+  );
 });

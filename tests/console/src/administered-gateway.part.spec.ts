@@ -191,29 +191,29 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       const limit = async (): Promise<unknown> =>
         Object(await admin.call('GET', `/keys/${id}`)).limits_in_force.rpm;
       await visitor.go('/admin/users');
-      await button('Set ceilings').click();
+      await button('Limits').click();
       await dialog().getByLabel('Requests a minute').fill('500');
-      await inDialog('Set ceilings').click();
-      await page.getByText('The ceilings are in force').waitFor();
+      await inDialog('Limits').click();
+      await page.getByText('The limits are in force').waitFor();
       expect(await limit()).toBe(500);
 
       await visitor.go(`/admin/users/${customer.id}`);
       await button('More actions').click();
-      await page.getByRole('menuitem', { name: 'Set ceilings' }).click();
+      await page.getByRole('menuitem', { name: 'Limits' }).click();
       await dialog().getByLabel('Requests a minute').fill('40');
-      await inDialog('Set ceilings').click();
-      await page.getByText('The ceilings are in force').waitFor();
+      await inDialog('Limits').click();
+      await page.getByText('The limits are in force').waitFor();
       expect(await limit()).toBe(40);
 
       // Emptied, the installation's is in force again.
       await page.reload();
       await button('More actions').click();
-      await page.getByRole('menuitem', { name: 'Set ceilings' }).click();
+      await page.getByRole('menuitem', { name: 'Limits' }).click();
       const field = dialog().getByLabel('Requests a minute');
       expect(await field.inputValue()).toBe('40');
       await field.fill('');
-      await inDialog('Set ceilings').click();
-      await page.getByText('The ceilings are in force').waitFor();
+      await inDialog('Limits').click();
+      await page.getByText('The limits are in force').waitFor();
       expect(await limit()).toBe(500);
       await admin.call('PUT', '/admin/ceilings', { rpm: 0, rph: 0, rpd: 0 });
     },

@@ -87,7 +87,7 @@ const STORY_MS = 180_000;
       expect(page.url()).toBe(`${stage.address}/usage/${first.rid}`);
       const lines = await page
         .getByRole('row')
-        .filter({ hasText: /^(Input|Output|Read|Written)/ })
+        .filter({ hasText: /^(Input|Output|Cache)/ })
         .allInnerTexts();
       const total = page.getByRole('row').filter({ hasText: 'Tokens charged' });
       expect(lines).toHaveLength(4);

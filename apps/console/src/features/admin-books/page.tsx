@@ -65,11 +65,13 @@ export function Page() {
 
 function BooksTiles({ of: state }: { of: Books }) {
   const { books } = useWords().admin;
+  const isProved = state.checks.some((check) => check.is_sound !== null);
+  const held = state.checks.filter((check) => check.is_sound === true).length;
   return (
     <Tiles>
       <Tile
         label={books.hold}
-        figure={`${state.checks.filter((check) => check.is_sound === true).length} / ${state.checks.length}`}
+        figure={isProved ? `${held} / ${state.checks.length}` : books.unknown}
         note={
           state.running_since === null ? undefined : (
             <>
@@ -116,6 +118,10 @@ function CheckState({ of: { is_sound: isSound } }: { of: Check }) {
   return <Badge tone={isSound ? 'good' : 'bad'}>{isSound ? books.sound : books.broken}</Badge>;
 }
 
+function Problems({ of: { is_sound: isSound, problems } }: { of: Check }) {
+  return isSound === null ? '–' : <Count count={problems} isWhole />;
+}
+
 function ChecksTable({ rows }: { rows: readonly Check[] }) {
   const { admin } = useWords();
   return (
@@ -152,7 +158,7 @@ function columnsOf({ books, findings }: Words['admin']): Column<Check>[] {
       id: 'problems',
       header: books.problems,
       align: 'right',
-      cell: ({ problems }) => <Count count={problems} isWhole />,
+      cell: (check) => <Problems of={check} />,
     },
     {
       id: 'proven',

@@ -43,33 +43,24 @@ export const prefetch: Prefetch = (ask, { search }) => {
 };
 
 export function Page() {
-  const { words, locale } = useSpeech();
-  const { overview } = words.admin;
+  const { overview } = useWords().admin;
   const live = useLive();
   const range = useTimeRange();
   const zoom = useRangeChange();
   const dashboard = useQuery({ ...dashboardQuery, ...live });
   const statistics = useQuery({ ...statisticsQuery({ group_by: 'model' }, range), ...live });
-  const pending = dashboard.data?.users.pending ?? 0;
   return (
-    <Frame title={overview.title} purpose={overview.purpose} bar={<TimeRangePicker />}>
+    <Frame title={overview.title} purpose={overview.purpose}>
       <InstallationSteps />
-      {pending > 0 && (
-        <Panel>
-          <div className="flex flex-wrap items-center gap-3">
-            <p className="min-w-0 flex-1 font-medium">
-              {overview.pendingUsers(formatCount(pending, locale))}
-            </p>
-            <ButtonLink to={paths.adminUsers({ status: 'pending' })} look="primary" size="small">
-              {overview.review}
-            </ButtonLink>
-          </div>
-        </Panel>
-      )}
+      <PendingUsers count={dashboard.data?.users.pending ?? 0} />
       <Loaded of={dashboard} skeleton={<TilesSkeleton />}>
         {(found) => <DashboardTiles of={found} />}
       </Loaded>
-      <Panel title={overview.traffic} note={<Freshness of={statistics} />}>
+      <Panel
+        title={overview.traffic}
+        note={<Freshness of={statistics} />}
+        actions={<TimeRangePicker />}
+      >
         <Loaded of={statistics} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
           {(found) => <UsageChart of={found} measure="requests" onZoom={zoom} />}
         </Loaded>
@@ -77,6 +68,24 @@ export function Page() {
       <OpenAlerts of={dashboard} />
       <NewestRequests />
     </Frame>
+  );
+}
+
+function PendingUsers({ count }: { count: number }) {
+  const { words, locale } = useSpeech();
+  const { overview } = words.admin;
+  if (count === 0) return null;
+  return (
+    <Panel>
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 font-medium">
+          {overview.pendingUsers(formatCount(count, locale))}
+        </p>
+        <ButtonLink to={paths.adminUsers({ status: 'pending' })} look="primary" size="small">
+          {overview.review}
+        </ButtonLink>
+      </div>
+    </Panel>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { simulationQuery, type CallerProtocol } from '../../api/upstreams.ts';
+import { simulationQuery, type CallerProtocol, type RouteTraffic } from '../../api/upstreams.ts';
 import { CLIENT_PROTOCOLS } from '../../api/tables.ts';
 import type { Shape } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -9,6 +9,7 @@ import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';
+import { useRouteHealth } from './use-health.ts';
 import { useNames } from './use-names.ts';
 
 type Found = Shape<'RoutingSimulation'>;
@@ -73,11 +74,14 @@ function QuestionFilters({ model, protocol, onChange }: QuestionFiltersProps) {
 
 function SimulatedRoutes({ of: answer }: { of: Found }) {
   const speech = useSpeech();
+  const health = useRouteHealth();
   const { routing } = speech.words.admin;
   return (
     <Table
       label={routing.simulate}
-      columns={columnsOf(speech)}
+      columns={columnsOf(speech, (route) =>
+        health.trafficOf({ model_id: answer.model_id, upstream_id: route.upstream_id }),
+      )}
       rows={answer.routes}
       rowId={({ route_id: id }) => id}
       empty={<EmptyState title={routing.notServable}>{answer.reason ?? ''}</EmptyState>}
@@ -85,7 +89,10 @@ function SimulatedRoutes({ of: answer }: { of: Found }) {
   );
 }
 
-function columnsOf({ words, locale }: Speech): Column<SimulatedRoute>[] {
+function columnsOf(
+  { words, locale }: Pick<Speech, 'words' | 'locale'>,
+  trafficOf: (route: SimulatedRoute) => RouteTraffic | undefined,
+): Column<SimulatedRoute>[] {
   const { routing } = words.admin;
   return [
     {
@@ -106,12 +113,7 @@ function columnsOf({ words, locale }: Speech): Column<SimulatedRoute>[] {
         </>
       ),
     },
-    {
-      id: 'share',
-      header: routing.share,
-      align: 'right',
-      cell: ({ share }) => formatPercent(share, locale),
-    },
+    ...shareColumns({ words, locale }, trafficOf),
     {
       id: 'state',
       header: routing.state,
@@ -122,6 +124,30 @@ function columnsOf({ words, locale }: Speech): Column<SimulatedRoute>[] {
         ) : (
           <Badge tone="warn">{routing.excluded[excluded]}</Badge>
         ),
+    },
+  ];
+}
+
+/** What it will carry, beside what it has carried: the second is what the table of routes says. */
+function shareColumns(
+  { words, locale }: Pick<Speech, 'words' | 'locale'>,
+  trafficOf: (route: SimulatedRoute) => RouteTraffic | undefined,
+): Column<SimulatedRoute>[] {
+  const { routing } = words.admin;
+  return [
+    {
+      id: 'share',
+      header: routing.share,
+      align: 'right',
+      cell: ({ share, excluded_by: excluded }) =>
+        share === 0 && excluded === null ? routing.laterTier : formatPercent(share, locale),
+    },
+    {
+      id: 'carried',
+      header: routing.share24,
+      align: 'right',
+      from: 'sm',
+      cell: (route) => formatPercent(trafficOf(route)?.share ?? 0, locale),
     },
   ];
 }

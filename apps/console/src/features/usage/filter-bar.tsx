@@ -54,7 +54,6 @@ export function FilterBar({ search, onChange, ownerId }: FilterBarProps) {
           onChange={(value) => narrow({ upstream_id: value })}
         />
       )}
-      <OutcomeFilter value={search.outcome} onChange={(value) => narrow({ outcome: value })} />
       <GroupFilter
         value={search.group}
         ownerId={ownerId}
@@ -156,7 +155,8 @@ interface OutcomeFilterProps {
   onChange: (value: string) => void;
 }
 
-function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
+/** Above the list alone: sums are not kept by outcome. */
+export function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
   const { tables, usage } = useWords();
   const named = OUTCOMES.map((id) => ({ value: id, label: tables.outcomes[id].name }));
   return (

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useLive } from '../../api/stream.ts';
 import { requestsQuery, type RequestsQuestion } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
@@ -17,10 +18,19 @@ interface RequestsPanelProps {
   cursor: string | undefined;
   onCursor: (cursor: string | undefined) => void;
   show?: readonly RequestColumn[];
+  /** What narrows this list alone. */
+  actions?: ReactNode;
 }
 
 /** Requests page by page, by cursor: as quick with a million behind it as with ten. The first page is live. */
-export function RequestsPanel({ filter, range, cursor, onCursor, show }: RequestsPanelProps) {
+export function RequestsPanel({
+  filter,
+  range,
+  cursor,
+  onCursor,
+  show,
+  actions,
+}: RequestsPanelProps) {
   const { usage } = useWords();
   const live = useLive();
   const list = useQuery({
@@ -31,6 +41,7 @@ export function RequestsPanel({ filter, range, cursor, onCursor, show }: Request
     <Panel
       title={usage.list}
       isFlush
+      actions={actions}
       note={cursor === undefined ? <Freshness of={list} /> : undefined}
     >
       <Loaded of={list}>

@@ -7,12 +7,13 @@ import { statisticsQuery, type UsageFilter } from '../../api/usage.ts';
 import { DownloadLink } from '../../ui/download-link.tsx';
 import { Freshness } from '../../ui/time/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
+import type { Search } from '../../search.ts';
 import { boundsOf } from '../../api/range-bounds.ts';
 import { Segments } from '../../ui/tables/segments.tsx';
 import { Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time/time-range.tsx';
 import { useWords } from '../../words/words.ts';
-import { FilterBar } from './filter-bar.tsx';
+import { FilterBar, OutcomeFilter } from './filter-bar.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { TotalsTable } from './totals-table.tsx';
 import { isLatency, MEASURES, UsageChart, type Measure } from './usage-chart.tsx';
@@ -47,15 +48,34 @@ export function UsageView({ ownerId }: { ownerId: number | undefined }) {
         onPick={() => list.current?.scrollIntoView({ behavior: 'smooth' })}
       />
       <div ref={list} className="scroll-mt-4">
-        <RequestsPanel
-          filter={{ ...filter, outcome: search.outcome }}
-          range={range}
-          cursor={search.cursor}
-          onCursor={(cursor) => change({ cursor })}
-          {...(ownerId === undefined && { show: ['user', 'upstream', 'node'] as const })}
-        />
+        <UsageRequests search={search} onChange={change} ownerId={ownerId} />
       </div>
     </Frame>
+  );
+}
+
+interface UsageRequestsProps {
+  search: UsageSearch;
+  onChange: (patch: Search) => void;
+  ownerId: number | undefined;
+}
+
+function UsageRequests({ search, onChange, ownerId }: UsageRequestsProps) {
+  const { outcome, cursor } = search;
+  return (
+    <RequestsPanel
+      filter={{ ...filterOf(search, ownerId), outcome }}
+      range={useTimeRange()}
+      cursor={cursor}
+      onCursor={(next) => onChange({ cursor: next })}
+      actions={
+        <OutcomeFilter
+          value={outcome}
+          onChange={(value) => onChange({ outcome: value, cursor: undefined })}
+        />
+      }
+      {...(ownerId === undefined && { show: ['user', 'upstream', 'node'] as const })}
+    />
   );
 }
 

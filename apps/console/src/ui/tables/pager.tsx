@@ -1,5 +1,5 @@
 import { ChevronLeft, ChevronRight } from '../icons.tsx';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { Button } from '../forms/button.tsx';
 import { formatCount } from '../format.ts';
 
@@ -25,26 +25,37 @@ export function Pager({
       <span className="tabular">
         {words.general.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
       </span>
-      {pages > 1 && (
-        <>
-          <Button
-            size="small"
-            icon={<ChevronLeft aria-hidden className="size-4" />}
-            className={page <= 1 ? 'invisible' : ''}
-            onClick={() => onPage(page - 1)}
-          >
-            {words.general.previous}
-          </Button>
-          <Button
-            size="small"
-            className={page >= pages ? 'invisible' : ''}
-            onClick={() => onPage(page + 1)}
-          >
-            {words.general.next}
-            <ChevronRight aria-hidden className="size-4" />
-          </Button>
-        </>
-      )}
+      {pages > 1 && <Turns page={page} pages={pages} onPage={onPage} />}
     </footer>
+  );
+}
+
+interface TurnsProps {
+  page: number;
+  pages: number;
+  onPage: (page: number) => void;
+}
+
+function Turns({ page, pages, onPage }: TurnsProps) {
+  const { general } = useWords();
+  return (
+    <>
+      <Button
+        size="small"
+        icon={<ChevronLeft aria-hidden className="size-4" />}
+        className={page <= 1 ? 'invisible' : ''}
+        onClick={() => onPage(page - 1)}
+      >
+        {general.previous}
+      </Button>
+      <Button
+        size="small"
+        className={page >= pages ? 'invisible' : ''}
+        onClick={() => onPage(page + 1)}
+      >
+        {general.next}
+        <ChevronRight aria-hidden className="size-4" />
+      </Button>
+    </>
   );
 }

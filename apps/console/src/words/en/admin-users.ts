@@ -50,12 +50,12 @@ export const adminUsers = {
   oneTimeGone: 'Shown before; reset it to get another',
   copyPassword: 'Copy password',
   subscribe: 'Subscribe to a model',
-  ceilings: 'Set ceilings',
+  ceilings: 'Limits',
   ceilingsText:
-    'Bounds the request limits of every key, also of keys without one. 0 = no ceiling. Accounts may have others.',
+    'Bounds the request limits of every key, also of keys without one. 0 = no limit. Accounts may have limits of their own.',
   accountCeilingsText:
-    "Bounds the request limits of the account's keys, also of keys without one. 0 = no ceiling; empty = that of the installation.",
-  ceilingsSet: 'The ceilings are in force',
+    "Bounds the request limits of the account's keys, also of keys without one. 0 = no limit; empty = that of the installation.",
+  ceilingsSet: 'The limits are in force',
   makeAdmin: 'Make administrator',
   makeUser: 'Make user',
   done: (name: string, status: string) => `${name} is ${status}`,

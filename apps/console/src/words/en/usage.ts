@@ -61,7 +61,7 @@ export const request = {
   streaming: 'Streaming',
   waiting: 'Waiting for the first token',
   answered: (status: string) => `answered ${status}`,
-  reasons: { resting: 'resting after failures', full: 'at its limit of requests' },
+  reasons: { resting: 'paused after failures', full: 'at its limit of requests' },
   charge: 'Charge',
   tokenClass: 'Tokens',
   count: 'Count',

@@ -197,7 +197,7 @@ export const admin: typeof en.admin = {
     share24: '份额（24 小时）',
     errors24: '错误（24 小时）',
     p95: 'p95',
-    states: { unused: '未使用', resting: '休息中', failing: '频繁失败', sound: '正常' },
+    states: { unused: '未使用', resting: '暂停中', failing: '频繁失败', sound: '正常' },
     enabled: '已启用',
     disabled: '已停用',
     enable: '启用',
@@ -214,6 +214,7 @@ export const admin: typeof en.admin = {
     protocol: '调用方协议',
     notServable: '没有路由可以提供服务',
     share: '预计份额',
+    laterTier: '前面的层级失败时',
     order: '顺序',
     translated: '经转换',
     excluded: {
