@@ -305,7 +305,7 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       await panel('Requests').getByLabel('Outcome').waitFor();
       expect(await page.getByLabel('Outcome').count()).toBe(1);
       await visitor.go('/admin');
-      await panel('Requests by model').getByRole('button', { name: '24 h' }).waitFor();
+      await panel('Requests by model').getByLabel('Time range').waitFor();
     },
     STORY_MS,
   );
