@@ -1,7 +1,7 @@
 import type { Caller } from '../../../platform/access/caller.ts';
 import { invalidField } from '../../../platform/http/refusal.ts';
 
-export const FOR_ADMINISTRATORS = 'is for administrators';
+const FOR_ADMINISTRATORS = 'is for administrators';
 
 /** Throws invalid_request where a user asks by what only the operator knows: by upstream or by node. */
 export function refuseSuppliers<Query extends object>(
