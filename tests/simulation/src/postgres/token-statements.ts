@@ -1,5 +1,6 @@
 import type { Statement, ModelPostgres } from './model-postgres.ts';
 import type { LotRow, SubscriptionRow } from './rows.ts';
+import type { Table } from './table.ts';
 import type { ModelTransaction } from './transaction.ts';
 
 const number = (value: unknown): number => Number(value);
@@ -103,42 +104,43 @@ const insertCredit: Statement = (db, tx, [subscription, seq, delta, kind]) => {
   return [];
 };
 
-const insertEntries: Statement = (db, tx, [kind, reference, ids, deltas, balances]) => {
+const post: Statement = (
+  db,
+  tx,
+  [kind, reference, ids, deltas, overdrawn, balances, overdrafts],
+) => {
   for (const [index, id] of numbers(ids).entries()) {
-    const key = `${id}:${String(kind)}:${String(reference)}`;
-    if (db.rows.entries.get(tx, key)) throw new Error(`the entry ${key} is there already`);
-    db.rows.entries.put(tx, key, {
-      subscription_id: id,
-      kind: String(kind),
-      reference: String(reference),
-      delta: numbers(deltas)[index] ?? 0,
-      balance_after: numbers(balances)[index] ?? 0,
-    });
+    const [delta, tokens, balance, overdraft] = [deltas, overdrawn, balances, overdrafts].map(
+      (list) => numbers(list)[index] ?? 0,
+    ) as [number, number, number, number];
+    change(db, tx, id, { balance, overdraft });
+    if (delta !== 0)
+      putNew(db.rows.entries, tx, `${id}:${String(kind)}:${String(reference)}`, {
+        subscription_id: id,
+        kind: String(kind),
+        reference: String(reference),
+        delta,
+        balance_after: balance,
+      });
+    if (tokens !== 0)
+      putNew(db.rows.overdrafts, tx, `${id}:${String(reference)}`, {
+        subscription_id: id,
+        reference: String(reference),
+        tokens,
+      });
   }
   return [];
 };
 
-const insertOverdrafts: Statement = (db, tx, [reference, ids, tokens]) => {
-  for (const [index, id] of numbers(ids).entries()) {
-    const key = `${id}:${String(reference)}`;
-    if (db.rows.overdrafts.get(tx, key)) throw new Error(`the overdraft ${key} is there already`);
-    db.rows.overdrafts.put(tx, key, {
-      subscription_id: id,
-      reference: String(reference),
-      tokens: numbers(tokens)[index] ?? 0,
-    });
-  }
-  return [];
-};
-
-const setBalances: Statement = (db, tx, [ids, balances, overdrafts]) => {
-  for (const [index, id] of numbers(ids).entries())
-    change(db, tx, id, {
-      balance: numbers(balances)[index] ?? 0,
-      overdraft: numbers(overdrafts)[index] ?? 0,
-    });
-  return [];
-};
+function putNew<Row extends object>(
+  table: Table<Row>,
+  tx: ModelTransaction,
+  key: string,
+  row: Row,
+): void {
+  if (table.get(tx, key)) throw new Error(`the row ${key} is there already`);
+  table.put(tx, key, row);
+}
 
 function change(
   db: ModelPostgres,
@@ -212,9 +214,7 @@ export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['UPDATE token_lots SET remaining = remaining - $2', withdrawFromLot],
   ['INSERT INTO token_lots', insertLot],
   ['INSERT INTO token_credits', insertCredit],
-  ['INSERT INTO token_entries', insertEntries],
-  ['INSERT INTO token_overdrafts', insertOverdrafts],
-  ['UPDATE subscriptions s SET balance = v.balance', setBalances],
+  ['INSERT INTO token_entries', post],
   [
     'UPDATE subscriptions SET credit_seq = $2',
     (db, tx, [id, seq]) => {

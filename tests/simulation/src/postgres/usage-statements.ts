@@ -1,4 +1,3 @@
-import { SHARDS } from './first-rows.ts';
 import type { ModelPostgres, Statement } from './model-postgres.ts';
 import type { ModelTransaction } from './transaction.ts';
 import { copyUsage, insertUsage } from './write-usage.ts';
@@ -145,14 +144,11 @@ const epochLock: Statement = (db, tx, [indexes]) => {
     db.advisoryLock(tx, `epoch:${index}`, { isShared: false });
   return [];
 };
-/** The lock names its shard in the text. */
-const oneEpochLock = Array.from({ length: SHARDS }, (_, index): [string, Statement] => [
-  `SELECT pg_advisory_xact_lock(7001004, ${index})`,
-  (db, tx) => {
-    db.advisoryLock(tx, `epoch:${index}`, { isShared: false });
-    return [];
-  },
-]);
+/** Its numbers are in the text. */
+const oneEpochLock: Statement = (db, tx, _, sql) => {
+  db.advisoryLock(tx, `epoch:${number(/, (\d+)\)/.exec(sql)?.[1])}`, { isShared: false });
+  return [];
+};
 
 /** Its numbers are in the text. */
 const tryLock: Statement = (db, tx, _, sql) => {
@@ -217,7 +213,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['INSERT INTO usage_totals', () => []],
   ['SELECT pg_advisory_xact_lock_shared(7001004, i)', sharedEpochLock],
   ['SELECT pg_advisory_xact_lock(7001004, i)', epochLock],
-  ...oneEpochLock,
+  ['SELECT pg_advisory_xact_lock(7001004, ', oneEpochLock],
   [
     'SELECT pg_advisory_xact_lock_shared($1)',
     (db, tx, [key]) => {
