@@ -33,6 +33,7 @@ export async function driftsAt(
   dataSource: DataSource,
   marks: readonly BalanceMark[],
 ): Promise<Map<number, Drift>> {
+  if (marks.length === 0) return new Map();
   const ids = marks.map(({ outboxId }) => outboxId.split('-'));
   const rows: unknown[] = await dataSource.query(DRIFT, [
     marks.map(({ id }) => id),
