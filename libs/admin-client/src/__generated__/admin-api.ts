@@ -3586,7 +3586,7 @@ export interface components {
              * @enum {string}
              */
             actor_role: "system" | "owner" | "administrator";
-            /** @description Null for the system; users are told no account but their own */
+            /** @description Null for the system; users see no account but their own */
             actor_user_id: number | null;
             /** @description For administrators; null for users */
             actor_name: string | null;

@@ -117,7 +117,7 @@ function usePartsOf(receipt: UsageReceipt): Part[] {
   ];
 }
 
-/** The upstream and the node that served it. The interface tells users the name of the upstream at most. */
+/** The upstream and the node that served it. The interface shows users the name of the upstream at most. */
 function serversOf(
   { upstream_id: upstreamId, upstream, node }: UsageReceipt,
   { usage, isAdmin }: { usage: Words['usage']; isAdmin: boolean },

@@ -117,7 +117,7 @@ export const walletLogResponseSchema = z
       .describe('Who did it: the system, the owner of the wallet, or another account'),
     actor_user_id: idField
       .nullable()
-      .describe('Null for the system; users are told no account but their own'),
+      .describe('Null for the system; users see no account but their own'),
     actor_name: z.string().nullable().describe('For administrators; null for users'),
     model_id: idField
       .nullable()

@@ -64,13 +64,13 @@ test('no answer that a user can read names an upstream, a route or a node', asyn
     `/search?q=${rid}`,
   ];
   expect(addresses).toEqual(expect.arrayContaining(['/usage/logs', `/usage/logs/${rid}/receipt`]));
-  const told: string[] = [];
+  const shown: string[] = [];
   for (const address of addresses) {
     const { body } = await get(address as '/usage/logs', account.token);
     const text = JSON.stringify(body).replaceAll('q=zulu', '');
-    if (SECRETS.test(text)) told.push(`${address}: ${text}`);
+    if (SECRETS.test(text)) shown.push(`${address}: ${text}`);
   }
-  expect(told).toEqual([]);
+  expect(shown).toEqual([]);
   expect((await get(`/usage/logs/${rid}/receipt`, account.token)).body).toMatchObject({
     node: null,
     upstream_id: null,
