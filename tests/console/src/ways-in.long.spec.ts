@@ -126,7 +126,7 @@ const TABS_MAX = 80;
       await go('/wallet');
       await page.getByText('Next: subscribe to a model').waitFor();
       const [model] = await newcomer.client.list('/models/market');
-      await newcomer.client.subscribe({ model_id: Number(model?.id), tokens: 1_000 });
+      await newcomer.client.subscribe({ model_id: Number(model?.id), tokens: 2_000 });
       await go('/market');
       await page.getByText('Next: create a key').waitFor();
       const settings = { name: 'n', allowed_models: '*', rpm: 0, rpd: 50 };
