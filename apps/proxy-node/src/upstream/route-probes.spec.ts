@@ -37,6 +37,16 @@ afterAll(async () => {
   await closeUpstreams();
 });
 
+/** Long enough for an answer on a machine with other work. */
+const PATIENT_MS = 10_000;
+const SHORT_MS = 300;
+
+const limitedTo = (ms: number) => ({
+  first_token_timeout_ms: ms,
+  idle_timeout_ms: ms,
+  total_timeout_ms: ms,
+});
+
 interface Asked {
   protocol?: ClientProtocol;
   change?: Partial<SnapshotUpstream>;
@@ -65,9 +75,7 @@ async function probe({ protocol = 'chat', change = {} }: Asked = {}) {
         sealed_api_key: 'sealed',
         headers: {},
         connect_timeout_ms: 1_000,
-        first_token_timeout_ms: 300,
-        idle_timeout_ms: 300,
-        total_timeout_ms: 300,
+        ...limitedTo(PATIENT_MS),
         max_concurrency: null,
         ...change,
       },
@@ -147,7 +155,7 @@ describe('a probe', () => {
 
   test('without an answer ends in time and may be billed; one that reaches no server is not', async () => {
     answer = () => undefined;
-    const silent = await probe();
+    const silent = await probe({ change: limitedTo(SHORT_MS) });
     expect(silent.failure).toMatchObject({ why: 'timeout', isUnreached: false });
     expect(silent.probed[0]?.cost.input_tokens).toBeGreaterThan(0);
     const change = { id: 9, base_url: 'http://127.0.0.1:9/v1' };
