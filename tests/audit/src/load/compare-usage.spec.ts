@@ -94,6 +94,9 @@ test('an answer that breaks off is a fault unless something was cut or killed, a
   const late = { ...ROW, delta: 17, charge: 17, tokens: tokensOf({ output_tokens: 17 }) };
   expect(broken({ client, row: late, wereCut: true })).toEqual(['broken off']);
   expect(broken({ client, row: late, wereKilled: true })).toEqual([]);
+  const unseen = { ...client, deliveredTokens: 5 };
+  const lost = { ...SHORT, delta: 0, charge: 0, tokens: tokensOf({}) };
+  expect(broken({ client: unseen, row: lost, wereKilled: true })).toEqual([]);
 });
 
 test('a cut excuses neither a charge the upstream knows nothing of nor a request without an answer', () => {

@@ -108,7 +108,11 @@ function brokenFinding(
     ...found,
     promise: `delivered${witnesses.wereKilled ? ', but for the last moments' : ''} <= charged <= emitted`,
     problems: broken.flatMap((client) =>
-      problemOfCutOff({ ...client, deliveredTokens: arrived(client) }, attempts, witnesses),
+      problemOfCutOff(
+        { ...client, deliveredTokens: arrived(client), recentTokens: 0 },
+        attempts,
+        witnesses,
+      ),
     ),
   };
 }
