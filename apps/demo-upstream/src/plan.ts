@@ -74,6 +74,8 @@ export interface Plan {
   choices: number;
   /** `classes=all`: the report splits its tokens over every class that its protocol knows. */
   isEveryClass: boolean;
+  /** The request has a directive, as every request of a load has; a probe of a node has none. */
+  isDirected: boolean;
 }
 
 export interface ToolCall {
@@ -144,6 +146,7 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
     choices: request.prompt === undefined ? 1 : generatedChoices(request),
     isEveryClass: directive['classes'] === 'all',
+    isDirected: Object.keys(directive).length > 0,
   };
 }
 

@@ -7,6 +7,8 @@ export interface RecordEntry {
   rid: string;
   protocol: 'chat' | 'messages' | 'responses' | 'completions' | 'embeddings';
   mode: string;
+  /** The request has a directive (`Plan.isDirected`). */
+  isDirected: boolean;
   isStream: boolean;
   /** Output tokens written to the socket so far. */
   emitted: number;

@@ -20,6 +20,7 @@ const ENTRY: RecordEntry = {
   rid: RID,
   protocol: 'chat',
   mode: 'ok',
+  isDirected: true,
   isStream: true,
   emitted: 20,
   promptTokens: 10,
@@ -139,4 +140,10 @@ test('every class is charged by its own weight', () => {
   expect(broken({ entries, row })).toEqual([]);
   expect(broken({ entries, row: { ...row, charge: 30, delta: 30 } })).toEqual(['completed']);
   expect(broken({ entries })).toEqual(['completed']);
+});
+
+test('an answer that is in no books is missed, but for a probe of a node, which no client asked for', () => {
+  const other = { ...ENTRY, rid: '01939c1e-0000-7000-8000-000000000002' };
+  expect(broken({ entries: [ENTRY, other] })).toEqual(['nothing lost']);
+  expect(broken({ entries: [ENTRY, { ...other, isDirected: false }] })).toEqual([]);
 });

@@ -66,7 +66,9 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
       promise: 'every request the upstream answered is in the books',
       compared: attempts.size,
       problems: [...attempts].flatMap(([rid, entries]) =>
-        witnesses.usage.has(rid) || entries.every(({ emitted }) => emitted === 0)
+        // A node's probe is the installation's own request: it is in no books.
+        witnesses.usage.has(rid) ||
+        entries.every(({ emitted, isDirected }) => emitted === 0 || !isDirected)
           ? []
           : [
               `request ${rid}: the upstream emitted ${last(entries).emitted} tokens, the books know nothing`,

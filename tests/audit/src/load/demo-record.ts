@@ -7,6 +7,7 @@ export const demoRecordSchema = z.array(
     rid: z.string(),
     protocol: z.enum(['chat', 'messages', 'embeddings']),
     mode: z.string(),
+    isDirected: z.boolean(),
     isStream: z.boolean(),
     emitted: z.number(),
     promptTokens: z.number(),
