@@ -16,7 +16,7 @@ export interface RelayedUsage {
   epoch: string;
 }
 
-/** What PostgreSQL makes of usage of one subscription, restated as far as "once" goes (control plane, features/usage/ingest/late-usage.ts). */
+/** What PostgreSQL makes of usage of one subscription, restated as far as "once" goes (control plane, features/usage/ingest/late-usage.sql.ts). */
 export class BookedUsage {
   epoch = 'e1';
   credited = 0;

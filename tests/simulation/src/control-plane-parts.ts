@@ -3,7 +3,7 @@ import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-node
 import type { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.sql.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
-import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
+import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import type { FleetMessage } from '@tollgate/contracts';
 import type { Epochs } from '@tollgate/keyspace';

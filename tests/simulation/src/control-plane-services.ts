@@ -21,9 +21,9 @@ import { BookedAtOnce } from '../../../apps/control-plane/src/features/usage/ing
 import { DroppedTelemetry } from '../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
 import { EventJudge } from '../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';
 import { KnownFacts } from '../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
-import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
-import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
-import { UsageRows } from '../../../apps/control-plane/src/features/usage/ingest/usage-rows.ts';
+import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.sql.ts';
+import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.sql.ts';
+import { UsageRows } from '../../../apps/control-plane/src/features/usage/ingest/usage-rows.sql.ts';
 import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
 import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';

@@ -1,6 +1,6 @@
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
-import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
+import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import {
   RechargeWaits,

@@ -1,6 +1,6 @@
 import { configSchema } from '../config.ts';
-import { DroppedDays } from '../features/usage/ingest/dropped-days.ts';
-import { UsagePartitions } from '../features/usage/ingest/usage-partitions.ts';
+import { DroppedDays } from '../features/usage/ingest/dropped-days.sql.ts';
+import { UsagePartitions } from '../features/usage/ingest/usage-partitions.sql.ts';
 import { Transactions } from '../platform/database/transactions.ts';
 import { Housekeeping } from '../platform/housekeeping/housekeeping.ts';
 import { EXIT, noArguments, say, type Command } from './command.ts';

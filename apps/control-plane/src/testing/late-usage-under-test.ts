@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach } from '@jest/globals';
 import { NO_USAGE, tokenFieldsOf, type UsageEvent } from '@tollgate/contracts';
 import { ShardEpochs } from '../features/epochs/shard-epochs.sql.ts';
-import { LateUsage } from '../features/usage/ingest/late-usage.ts';
+import { LateUsage } from '../features/usage/ingest/late-usage.sql.ts';
 import { uuidTimeMs, type ReadEvent } from '../features/usage/ingest/read-event.ts';
-import { UsageRows } from '../features/usage/ingest/usage-rows.ts';
+import { UsageRows } from '../features/usage/ingest/usage-rows.sql.ts';
 import { uuidv7 } from '../platform/http/visitor.ts';
 import {
   dataSource,

@@ -17,13 +17,13 @@ import { LostTail } from '../../../../apps/control-plane/src/features/live-state
 import { AutoRechargeService } from '../../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { TokenLedger } from '../../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.sql.ts';
-import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
+import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { DroppedTelemetry } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
 import { EventJudge } from '../../../../apps/control-plane/src/features/usage/ingest/event-judge.ts';
 import { KnownFacts } from '../../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
-import { KnownWithdrawals } from '../../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
-import { LateUsage } from '../../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
-import { UsageRows } from '../../../../apps/control-plane/src/features/usage/ingest/usage-rows.ts';
+import { KnownWithdrawals } from '../../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.sql.ts';
+import { LateUsage } from '../../../../apps/control-plane/src/features/usage/ingest/late-usage.sql.ts';
+import { UsageRows } from '../../../../apps/control-plane/src/features/usage/ingest/usage-rows.sql.ts';
 import { UsageIngest } from '../../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { LedgerService } from '../../../../apps/control-plane/src/features/wallet/ledger.service.ts';
 import { DomainEvents } from '../../../../apps/control-plane/src/platform/domain-events/domain-events.ts';

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
-import { UsagePartitions } from '../ingest/usage-partitions.ts';
+import { UsagePartitions } from '../ingest/usage-partitions.sql.ts';
 import { FolderStore } from './archive-store.ts';
 import { archiveUsage, type DayReport } from './archive-usage.sql.ts';
 

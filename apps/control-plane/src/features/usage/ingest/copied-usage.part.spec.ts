@@ -10,7 +10,7 @@ import {
   stateOf,
 } from '../../../testing/usage-ingest-under-test.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
-import { UsageRows } from './usage-rows.ts';
+import { UsageRows } from './usage-rows.sql.ts';
 
 const MANY = 100;
 const ODD = String.raw`tab	\N \. "{},` + '\n\r ä€😀';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { RelayedEvent } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
-import type { DeadLetter } from './dead-letters.ts';
-import { DroppedDays } from './dropped-days.ts';
+import type { DeadLetter } from './dead-letters.sql.ts';
+import { DroppedDays } from './dropped-days.sql.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
 import { KnownFacts } from './known-facts.ts';
-import { KnownWithdrawals } from './known-withdrawals.ts';
+import { KnownWithdrawals } from './known-withdrawals.sql.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
 
 /** Which events of a batch may be booked, and why the others may not. */

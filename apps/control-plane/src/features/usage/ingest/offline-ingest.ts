@@ -12,14 +12,14 @@ import { TokenLedger } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.sql.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
 import { BookedAtOnce } from './booked-at-once.ts';
-import { DroppedDays } from './dropped-days.ts';
+import { DroppedDays } from './dropped-days.sql.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
 import { EventJudge } from './event-judge.ts';
 import { KnownFacts } from './known-facts.ts';
-import { KnownWithdrawals } from './known-withdrawals.ts';
-import { LateUsage } from './late-usage.ts';
+import { KnownWithdrawals } from './known-withdrawals.sql.ts';
+import { LateUsage } from './late-usage.sql.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
-import { UsageRows } from './usage-rows.ts';
+import { UsageRows } from './usage-rows.sql.ts';
 
 type OfflineConfig = Pick<Config, 'SHARDS' | 'ALERT_WEBHOOK_URL'>;
 

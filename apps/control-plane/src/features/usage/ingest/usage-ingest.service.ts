@@ -7,13 +7,13 @@ import { Host } from '../../../platform/host/host.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.sql.ts';
-import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
+import { bookDeadLetters, type DeadLetter } from './dead-letters.sql.ts';
 import { EventJudge } from './event-judge.ts';
-import { LateUsage } from './late-usage.ts';
+import { LateUsage } from './late-usage.sql.ts';
 import { overdraftsOf, overdrawnSince, type Overdrawn } from './overdrawn.ts';
 import type { ReadEvent } from './read-event.ts';
-import { bookRollups } from './rollups.ts';
-import { usageKeyOf, UsageRows } from './usage-rows.ts';
+import { bookRollups } from './rollups.sql.ts';
+import { usageKeyOf, UsageRows } from './usage-rows.sql.ts';
 
 /**
  * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,

@@ -3,7 +3,7 @@ import { startControlPlane, type ControlPlane } from '../../../testing/control-p
 import { ledgerOf, usageEvent } from '../../../testing/ledger-under-test.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
-import { UsagePartitions } from './usage-partitions.ts';
+import { UsagePartitions } from './usage-partitions.sql.ts';
 
 const DAY_MS = 86_400_000;
 let plane: ControlPlane;

@@ -3,7 +3,7 @@ import { arrayLiteral, type ArrayCell } from '../../../platform/database/array-l
 import { copied } from '../../../platform/database/copied.ts';
 import { copyCell } from '../../../platform/database/copy-cell.ts';
 import { prepared } from '../../../platform/database/prepared.ts';
-import { dayOf } from './dropped-days.ts';
+import { dayOf } from './dropped-days.sql.ts';
 import type { ReadEvent } from './read-event.ts';
 
 interface Column {

@@ -5,7 +5,7 @@ import {
   readBegunWithdrawals,
   type WithdrawalRef,
 } from '../../subscriptions/read-subscriptions.sql.ts';
-import { dayOf } from './dropped-days.ts';
+import { dayOf } from './dropped-days.sql.ts';
 import { isRequestId, uuidTimeMs, type ReadEvent } from './read-event.ts';
 
 const knownRow = z.object({ id: z.string(), subscription_id: z.number() });

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../../../platform/database/advisory-locks.ts';
 import { Host } from '../../../platform/host/host.ts';
-import type { DeadLetter } from './dead-letters.ts';
+import type { DeadLetter } from './dead-letters.sql.ts';
 import type { ReadEvent } from './read-event.ts';
 
 const markRow = z.object({ before: z.string() });

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { ADVISORY_LOCKS } from '../../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
-import { DroppedDays } from './dropped-days.ts';
+import { DroppedDays } from './dropped-days.sql.ts';
 import { Housekeeping } from '../../../platform/housekeeping/housekeeping.ts';
 
 const DAY_MS = 86_400_000;
