@@ -20,7 +20,7 @@ const PIPELINED = 50;
 const ACCOUNTS = 20;
 const MODEL_ID = 3;
 const SHARDS = 64;
-/** As long as the final of an ordinary request. */
+/** A text as long as the final of an ordinary request. */
 const PAYLOAD = JSON.stringify({ kind: 'usage', text: 'x'.repeat(500) });
 const MAC = 'ab'.repeat(32);
 const DAY_MS = 86_400_000;

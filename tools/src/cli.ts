@@ -39,7 +39,7 @@ async function program(command: string, files: readonly string[]): Promise<Comma
   return (args) => runProgram(command, files, args);
 }
 
-/** Of the Lua, or with `--typescript` of the code that moves money. */
+/** Runs the mutants of the Lua, or with `--typescript` those of the code that moves money. */
 async function mutants(args: readonly string[]): Promise<number> {
   const isTypeScript = args.includes('--typescript');
   const file = isTypeScript ? 'tests/mutants/src/main.ts' : 'libs/keyspace/test/mutants.ts';

@@ -247,7 +247,7 @@ function noteServed({ operations }: AppParts, edge: Edge, route: string): void {
 }
 
 type Asked = Pick<ClientRequest, 'protocol' | 'isCompaction'>;
-/** Of paths that serve no model: an `Edge` does not show it. */
+/** The parameters of paths that serve no model: an `Edge` does not show them. */
 const NO_MODEL: Asked = { protocol: 'chat', isCompaction: false };
 
 function edgeOf(

@@ -64,7 +64,7 @@ function countsOf(index: number, head: Buffer, past: Buffer): [bucket: number, c
   return counts;
 }
 
-/** What `look` of lua/shared/windows.lua says of a window. */
+/** Returns what `look` of lua/shared/windows.lua says of a window. */
 function fillOf(
   counts: readonly [bucket: number, count: number][],
   bucketMs: number,

@@ -1,4 +1,4 @@
-/** What the simulation reads past the stores: names of keys, and the text of the functions. */
+/** The simulation reads these past the stores: names of keys, and the text of the functions. */
 export {
   readFunctionSource,
   readLua,

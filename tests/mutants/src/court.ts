@@ -8,7 +8,7 @@ import { instrumented } from './instrument.ts';
 import type { Order, Test, Verdict } from './judge.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Where more tests of a spec reach a mutant, these are spread over them. */
+/** The most tests of one spec that judge a mutant; where more reach it, these are spread over them. */
 const TESTS_OF_A_SPEC = 60;
 /** A judge is replaced after this number of mutants, so that what failed suites left behind does not add up. */
 const MUTANTS_OF_A_JUDGE = 25;

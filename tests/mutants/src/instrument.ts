@@ -1,6 +1,6 @@
 import type { Mutant, SiteForm } from './mutant.ts';
 
-/** What encloses what where both begin and end at the same place. */
+/** Ranks forms of sites by which encloses the other where both begin and end at the same place. */
 const DEPTH: Readonly<Record<SiteForm, number>> = {
   statement: 0,
   property: 1,

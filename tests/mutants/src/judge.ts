@@ -17,7 +17,7 @@ export interface Order {
 export interface Verdict {
   /** The first test that failed, or the suite that could not run. */
   failed: string | undefined;
-  /** Of a record: mutant and the tests that reach it. */
+  /** Pairs of a mutant and the tests that reach it. */
   reached: readonly (readonly [mutant: number, tests: readonly Test[]])[];
 }
 
@@ -36,7 +36,7 @@ process.on('message', (order: Order) => {
   void judged(order).then((verdict) => process.send?.(verdict));
 });
 process.on('disconnect', () => process.exit());
-// What a mutant leaves behind fails no other.
+// An error that a mutant leaves behind fails no other mutant.
 process.on('uncaughtException', () => {});
 process.on('unhandledRejection', () => {});
 

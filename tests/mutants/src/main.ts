@@ -116,7 +116,7 @@ async function judgeFile(
   }
 }
 
-/** How many of a file's mutants are listed as equivalent, and the others. An entry of the list that matches no mutant is an error. */
+/** Returns the number of a file's mutants that are listed as equivalent, and the others. An entry of the list that matches no mutant is an error. */
 function withoutEquivalent(file: string, mutants: readonly Mutant[]): [number, Mutant[]] {
   const entries = equivalents.filter((entry) => entry.file === file);
   const isListed = (mutant: Mutant): boolean =>

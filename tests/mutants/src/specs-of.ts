@@ -29,7 +29,7 @@ export class SpecsByImport {
       .map(({ spec }) => spec);
   }
 
-  /** How many imports lead from one file to another. */
+  /** Returns the number of imports from one file to another. */
   private distance(from: string, to: string): number {
     const seen = new Set([from]);
     let ring = [from];

@@ -1,7 +1,7 @@
 import { CHARGED_CLASSES, REQUEST_WINDOWS } from '@tollgate/admin-client';
 import type { Shape } from './client.ts';
 
-/** What the interface enumerates, as its document has it: pages go through these tables and name no value. */
+/** The enumerations of the interface's document: pages iterate over these tables and name no value. */
 export {
   CHARGED_CLASSES,
   CLIENT_PROTOCOLS,
@@ -66,7 +66,7 @@ export function ceilingValues<Value>(valueOf: (name: WindowName) => Value) {
   ) as Record<`${WindowName}_ceiling`, Value>;
 }
 
-/** Whether any window has a limit. */
+/** Returns whether any window has a limit. */
 export function isLimited(limits: Readonly<Record<WindowName, number>>): boolean {
   return REQUEST_WINDOWS.some(({ name }) => limits[name] > 0);
 }

@@ -14,7 +14,7 @@ import { connectedTo, migratedPostgres } from './postgres-under-test.ts';
 
 export const FREE_TOKENS = 1_000;
 
-/** What books tokens and money, on a real PostgreSQL without Redis or HTTP. */
+/** The services that book tokens and money, on a real PostgreSQL without Redis or HTTP. */
 export let dataSource: DataSource;
 export let transactions: Transactions;
 export const events = new DomainEvents();
@@ -191,6 +191,6 @@ export const houseAmounts = (reference: string) =>
     [reference],
   );
 
-/** What remains of each lot, the oldest first. */
+/** Returns what remains of each lot, the oldest first. */
 export const remaining = async (one: Subscribed) =>
   ((await lotsOf(one)) as number[][]).map(([, left]) => left);

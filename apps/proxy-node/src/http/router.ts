@@ -14,7 +14,7 @@ export interface Exchange {
 export interface Route {
   readonly path: string;
   readonly methods: readonly string[];
-  /** With HEAD beside GET. */
+  /** The methods, with HEAD beside GET. */
   readonly allowed: ReadonlySet<string>;
   readonly handler: Handler;
   /** Null for a path without parameters. */
@@ -74,7 +74,7 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-/** Without query and trailing slash. A proxy may send the absolute form (RFC 9112 3.2.2). */
+/** Returns the path without query and trailing slash. A proxy may send the absolute form (RFC 9112 3.2.2). */
 function pathOf(url: string): string {
   const local = url.startsWith('/') ? url : (URL.parse(url)?.pathname ?? '/');
   const query = local.indexOf('?');

@@ -111,7 +111,7 @@ export function noteSkipped(
     attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
 }
 
-/** What is sent in the place of the request, for the rest of a cut answer. */
+/** The body that is sent in place of the request, for the rest of a cut answer. */
 export type Rest = Pick<Outbound, 'ask' | 'outputLimit'>;
 
 export function outboundOf(delivery: Delivery, rest: Rest | null): Outbound {

@@ -20,7 +20,7 @@ import { settle } from './settle.ts';
 import { Turn, type Caller, type TurnHost } from './turn.ts';
 import { LiveSet } from '../live-map.ts';
 
-/** Of a body that is not large. */
+/** Gives nothing back: a body that is not large takes no room. */
 const TAKES_NOTHING = (): void => undefined;
 
 /** One request, start to finish. The only file that knows the order. */

@@ -5,7 +5,7 @@ import type { Delivery } from './delivery.ts';
 import type { Flight, RouteAttempt } from './sending/attempt.ts';
 import type { Runner } from './sending/hedged-race.ts';
 
-/** What an attempt generates counts from the moment it has won. */
+/** The output of an attempt counts from the moment it has won. */
 export class WinnersSink implements StreamSink {
   counting: StreamSink | null = null;
 

@@ -23,7 +23,7 @@ import type { Asked } from './request/parse.ts';
 import { ATTEMPTS_SHOWN_MAX, type RouteAttempt } from './sending/attempt.ts';
 import { upstreamHeaders } from './sending/upstream-headers.ts';
 
-/** What a turn asks its pipeline. */
+/** The questions of a turn to its pipeline. */
 export interface TurnHost {
   readonly parts: PipelineParts;
   /** The node stops: every answer ends now. */

@@ -3,7 +3,7 @@ import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import { KeptHold, type HoldKeeper } from './checkpoints/kept-hold.ts';
 import type { HoldHandle } from './usage-recorder.ts';
 
-/** Where a hold ends, or continues without its request; `RequestRecorder` fits. */
+/** Ends a hold, or continues it without its request; `RequestRecorder` fits. */
 export interface HoldEnding {
   noteRun(hold: OpenHold, run: BackgroundRun): void;
   settle(kept: KeptHold, final: UsageFinal): Promise<void>;

@@ -13,7 +13,7 @@ const KINDS = [
 const REQUESTS = { requestsMax: 3_000, seconds: 60 };
 const POLL_MS = 5;
 
-/** What V8 allocates in a warm node for a request, until its answer: a figure that other load on the machine does not change. */
+/** Measures what V8 allocates in a warm node for a request, until its answer: a figure that other load on the machine does not change. */
 export const allocated: Scene = async ({ subjects, rounds }) => {
   for (const { installation, figures } of subjects) {
     await installation.restartNode({

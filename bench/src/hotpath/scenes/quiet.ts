@@ -106,7 +106,7 @@ const STEADY_RATES = [200, 1_000];
 const STEADY_SECONDS = 10;
 const BOOKERS = ['control-plane', 'postgres'];
 
-/** What booking costs while requests come at a steady rate, and how long after its end a request is in the ledger. */
+/** Measures what booking costs while requests come at a steady rate, and how long after its end a request is in the ledger. */
 export const steady: Scene = async (stage) => {
   for (let round = 0; round < stage.rounds; round += 1)
     for (const perSecond of STEADY_RATES)

@@ -1,7 +1,7 @@
 -- While running requests are given back the holds that Redis lost, this stands before a shard's epoch.
 local RESTORING = 'restoring:'
 
--- What is found in a shard's epoch: 'open' or 'restoring' in the one that is asked for, nil in any other.
+-- Returns the state of a shard's epoch: 'open' or 'restoring' in the one that is asked for, nil in any other.
 local function standing_of(found, epoch)
   if found == epoch then return 'open' end
   if found == RESTORING .. epoch then return 'restoring' end

@@ -23,8 +23,8 @@ local function reap_payload(hold)
     .. ',"model_id":' .. hold.model .. ',"price_version_id":' .. hold.price .. ',"node":' .. cjson.encode(hold.node) .. mac .. '}'
 end
 
--- Whether the reaper charged this request. A first charge that was not corrected is the reaper's only while the hold is reaped.
--- What another program wrote is no reap.
+-- Returns whether the reaper charged this request. A first charge that was not corrected is the reaper's only while the hold is reaped.
+-- A value that another program wrote is no reap.
 local function is_reaped(hold)
   if not hold or not is_amount(hold.c0) or not hold.node or (hold.st ~= 'reaped' and not hold.c1) then return false end
   for _, id in ipairs({ 'acct', 'key', 'sub', 'model', 'price' }) do

@@ -22,7 +22,7 @@ local function unpack_hold(packed)
   }
 end
 
--- As unpack_hold, from its key. A key of another type is no hold.
+-- Unpacks a hold as unpack_hold does, from its key. A key of another type is no hold.
 local function read_hold(key)
   return unpack_hold(redis.call('MGET', key)[1])
 end
@@ -45,7 +45,7 @@ local function write_ended_hold(key, hold, ttl_ms, now, latest)
   redis.call('SET', key, pack_hold(hold), 'PX', text(ttl_ms + latest - now))
 end
 
--- What a hold has used, with the node that signed it: a journal that moved is another node's. Never less than was counted.
+-- Writes what a hold has used, with the node that signed it: a journal that moved is another node's. Never less than was counted.
 local function note_used(hold, used, mac, node)
   if used < hold.used then return end
   hold.used, hold.mac, hold.node = used, mac or '', node

@@ -35,7 +35,7 @@ local function count_in(state, i, bucket)
   return found == bucket and count or 0
 end
 
--- What a window holds now: the current bucket, which does not go back with the clock, the requests counted, and those of the current bucket.
+-- Returns what a window holds now: the current bucket, which does not go back with the clock, the requests counted, and those of the current bucket.
 -- A state from a whole window ahead or more was written by a clock that was wrong then. Nothing of it counts: otherwise a key that
 -- was used while the clock was a day ahead would be denied for a day. That costs one window more than the limit, once.
 local function look(state, i, bucket_ms, now)

@@ -74,7 +74,7 @@ export type AdmitReply =
   /** The same rid was admitted before: a safe retry of the same call. */
   | {
       kind: 'duplicate';
-      /** What follows is of an open hold, else 0. */
+      /** The fields below are those of an open hold, else 0. */
       state: 'open' | 'reaped' | 'done';
       grantedTokens: number;
       keyId: number;

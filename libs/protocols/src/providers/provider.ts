@@ -12,7 +12,7 @@ export interface Provider {
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind): Probe | null;
-  /** What a JSON answer of the probe reports; null when it reports no usage. */
+  /** Returns the usage that a JSON answer of the probe reports; null when it reports none. */
   readUsage(answer: JsonRecord): ReportedUsage | null;
   /** Codes and types of its errors that `errors/` does not know. */
   readonly errorWords?: ErrorWords;

@@ -49,7 +49,7 @@ export class LiveStore implements Server {
   #queue = EMPTY;
   #calls: Call[] = [];
   #expiredAtMs = 0;
-  /** As it was before it was last lost. */
+  /** The state before it was last lost. */
   #beforeLoss: { entries: ReturnType<RedisData['takeAll']>; queue: Queue } | null = null;
   isUp = true;
   clockErrorMs = 0;
@@ -83,7 +83,7 @@ export class LiveStore implements Server {
     return this.#run(keys[0], () => this.#functions.call(this.data, name, keys, parameters));
   }
 
-  /** What a function would answer now. */
+  /** Returns what a function would answer now. */
   preview(...[name, keys, parameters]: FunctionCall): Reply {
     this.data.nowMs = this.nowMs;
     const reply = this.#functions.call(this.data, name, keys, parameters);
@@ -95,7 +95,7 @@ export class LiveStore implements Server {
     return this.#run(parameters.flat()[0], () => runCommand(this.data, name, parameters));
   }
 
-  /** As MULTI or a pipeline: each with its error or its reply. */
+  /** Answers as MULTI or a pipeline does: each with its error or its reply. */
   commands(all: readonly Command[]): [Error | null, Reply][] {
     return this.#run(all[0]?.[1], () =>
       all.map(([name, ...parameters]): [Error | null, Reply] => {
@@ -150,7 +150,7 @@ export class LiveStore implements Server {
     for (const shard of this.names) this.onChanged(shard, true);
   }
 
-  /** How many calls were made in the last `ms`. */
+  /** Returns the number of calls in the last `ms`. */
   callsWithin(ms: number): number {
     const sinceMs = this.#scheduler.nowMs - ms;
     return this.#calls.filter(({ atMs }) => atMs >= sinceMs).length;

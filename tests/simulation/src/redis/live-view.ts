@@ -15,7 +15,7 @@ export interface LiveSubscription {
   creditSeq: number | null;
 }
 
-/** What stands in a shard, read past every function. */
+/** Reads a shard past every function. */
 export class LiveView {
   readonly #store: LiveStore;
 

@@ -16,7 +16,7 @@ import { packMessage, unpackMessage } from './message-pack.ts';
 /** Patterns of Lua that the functions use. */
 const PATTERNS: Record<string, RegExp> = { '^%d+$': /^[0-9]+$/ };
 
-/** What Lua of Redis has beside `redis`, as far as the functions use it. */
+/** The globals of Redis' Lua beside `redis`, as far as the functions use them. */
 export const LUA_LIBRARIES = {
   tonumber: (value: Lua, base?: Lua) => toNumber(value, base as number | undefined),
   tostring: (value: Lua) => text(value),
@@ -52,7 +52,7 @@ function named(functions: Record<string, (...parameters: Lua[]) => Lua>): Table 
   return new Table([], Object.entries(functions));
 }
 
-/** Where it begins and ends, from 1. */
+/** Returns the places at which the pattern begins and ends, from 1. */
 function find(value: Lua, pattern: Lua, from: Lua = 1, isPlain: Lua = false): Lua {
   const [where, what, start] = [text(value), text(pattern), number(from)];
   if (isPlain === true) {

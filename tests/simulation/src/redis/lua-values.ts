@@ -72,7 +72,7 @@ export function text(value: Lua): string {
   throw new LuaError(`attempt to concatenate ${typeOf(value)}`);
 }
 
-/** As `%.<digits>g`. */
+/** Formats as `%.<digits>g` does. */
 export function numberText(value: number, digits: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 10 ** digits)
     return Object.is(value, -0) ? '-0' : String(value);
@@ -115,7 +115,7 @@ export function typeOf(value: Lua): string {
   return value instanceof Table ? 'table' : typeof value;
 }
 
-/** What translated Lua is written with. */
+/** The helpers that translated Lua calls. */
 export const LUA_OPERATIONS = {
   Table,
   isTrue,

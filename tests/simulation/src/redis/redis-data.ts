@@ -21,7 +21,7 @@ export class RedisData {
   #undo: Undo = new Map();
   nowMs = 0;
 
-  /** What the calls since the last one of these changed, to be undone. */
+  /** Returns the changes of the calls since it was last asked, to be undone. */
   takeUndo(): Undo {
     const undo = this.#undo;
     this.#undo = new Map();
@@ -45,7 +45,7 @@ export class RedisData {
     this.#entries = structuredClone(entries) as Map<string, Entry>;
   }
 
-  /** As Redis does in the background. */
+  /** Removes expired keys, as Redis does in the background. */
   expire(): void {
     for (const key of this.#entries.keys()) this.#live(key);
   }
@@ -158,7 +158,7 @@ export class RedisData {
     return value;
   }
 
-  /** What the first change of a call finds. */
+  /** Keeps the value that the first change of a call finds. */
   #note(key: string): void {
     if (this.#undo.has(key)) return;
     const entry = this.#entries.get(key);

@@ -128,7 +128,7 @@ function columnsOf(
   ];
 }
 
-/** What it will carry, beside what it has carried: the second is what the table of routes says. */
+/** Shows the share that a route will carry beside the share that it has carried; the table of routes shows the second. */
 function shareColumns(
   { words, locale }: Pick<Speech, 'words' | 'locale'>,
   trafficOf: (route: SimulatedRoute) => RouteTraffic | undefined,

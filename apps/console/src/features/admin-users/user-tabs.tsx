@@ -140,7 +140,7 @@ export function UserLedger({ userId, currency }: { userId: number; currency: str
   );
 }
 
-/** As the server is asked: it refuses an empty search. */
+/** Returns the search for the server, which refuses an empty one. */
 function asked<Sort extends string>({ q, ...state }: ListState<Sort>) {
   return q === '' ? state : { ...state, q };
 }

@@ -88,7 +88,7 @@ interface Part {
   to?: string | undefined;
 }
 
-/** What took part in the request; administrators also see whose it was and who served it. */
+/** Lists the parts of the request; administrators also see whose it was and who served it. */
 function usePartsOf(receipt: UsageReceipt): Part[] {
   const { usage } = useWords();
   const isAdmin = useLocation().pathname.startsWith(paths.admin());

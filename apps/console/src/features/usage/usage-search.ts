@@ -52,7 +52,7 @@ export function groupOf(
   return groupsOf(ownerId).includes(group) ? group : 'model';
 }
 
-/** What sums may be grouped by: one account has one user, and upstreams are the operator's. */
+/** The groupings of sums: one account has one user, and upstreams are the operator's. */
 export function groupsOf(ownerId: number | undefined): readonly UsageSearch['group'][] {
   return ownerId === undefined ? ['model', 'user', 'upstream', 'key'] : ['model', 'key'];
 }

@@ -14,7 +14,7 @@ export interface ListState<Sort extends string> {
   sort: Sort;
 }
 
-/** What leaves one list of a page for another. */
+/** The search parameters that change when a visitor leaves one list of a page for another. */
 export const FIRST_PAGE = { page: undefined, q: undefined, sort: undefined };
 
 /** The part of a list that the address names; the first of `sorts` where it names no order. */

@@ -9,7 +9,7 @@ const NEWEST = `
   SELECT greatest(
     (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
     (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM request_ceilings)) AS at`;
-/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
+/** Finds the rows that live in Redis too and may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
   WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at)
   INSERT INTO live_state_outbox (kind, target_id)

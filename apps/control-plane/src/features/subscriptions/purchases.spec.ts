@@ -80,7 +80,7 @@ describe('a purchase', () => {
         ...{ tokens: FREE_TOKENS, kind: 'renew', actorUserId: null },
       });
       second = inTransaction((later) =>
-        // Of another subscription of the account: their wallet is what both lock.
+        // This buys for another subscription of the account: both lock its wallet.
         purchases.buy(
           later,
           { ...lockedOf(one), creditSeq: 7 },
@@ -100,7 +100,7 @@ describe('a purchase', () => {
     let priced: Promise<unknown> | undefined;
     await inTransaction(async (tx) => {
       await purchases.lockPrices(tx, one.modelId);
-      // As a new price does.
+      // A new price does the same.
       priced = dataSource.query('UPDATE models SET updated_at = now() WHERE id = $1', [
         one.modelId,
       ]);

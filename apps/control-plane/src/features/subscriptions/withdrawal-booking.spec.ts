@@ -21,7 +21,7 @@ import {
 
 shareBooks();
 
-/** As the ingest books a withdrawal that Redis has done. */
+/** Books a withdrawal that Redis has done, as the ingest does. */
 const withdraw = ({ id }: Subscribed, amount: number, closes: string | null) =>
   inTransaction(async (tx) =>
     booking.book(tx, await tokens.lockOne(tx, id), {

@@ -197,7 +197,7 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Of an answer, as far as it was read. */
+/** The contents of an answer, as far as it was read. */
 interface Body {
   readonly bytes: Buffer;
   readonly tooLarge: AnswerTooLarge | null;

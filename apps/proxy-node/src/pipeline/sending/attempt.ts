@@ -22,7 +22,7 @@ export type RouteAttempt = UsageFinal['attempts'][number];
 /** The wire shape's own limit. */
 export const ATTEMPTS_SHOWN_MAX = 16;
 
-/** What goes upstream. */
+/** The body that goes upstream. */
 export interface Outbound {
   readonly rid: string;
   readonly accountId: number;

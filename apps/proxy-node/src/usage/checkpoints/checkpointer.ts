@@ -67,7 +67,7 @@ export class Checkpointer implements HoldKeeper {
     return this.#open;
   }
 
-  /** Of a hold that was just admitted. */
+  /** Returns the state of a hold that was just admitted. */
   start({ isStream, sliceTokens, boundTokens, grantedTokens }: OpenHold): HoldState {
     const { now, random, leaseMs, rechargeWaitMs } = this.#options;
     return startCheckpoints(

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { OpenHold } from '../../journal/open-hold.ts';
 import type { HoldEvent, HoldState, StopReason } from './checkpoint-step.ts';
 
-/** What becomes known without a chunk, such as the tokens of a long prompt, waits for so many turns: a second. */
+/** A count that becomes known without a chunk, such as the tokens of a long prompt, waits for so many turns: a second. */
 const UNSEEN_TURNS_MAX = 10;
 
 /** Keeps holds; `Checkpointer` fits. */

@@ -119,7 +119,7 @@ describe('while a restore is open', () => {
     await restore('before');
     expect(await epochsOf(events())).toEqual(events().map(() => ['now', '5-7']));
     expect(await epochsOf([read({ epoch: 'before' })])).toEqual([['now', '5-7']]);
-    // What has no place in the outbox is late whatever is kept.
+    // An event without a place in the outbox is late whatever is kept.
     expect(
       await epochsOf([read({ epoch: 'before' }), read({ epoch: 'before', outboxId: '' })]),
     ).toEqual([

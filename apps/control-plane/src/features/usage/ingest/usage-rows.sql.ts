@@ -10,7 +10,7 @@ import {
   usageRowText,
 } from './usage-row.ts';
 
-/** Of fewer rows an INSERT, which is prepared and asks the server once, costs both sides less. */
+/** An INSERT of fewer rows, which is prepared and asks the server once, costs both sides less. */
 const COPIED_MIN = 100;
 /** A backlog brings finals that nodes repeat, many in a row, and what was copied before the first of them is lost. */
 const INSERTS_AFTER_REFUSAL = 20;
