@@ -33,8 +33,11 @@ const RETRY_ON_MOVED_MS = 200;
 const RETRY_ON_FAILOVER_MS = 200;
 /** Longer than any blocking call blocks: BullMQ's ten seconds are the longest. */
 const BLOCKING_SILENCE_MS = 15_000;
-/** A socket that does not close is destroyed after this, so that a process can end. */
-const DISCONNECT_TIMEOUT_MS = 500;
+/**
+ * A socket that does not close is destroyed after this. ioredis keeps its timer, and with it the process, also when the socket had closed before; a Jest
+ * worker that does not end within 500 ms is killed.
+ */
+const DISCONNECT_TIMEOUT_MS = 200;
 
 /** RESP3 on the wire, replies in the shapes that the rest of this library reads. */
 type Options = RedisOptions & { replyMapping: 'legacy' };

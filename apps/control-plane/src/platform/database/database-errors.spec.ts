@@ -11,7 +11,7 @@ test('a Redis that does not answer is an outage, not a bug', async () => {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     connectTimeout: 500,
-    disconnectTimeout: 500,
+    disconnectTimeout: 200,
   });
   redis.on('error', () => {});
   const connecting: unknown = await redis.connect().catch((error: unknown) => error);
