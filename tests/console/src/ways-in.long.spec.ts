@@ -50,7 +50,7 @@ const TABS_MAX = 80;
       await tabTo(page, 'Recharge');
       await page.keyboard.press('Enter');
       await focusInDialog(page);
-      await tabTo(page, 'Amount');
+      expect(await focused(page)).toBe('Amount');
       await page.keyboard.press('Control+a');
       await page.keyboard.type('50');
       await page.keyboard.press('Enter');

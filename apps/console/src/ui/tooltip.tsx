@@ -7,10 +7,10 @@ export function TooltipProvider({ children }: { children: ReactNode }) {
   return <Base.Provider delay={DELAY_MS}>{children}</Base.Provider>;
 }
 
-/** More about what is pointed at or focused; never the only place where something is said. */
+/** Says more about the element that is pointed at or focused, and nothing while it has no text. It is never the only place where something is said. */
 export function Tooltip({ text, children }: { text: ReactNode; children: ReactElement }) {
   return (
-    <Base.Root>
+    <Base.Root disabled={text === undefined}>
       <Base.Trigger render={children as ReactElement<Record<string, unknown>>} />
       <Base.Portal>
         <Base.Positioner sideOffset={6} className="z-40">

@@ -41,19 +41,21 @@ export function Button({
   ...rest
 }: ButtonProps) {
   const isOff = isBusy || blockedBy !== undefined;
-  const button = (
-    <button
-      type="button"
-      {...rest}
-      aria-disabled={isOff || undefined}
-      onClick={isOff ? (event) => event.preventDefault() : onClick}
-      className={`${BASE} ${SIZES[size]} ${LOOKS[look]} ${className}`}
-    >
-      {isBusy ? <LoaderCircle aria-hidden className="size-4 animate-spin" /> : icon}
-      {children}
-    </button>
+  // The tooltip is there in either state: a button that React replaces when it can be pressed loses the focus.
+  return (
+    <Tooltip text={blockedBy}>
+      <button
+        type="button"
+        {...rest}
+        aria-disabled={isOff || undefined}
+        onClick={isOff ? (event) => event.preventDefault() : onClick}
+        className={`${BASE} ${SIZES[size]} ${LOOKS[look]} ${className}`}
+      >
+        {isBusy ? <LoaderCircle aria-hidden className="size-4 animate-spin" /> : icon}
+        {children}
+      </button>
+    </Tooltip>
   );
-  return blockedBy === undefined ? button : <Tooltip text={blockedBy}>{button}</Tooltip>;
 }
 
 /** A button of one icon; its name is shown when it is pointed at. */

@@ -1,13 +1,15 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from '../icons.tsx';
-import { useState, type ReactNode } from 'react';
+import { useRef, useState, type ReactNode } from 'react';
 import { useWords } from '../../words/words.ts';
 import { Button } from './button.tsx';
 
 const VEIL = 'enters fixed inset-0 z-30 bg-veil';
 const POPUP =
   'enters fixed top-[8dvh] left-1/2 z-30 flex max-h-[84dvh] w-[min(var(--dialog),calc(100vw-24px))] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-float';
+/** Matches the fields of a form. The first one takes the focus; the close button precedes it in the page. */
+const FIELD = 'input:not([type=hidden], :disabled), select:not(:disabled), textarea:not(:disabled)';
 const WIDTHS = { narrow: '[--dialog:440px]', wide: '[--dialog:720px]' } as const;
 
 export interface DialogControls {
@@ -38,6 +40,7 @@ export function Dialog({
 }: DialogProps) {
   const [isChanged, setChanged] = useState(false);
   const [isAsking, setAsking] = useState(false);
+  const body = useRef<HTMLDivElement>(null);
   const close = (): void => {
     setChanged(false);
     setAsking(false);
@@ -48,9 +51,12 @@ export function Dialog({
     <Base.Root open={isOpen} onOpenChange={(open) => !open && askToClose()}>
       <Base.Portal>
         <Base.Backdrop className={VEIL} />
-        <Base.Popup className={`${POPUP} ${WIDTHS[width]}`}>
+        <Base.Popup
+          className={`${POPUP} ${WIDTHS[width]}`}
+          initialFocus={() => body.current?.querySelector<HTMLElement>(FIELD) ?? body.current}
+        >
           <DialogHead title={title} purpose={purpose} />
-          <div className="overflow-y-auto px-5 py-4">
+          <div ref={body} tabIndex={-1} className="overflow-y-auto px-5 py-4 outline-none">
             {children({
               close,
               markChanged: () => setChanged(true),
