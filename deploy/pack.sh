@@ -32,6 +32,8 @@ if [ "$app" = control-plane ]; then
   mkdir -p "$target/deploy"
   cp deploy/tollgate-ops "$target/deploy/"
   cp -R deploy/postgres "$target/deploy/postgres"
+  mkdir -p "$target/deploy/redis"
+  cp deploy/redis/users.acl "$target/deploy/redis/"
 fi
 rm -rf "$target/tests" "$target/tools" "$target/bench"
 mkdir -p "$target/deploy"

@@ -58,7 +58,7 @@ test.each([
   expect(podViolations(pod)).not.toEqual([]);
 });
 
-test('a secret written into a pod, and a Secret in the chart, are refused; references are not', () => {
+test('a secret written into a pod, a variable that it has twice, and a Secret in the chart, are refused; references are not', () => {
   const pod = (environment: string): string => `
 kind: Deployment
 metadata: { name: app }
@@ -76,6 +76,11 @@ spec:
   ).toEqual([]);
   expect(judge(pod('[{ "name": "DATABASE_URL", "value": "postgresql://x" }]'))).toHaveLength(1);
   expect(judge(pod('[{ "name": "ENCRYPTION_KEY_NEXT", "value": "x" }]'))).toHaveLength(1);
+  const twice =
+    '[{ "name": "LOG_LEVEL", "value": "info" }, { "name": "LOG_LEVEL", "value": "debug" }]';
+  expect(judge(pod(twice))).toEqual([
+    expect.stringContaining('LOG_LEVEL is written into the pod twice'),
+  ]);
   expect(judge('kind: Secret\nmetadata: { name: tollgate }\n')).toHaveLength(1);
 });
 

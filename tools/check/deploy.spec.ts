@@ -87,15 +87,13 @@ test('a node that an administrator disabled, stopped or deleted holds up no star
 
 test('a rolling update has room beside a node that is out of service: how many pods may be unready is a value, one unless it is given', () => {
   expect(read('deploy/helm/tollgate/templates/proxy-node.yaml')).toContain(
-    'rollingUpdate: { partition: 0, maxUnavailable: {{ .Values.proxyNode.maxUnavailable }} }',
+    'rollingUpdate: { partition: 0, maxUnavailable: {{ add .Values.proxyNode.maxUnavailable .Values.proxyNode.outOfService }} }',
   );
   const { proxyNode } = z
     .object({ proxyNode: z.object({ maxUnavailable: z.number() }) })
     .parse(parse(read('deploy/helm/tollgate/values.yaml')));
   expect(proxyNode.maxUnavailable).toBe(1);
-  expect(read('docs/operations.md')).toMatch(
-    /with a node out of service .*`proxyNode\.maxUnavailable`/,
-  );
+  expect(read('docs/operations.md')).toMatch(/A node out of service .*`proxyNode\.outOfService`/);
 });
 
 test('builds each app from a target the Dockerfile has, whose command is an entry point the app has', () => {

@@ -7,6 +7,7 @@ import { eraseCommand } from './ops/erase.ts';
 import { EXIT, report, UsageError, type Call, type Command } from './ops/command.ts';
 import { epochsCommand } from './ops/epochs.ts';
 import { exportCommand } from './ops/export.ts';
+import { initCommand } from './ops/init.ts';
 import { lossCommand } from './ops/loss.ts';
 import { migrateCommand } from './ops/migrate.ts';
 import { pruneCommand } from './ops/prune.ts';
@@ -16,6 +17,7 @@ import { rotateCommand } from './ops/rotate.ts';
 import { verifyCommand } from './ops/verify.ts';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
+  init: initCommand,
   migrate: migrateCommand,
   verify: verifyCommand,
   rotate: rotateCommand,
@@ -68,7 +70,7 @@ function usage(): string {
     ([name, { synopsis, says }]) =>
       `  ${[name, synopsis].filter(Boolean).join(' ')}\n      ${says}\n`,
   );
-  return `tollgate-ops COMMAND [--dry-run]. Runs beside the control plane, against DATABASE_URL; audit, book-dead-letter, epochs and loss also against REDIS_URL.
+  return `tollgate-ops COMMAND [--dry-run]. Runs beside the control plane, against DATABASE_URL (init against nothing); audit, book-dead-letter, epochs and loss also against REDIS_URL.
 
 ${lines.join('')}
 Each may be interrupted and repeated. --dry-run says what a command would do and changes nothing. Results go to standard output, progress to

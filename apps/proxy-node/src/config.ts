@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseEnvironment, secretFault } from '@tollgate/contracts';
 import { TRACES_SETTINGS } from '@tollgate/tracing';
@@ -70,6 +71,10 @@ export const configSchema = z.object({
       'A second key that is read as well, while ENCRYPTION_KEY is changed on one process after the other.',
     ),
   NODE_CREDENTIAL: secret.describe("This node's credential, or the fleet's; proves its reports."),
+  NODE_CREDENTIAL_FILE: z
+    .string()
+    .optional()
+    .describe('File with NODE_CREDENTIAL, in place of that variable.'),
   METRICS_CREDENTIAL: secret
     .optional()
     .describe('What Prometheus presents to read /metrics; NODE_CREDENTIAL unless given.'),
@@ -238,9 +243,23 @@ export function workerCount({ WORKERS }: Pick<Config, 'WORKERS'>): number {
 
 /** Throws an Error whose message names each bad variable, never its value. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const read = parseEnvironment(configSchema, environment);
+  const read = parseEnvironment(configSchema, withCredential(environment));
   if ('data' in read) return read.data;
   throw new Error(
     `configuration is invalid\n${read.problems.map((line) => `  ${line}`).join('\n')}`,
   );
+}
+
+/** The credential from its file, where one is named. Throws an Error that says what to put there. */
+function withCredential(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { NODE_CREDENTIAL_FILE: file, NODE_NAME: name } = environment;
+  if (!file) return environment;
+  try {
+    return { ...environment, NODE_CREDENTIAL: readFileSync(file, 'utf8').trim() };
+  } catch (error) {
+    throw new Error(
+      `configuration is invalid\n  NODE_CREDENTIAL_FILE: ${file} cannot be read. Fix: write the credential of node ${name} there; on Kubernetes it is the key ${name} of the Secret that nodeCredentialsSecretName names.`,
+      { cause: error },
+    );
+  }
 }

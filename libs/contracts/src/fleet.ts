@@ -120,6 +120,8 @@ export const desiredNodeStateSchema = z.strictObject({
   state: z.enum(['serve', 'stopped', 'disabled', 'unknown']),
   /** `writableFormats` of the fleet; for nodes that name what they read, and absent while all of them are 1. */
   formats: formatNumbersSchema.optional(),
+  /** `credentialMark` of each credential that the control plane accepts of the node; a node whose mark is not among them has a wrong credential. Absent for a removed node. */
+  credentials: z.array(z.string().max(16)).optional(),
 });
 export type DesiredNodeState = z.infer<typeof desiredNodeStateSchema>;
 

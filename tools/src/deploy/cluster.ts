@@ -3,7 +3,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { etcdProgram, kubernetesProgram } from './kubernetes-programs.ts';
 import { ApiServer, type Manifest } from './api-server.ts';
-import { httpRouteDefinition, type DeployTools } from './deploy-tools.ts';
+import type { DeployTools } from './deploy-tools.ts';
 import { NAMESPACE } from './pod-stage.ts';
 import { updateProblems } from './rolling-update.ts';
 
@@ -40,7 +40,7 @@ export interface Cluster {
 
 /** An API server with the kinds that the chart may use and a namespace that takes restricted pods only. */
 export async function startCluster(
-  { kubernetes, gatewayApi }: DeployTools,
+  { kubernetes, definitions }: DeployTools,
   folder: string,
 ): Promise<Cluster> {
   const programs = {
@@ -49,9 +49,8 @@ export async function startCluster(
   };
   const server = await ApiServer.start(programs, folder);
   try {
-    await server.addKind(
-      manifest.parse(parse(readFileSync(httpRouteDefinition(gatewayApi), 'utf8'))),
-    );
+    for (const file of definitions)
+      await server.addKind(manifest.parse(parse(readFileSync(file, 'utf8'))));
     const problems = await server.apply(restrictedNamespace(), {
       namespace: NAMESPACE,
       isDryRun: false,

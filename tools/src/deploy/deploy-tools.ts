@@ -11,6 +11,7 @@ const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.9.1';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
 const KUBERNETES = 'k8s.io/kubernetes@v1.31.0';
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.2.1';
+const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.79.2';
 const PROMETHEUS = { name: 'prometheus', wanted: ['prometheus'], known: ['prometheus'] } as const;
 export const KUBERNETES_VERSION = '1.31.0';
 
@@ -25,7 +26,8 @@ export interface DeployTools {
   readonly composeLoader: string;
   /** Folder of the Kubernetes Go module, which has the OpenAPI documents of its API. */
   readonly kubernetes: string;
-  readonly gatewayApi: string;
+  /** Files that define the kinds which the chart uses and Kubernetes does not have. */
+  readonly definitions: readonly string[];
 }
 
 /** What is in the cache already, or in PATH; installs the rest through the Go module proxy and the distribution's packages. Throws ToolMissing. */
@@ -36,7 +38,7 @@ export async function deployTools(): Promise<DeployTools> {
     promtool: await prometheusProgram('promtool'),
     composeLoader: goProgram('cmd', COMPOSE),
     kubernetes: goModule(KUBERNETES),
-    gatewayApi: goModule(GATEWAY_API),
+    definitions: definitionFiles(),
   };
 }
 
@@ -111,9 +113,14 @@ export async function prometheusProgram(name: 'prometheus' | 'promtool'): Promis
   return program;
 }
 
-/** File of the Gateway API's module that defines the kind HTTPRoute. */
-export function httpRouteDefinition(gatewayApi: string): string {
-  return path.join(gatewayApi, 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml');
+function definitionFiles(): string[] {
+  const gateway = path.join(goModule(GATEWAY_API), 'config/crd/standard');
+  const operator = path.join(goModule(PROMETHEUS_OPERATOR), 'example/prometheus-operator-crd');
+  return [
+    path.join(gateway, 'gateway.networking.k8s.io_httproutes.yaml'),
+    path.join(operator, 'monitoring.coreos.com_servicemonitors.yaml'),
+    path.join(operator, 'monitoring.coreos.com_prometheusrules.yaml'),
+  ];
 }
 
 /** Names of the OpenAPI documents in the Kubernetes module. */

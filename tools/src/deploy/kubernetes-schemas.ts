@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { httpRouteDefinition, openApiDocuments, type DeployTools } from './deploy-tools.ts';
+import { openApiDocuments, type DeployTools } from './deploy-tools.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -27,7 +27,10 @@ const crd = z.object({
 const REFERENCE = '#/components/schemas/';
 
 /** Writes a strict JSON schema for each kind of the API, under the names that kubeconform looks for: `deployment-apps-v1.json`. Returns how many. */
-export function writeSchemas({ kubernetes, gatewayApi }: DeployTools, folder: string): number {
+export function writeSchemas(
+  { kubernetes, definitions: files }: DeployTools,
+  folder: string,
+): number {
   mkdirSync(folder, { recursive: true });
   let written = 0;
   const write = (kind: string, group: string, version: string, schema: Schema): void => {
@@ -45,9 +48,11 @@ export function writeSchemas({ kubernetes, gatewayApi }: DeployTools, folder: st
       for (const { group, kind, version } of kindsOf(schema))
         write(kind, group, version, { $ref: `#/definitions/${name}`, definitions });
   }
-  const routes = crd.parse(parse(readFileSync(httpRouteDefinition(gatewayApi), 'utf8'))).spec;
-  for (const { name, schema } of routes.versions)
-    write(routes.names.kind, routes.group, name, withMetadata(strict(schema.openAPIV3Schema)));
+  for (const file of files) {
+    const { group, names, versions } = crd.parse(parse(readFileSync(file, 'utf8'))).spec;
+    for (const { name, schema } of versions)
+      write(names.kind, group, name, withMetadata(strict(schema.openAPIV3Schema)));
+  }
   return written;
 }
 

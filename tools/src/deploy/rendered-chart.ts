@@ -39,7 +39,7 @@ export function chartViolations(resources: readonly Resource[]): string[] {
   const found = resources.flatMap(({ kind, metadata, spec }) => {
     const pod = templated.safeParse(spec).data?.template.spec;
     if (!pod) return [];
-    return [...podViolations(pod), ...openSecrets(pod)].map(
+    return [...podViolations(pod), ...openSecrets(pod), ...repeatedVariables(pod)].map(
       (problem) => `${kind} ${metadata.name}: ${problem}`,
     );
   });
@@ -56,4 +56,14 @@ function openSecrets(pod: unknown): string[] {
     .containers.flatMap(({ env }) => env)
     .filter(({ name, value }) => value !== undefined && SECRET.test(name) && !NOT_SECRET.has(name))
     .map(({ name }) => `${name} is written into the pod and not referenced`);
+}
+
+/** Kubernetes takes the last one of a name, and an update may lose it. */
+function repeatedVariables(pod: unknown): string[] {
+  return withEnvironment.parse(pod).containers.flatMap(({ env }) => {
+    const names = env.map(({ name }) => name);
+    return names
+      .filter((name, index) => names.indexOf(name) < index)
+      .map((name) => `${name} is written into the pod twice`);
+  });
 }

@@ -17,7 +17,10 @@ const blocks = [
 
 /** The reason by the beginning of a block. A path is the suite that does the same. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  'kubectl create secret': 'needs a cluster; tools/src/deploy',
+  'docker build':
+    'needs containers; what they run: tests/fleet/src/helm-page.long.spec.ts, tools/check/deploy.spec.ts',
+  'export DATABASE_ADMIN_URL=': 'tests/fleet/src/helm-page.long.spec.ts',
+  'helm install': 'tests/fleet/src/helm-page.long.spec.ts',
   'npm install --global': 'installs for the whole machine; tools/check/deploy.spec.ts',
   '[pgbouncer]': 'tests/e2e/src/pgbouncer.long.spec.ts',
   'ALTER ROLE tollgate_runtime': 'tests/e2e/src/pgbouncer.long.spec.ts',

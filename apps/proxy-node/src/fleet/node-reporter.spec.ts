@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FORMATS, hashCredential, isReportProven, READ_FORMATS } from '@tollgate/contracts';
+import {
+  credentialMark,
+  FORMATS,
+  hashCredential,
+  isReportProven,
+  READ_FORMATS,
+} from '@tollgate/contracts';
 import { until } from '@tollgate/harness';
 import {
   NODE_CREDENTIAL,
@@ -39,3 +45,23 @@ test('and goes back to the first one when an older process comes', async () => {
   );
   expect(await isProven()).toBe(true);
 });
+
+test('a node whose credential the fleet does not accept takes no requests, whatever it is wanted to do, until its own is accepted', async () => {
+  const state = async (): Promise<string> => await (await fetch(`${node.url}/readyz`)).text();
+  const want = (credentials?: string[]): Promise<void> =>
+    node.fleet.setDesired('node-test', { state: 'serve', ...(credentials && { credentials }) });
+  await want([credentialMark('node-test', hashCredential('of another node'))]);
+  await until('it is closed', async () => (await state()).includes('wrong_credential'));
+  // A change by an administrator names no credentials; the next look of the control plane does.
+  await want();
+  await until('a later report', isLaterReport(await reported()));
+  expect(await state()).toContain('wrong_credential');
+  await want([credentialMark('node-test', hashCredential(NODE_CREDENTIAL))]);
+  await until('it serves', async () => !(await state()).includes('wrong_credential'));
+});
+
+function isLaterReport(before: { reported_at: number } | undefined): () => Promise<boolean> {
+  // The second report after the change was certainly composed after it.
+  const sinceMs = (before?.reported_at ?? 0) + 400;
+  return async () => ((await reported())?.reported_at ?? 0) > sinceMs;
+}

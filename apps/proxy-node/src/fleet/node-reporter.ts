@@ -1,4 +1,5 @@
 import {
+  credentialMark,
   FORMATS,
   hashCredential,
   NODE_ABILITIES,
@@ -12,7 +13,7 @@ import {
 } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
-import type { Gate } from '../pipeline/request/gate.ts';
+import type { Closure, Gate } from '../pipeline/request/gate.ts';
 
 /** `FleetStore` of libs/keyspace. */
 export interface FleetPort {
@@ -46,10 +47,20 @@ export interface NodeReporterParts {
   log: Logger;
 }
 
+/** What an operator does about a node that the fleet does not let serve. */
+const REMEDIES = {
+  wrong_credential: (name: string): string =>
+    `NODE_CREDENTIAL is not the credential of node ${name}: its reports and its usage are not believed, so it takes no requests. Fix: start it with the credential that NODE_CREDENTIALS of the control plane has for ${name}, or with a new one from "tollgate-ops rotate node ${name}"; a node without a credential of its own needs FLEET_CREDENTIAL.`,
+  removed: (name: string): string =>
+    `node ${name} was removed from the fleet, so it takes no requests. Fix: register it again with "tollgate nodes create ${name}", and start it with the NODE_CREDENTIAL that this prints.`,
+} as const;
+
 /** Reports the state of this node to the fleet and applies its desired state. While Redis is away the last known desired state applies. */
 export class NodeReporter {
   readonly #parts: NodeReporterParts;
   readonly #credentialHash: string;
+  /** By the last desired state that names credentials. */
+  #hasWrongCredential = false;
   #timer: NodeJS.Timeout | null = null;
   /** Of the report before: a report does not wait for it. */
   #redis: NodeReport['redis'];
@@ -94,26 +105,17 @@ export class NodeReporter {
 
   /** A node without a desired state is not part of the fleet yet: it waits for its registration. */
   #follow(desired: DesiredNodeState | null): void {
-    const { gate, log } = this.#parts;
+    const { gate, log, identity } = this.#parts;
     this.#formats = desired?.formats ?? {};
     const before = gate.closure;
-    switch (desired?.state) {
-      case 'serve':
-        gate.want(null);
-        break;
-      case 'stopped':
-      case 'disabled':
-        gate.want(desired.state);
-        break;
-      case 'unknown':
-        gate.want('removed');
-        break;
-      case undefined:
-        gate.want('unregistered');
-        break;
-    }
-    if (gate.closure !== before)
-      log.info({ from: before ?? 'serving', to: gate.closure ?? 'serving' }, 'node state changed');
+    const mark = credentialMark(identity.name, this.#credentialHash);
+    if (desired?.credentials) this.#hasWrongCredential = !desired.credentials.includes(mark);
+    gate.want(this.#hasWrongCredential ? 'wrong_credential' : closureBy(desired));
+    const { closure } = gate;
+    if (closure === before) return;
+    log.info({ from: before ?? 'serving', to: closure ?? 'serving' }, 'node state changed');
+    if (closure === 'wrong_credential' || closure === 'removed')
+      log.error(REMEDIES[closure](identity.name));
   }
 
   #compose(): NodeReport {
@@ -156,6 +158,21 @@ export class NodeReporter {
   }
 }
 
+/** Null means that the node serves. */
+function closureBy(desired: DesiredNodeState | null): Exclude<Closure, 'draining'> | null {
+  switch (desired?.state) {
+    case 'serve':
+      return null;
+    case 'stopped':
+    case 'disabled':
+      return desired.state;
+    case 'unknown':
+      return 'removed';
+    case undefined:
+      return 'unregistered';
+  }
+}
+
 function reportedState({ closure }: Gate): NodeReport['state'] {
   switch (closure) {
     case 'draining':
@@ -164,6 +181,7 @@ function reportedState({ closure }: Gate): NodeReport['state'] {
       return closure;
     case 'unregistered':
     case 'removed':
+    case 'wrong_credential':
     case null:
       return 'online';
   }

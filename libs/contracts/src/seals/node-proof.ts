@@ -41,6 +41,14 @@ export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('hex');
 }
 
+/** Names a credential of one node in its desired state, without showing it: 64 bits of an HMAC. */
+export function credentialMark(name: string, credentialHash: string): string {
+  return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
+    .update(`credential of node ${name}`)
+    .digest('hex')
+    .slice(0, 16);
+}
+
 /** `NodeReport.proof`: shows that the sender holds the credential without sending it. */
 export function proveReport(report: ProvenReport, credentialHash: string): string {
   return (

@@ -17,7 +17,7 @@ import { FleetFormats } from './fleet-formats.ts';
 import { NodeAlerts } from './node-alerts.ts';
 import { NodeRepository, type KnownFleet } from './node-repository.sql.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
-import { abilitiesOf, desiredOf, otherShardsOf } from './node-wishes.ts';
+import { abilitiesOf, desiredOf, otherShardsOf, strangerOf } from './node-wishes.ts';
 import { NodeWatch } from './node-watch.ts';
 
 const POLL_MS = 1_000;
@@ -139,11 +139,16 @@ export class NodeRegistry extends BackgroundService {
     const wanted = new Map<string, DesiredNodeState>(
       nodes.map((node) => {
         const found = otherShardsOf(this.watch.workersOf(node.name), this.config.SHARDS);
-        return [node.name, desiredOf(node, { formats, isMisconfigured: found !== undefined })];
+        const { fleetHashes } = this;
+        return [
+          node.name,
+          desiredOf(node, { formats, isMisconfigured: found !== undefined, fleetHashes }),
+        ];
       }),
     );
     for (const name of known.removedNames) wanted.set(name, { state: 'unknown' });
-    for (const { name } of reports) if (!wanted.has(name)) wanted.set(name, { state: 'unknown' });
+    for (const { name } of reports)
+      if (!wanted.has(name)) wanted.set(name, strangerOf(name, this.fleetHashes));
     return [...wanted].filter(([name, desired]) => !isDeepStrictEqual(present.get(name), desired));
   }
 

@@ -1,4 +1,5 @@
 import {
+  credentialMark,
   NODE_ABILITIES,
   readFormatsOf,
   shardsOf,
@@ -6,6 +7,7 @@ import {
   type FormatNumbers,
   type NodeReport,
 } from '@tollgate/contracts';
+import { acceptedHashes } from './node-credentials.ts';
 import type { KnownNode } from './node-watch.ts';
 
 export function wantedState(
@@ -18,12 +20,26 @@ export function wantedState(
 /** A node of a release that does not name the formats it reads cannot read them here either. */
 export function desiredOf(
   node: KnownNode,
-  { formats, isMisconfigured }: { formats: FormatNumbers; isMisconfigured: boolean },
+  {
+    formats,
+    isMisconfigured,
+    fleetHashes,
+  }: { formats: FormatNumbers; isMisconfigured: boolean; fleetHashes: readonly string[] },
 ): DesiredNodeState {
   const state = isMisconfigured ? 'disabled' : wantedState(node);
+  const credentials = marksOf(node.name, acceptedHashes(node.credentialHashes, fleetHashes));
   return Object.keys(formats).length > 0 && readFormatsOf(node.abilities)
-    ? { state, formats }
-    : { state };
+    ? { state, formats, credentials }
+    : { state, credentials };
+}
+
+/** A node that is not registered, and whose report shows no credential of the fleet. */
+export function strangerOf(name: string, fleetHashes: readonly string[]): DesiredNodeState {
+  return { state: 'unknown', credentials: marksOf(name, fleetHashes) };
+}
+
+function marksOf(name: string, hashes: readonly string[]): string[] {
+  return hashes.map((hash) => credentialMark(name, hash));
 }
 
 /** The SHARDS of a live worker, where it is not the installation's: it would look for accounts in the wrong shards. */

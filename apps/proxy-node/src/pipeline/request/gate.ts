@@ -1,8 +1,14 @@
 import { Refusal, retryHeaders } from '../../refusals.ts';
 import type { RoutingIndex } from '../../snapshot/routing-index.ts';
 
-/** `unregistered`: the fleet has not decided yet. `removed`: it has no node of this name and credential. */
-export type Closure = 'draining' | 'stopped' | 'disabled' | 'unregistered' | 'removed';
+/** `unregistered`: the fleet has not decided yet. `removed`: it has no node of this name. `wrong_credential`: it has another credential for it. */
+export type Closure =
+  | 'draining'
+  | 'stopped'
+  | 'disabled'
+  | 'unregistered'
+  | 'removed'
+  | 'wrong_credential';
 
 const RETRY_MS = 5_000;
 
