@@ -8,38 +8,10 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { configSchema as controlPlaneSchema } from '../../apps/control-plane/src/config.ts';
 import { configSchema as proxyNodeSchema } from '../../apps/proxy-node/src/config.ts';
+import { compose, named, nodes, read, root, services } from './compose-under-test.ts';
 
 /** There is no container engine where this is built: what can be known without one is checked here. */
-const root = path.join(import.meta.dirname, '../..');
-const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
-
-const service = z.looseObject({
-  image: z.string(),
-  build: z.object({ context: z.string(), dockerfile: z.string(), target: z.string() }).optional(),
-  environment: z.record(z.string(), z.string()).default({}),
-  volumes: z.array(z.string()).default([]),
-  networks: z.array(z.string()),
-  ports: z.array(z.string()).default([]),
-  healthcheck: z.looseObject({ test: z.array(z.string()).default([]) }),
-  depends_on: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).default([]),
-});
-const compose = z
-  .looseObject({
-    services: z.record(z.string(), service),
-    volumes: z.record(z.string(), z.unknown()),
-    networks: z.record(
-      z.string(),
-      z.looseObject({ ipam: z.object({ config: z.array(z.object({ subnet: z.string() })) }) }),
-    ),
-  })
-  .parse(parse(read('docker-compose.yml'), { merge: true }));
-const services = Object.entries(compose.services).filter(([name]) => name !== 'migrate');
-const nodes = services.filter(([name]) => name.startsWith('node-'));
 const dockerfile = read('deploy/Dockerfile');
-
-function named(name: string): z.infer<typeof service> {
-  return service.parse(compose.services[name]);
-}
 
 let folder: string;
 beforeAll(() => {
@@ -171,58 +143,6 @@ test('no port and no network of the machine is hard-wired: each has a variable, 
   // Ports are the choice of one service alone; the ranges that proxies are believed from follow the networks.
   expect(new Set(published.map((text) => text.split(':-')[0])).size).toBe(published.length);
   expect(read('docker-compose.yml').match(/\d+\.\d+\.\d+\.\d+\/\d+/g)).toBeNull();
-});
-
-test('passes every setting that an app knows, but those that the images and the compose file choose', () => {
-  const chosen = {
-    // Where the images listen, and where the console is in them.
-    'control-plane': ['HOST', 'PORT', 'CONSOLE_FOLDER'],
-    // Names and addresses of each node.
-    'node-1': ['HOST', 'PORT', 'NODE_CREDENTIAL_FILE', 'NODE_WORKER', 'PUBLIC_URL'],
-  };
-  for (const [name, schema] of [
-    ['control-plane', controlPlaneSchema],
-    ['node-1', proxyNodeSchema],
-  ] as const) {
-    const { environment } = named(name);
-    const missing = Object.keys(schema.shape).filter((variable) => !(variable in environment));
-    expect(missing.toSorted()).toEqual(chosen[name].toSorted());
-  }
-});
-
-test('the supplied sample of Prometheus scrapes every process of the compose file with one credential', () => {
-  const sample = z
-    .object({
-      scrape_configs: z.array(
-        z.object({
-          authorization: z.object({ credentials_file: z.string() }),
-          static_configs: z.array(z.object({ targets: z.array(z.string()) })),
-        }),
-      ),
-    })
-    .parse(parse(read('deploy/prometheus/prometheus.example.yaml'))).scrape_configs;
-  expect(new Set(sample.map(({ authorization }) => authorization.credentials_file)).size).toBe(1);
-  const targets = sample.flatMap(({ static_configs }) =>
-    static_configs.flatMap((each) => each.targets),
-  );
-  const apps = ['control-plane', ...nodes.map(([name]) => name)];
-  expect(targets.toSorted()).toEqual(apps.map((name) => `${name}:8080`).toSorted());
-  const credentials = apps.map((name) => named(name).environment.METRICS_CREDENTIAL);
-  expect(new Set(credentials)).toEqual(new Set(['${METRICS_CREDENTIAL:?}']));
-});
-
-test('names every value that compose needs, here or in the table of all settings, and no other', () => {
-  const used = new Set(
-    [...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name),
-  );
-  const asked = new Set(
-    [...read('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name),
-  );
-  const settings = new Set(
-    [...read('docs/configuration.md').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name),
-  );
-  expect([...used].filter((name) => !asked.has(name) && !settings.has(name))).toEqual([]);
-  expect([...asked].filter((name) => !used.has(name))).toEqual([]);
 });
 
 test('Redis of the compose file forgets nothing: append-only, never evicting, torn files cut before the start', () => {
