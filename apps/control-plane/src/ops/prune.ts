@@ -2,7 +2,6 @@ import { configSchema } from '../config.ts';
 import { DroppedDays } from '../features/usage/ingest/dropped-days.sql.ts';
 import { UsagePartitions } from '../features/usage/ingest/usage-partitions.sql.ts';
 import { Transactions } from '../platform/database/transactions.ts';
-import { Housekeeping } from '../platform/housekeeping/housekeeping.ts';
 import { EXIT, noArguments, say, type Command } from './command.ts';
 import { withDatabase } from './connections.ts';
 
@@ -17,7 +16,6 @@ export const pruneCommand: Command = {
       const partitions = new UsagePartitions(
         dataSource,
         new Transactions(dataSource),
-        new Housekeeping(),
         new DroppedDays(),
         settings,
       );

@@ -1834,7 +1834,7 @@ export interface components {
             resolved_at: string | null;
         };
         /** @enum {string} */
-        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
         AutoRecharge: {
             id: number;
             user_id: number;

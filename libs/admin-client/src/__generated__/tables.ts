@@ -44,6 +44,10 @@ export const ALERT_RULES = [
     "severity": "warning"
   },
   {
+    "name": "partitions_late",
+    "severity": "warning"
+  },
+  {
     "name": "journal_set_aside",
     "severity": "critical"
   },

@@ -12,6 +12,7 @@ export const adminFindings = {
     usage_doubted: 'An upstream reports usage that is in doubt',
     prompt_excess: 'An upstream reports more input than was sent',
     settlement_backlog: 'Usage waits to be booked',
+    partitions_late: 'A day of usage has no partition',
     journal_set_aside: 'A part of a journal cannot be read',
     dead_letter: 'Usage cannot be booked',
     drift: 'A balance differed from its ledger',

@@ -13,6 +13,7 @@ export const adminFindings: typeof en.admin.findings = {
     usage_doubted: '上游报告的用量存疑',
     prompt_excess: '上游报告的输入多于所发送的',
     settlement_backlog: '用量等待入账',
+    partitions_late: '用量表缺少某一天的分区',
     journal_set_aside: '日志的一部分无法读取',
     dead_letter: '用量无法入账',
     drift: '余额与账本不一致',

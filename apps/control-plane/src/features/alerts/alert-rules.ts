@@ -11,6 +11,7 @@ export const ALERT_RULES = {
   usage_doubted: 'warning',
   prompt_excess: 'warning',
   settlement_backlog: 'warning',
+  partitions_late: 'warning',
   journal_set_aside: 'critical',
   dead_letter: 'critical',
   drift: 'critical',

@@ -27,6 +27,7 @@ import { KnownWithdrawals } from './ingest/known-withdrawals.sql.ts';
 import { LateUsage } from './ingest/late-usage.sql.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.sql.ts';
+import { PartitionKeeper } from './ingest/partition-keeper.ts';
 import { UsageRows } from './ingest/usage-rows.sql.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
 import { JournalController } from './journal/journal.controller.ts';
@@ -59,6 +60,7 @@ import { JournalService } from './journal/journal.service.ts';
     JournalService,
     UsageIngest,
     UsageWorker,
+    PartitionKeeper,
     UsagePartitions,
     UsageRows,
     UsageLogsService,

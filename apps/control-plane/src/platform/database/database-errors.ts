@@ -54,6 +54,11 @@ function parse(error: unknown) {
   return parsed.success ? parsed.data : undefined;
 }
 
+/** A lock was not to be had within `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return parse(error)?.code === '55P03';
+}
+
 /** `constraint` is the name of the index or constraint in the migration. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const known = parse(error);

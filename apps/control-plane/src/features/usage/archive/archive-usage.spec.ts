@@ -12,7 +12,7 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
-import { UsagePartitions } from '../ingest/usage-partitions.sql.ts';
+import { PartitionKeeper } from '../ingest/partition-keeper.ts';
 import { FolderStore } from './archive-store.ts';
 import { archiveUsage, type DayReport } from './archive-usage.sql.ts';
 
@@ -191,16 +191,16 @@ test('a repeated export changes nothing; one that was interrupted or whose file 
 });
 
 test('a day goes only when all of its rows were exported, a late one included', async () => {
-  const partitions = plane.app.get(UsagePartitions);
+  const partitions = plane.app.get(PartitionKeeper);
   await book(40, 3);
-  await partitions.maintain(Date.now());
+  await partitions.look();
   expect(await rowsLeft(40)).toBe(3);
   await run();
   await book(40, 1);
-  await partitions.maintain(Date.now());
+  await partitions.look();
   expect(await rowsLeft(40)).toBe(4);
   expect(await run()).toEqual([{ day: dayOf(40), rows: 4, state: 'written' }]);
-  await partitions.maintain(Date.now());
+  await partitions.look();
   expect(await rowsLeft(40)).toBe(0);
   expect(linesOf(40)).toHaveLength(5);
 });

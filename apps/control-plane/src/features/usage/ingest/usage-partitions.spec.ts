@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { ledgerOf, usageEvent } from '../../../testing/ledger-under-test.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
+import { PartitionKeeper } from './partition-keeper.ts';
 import { UsagePartitions } from './usage-partitions.sql.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,8 +31,8 @@ test('a partition a day is there from yesterday to a week ahead, before anything
 
 test('time that passes brings new ones and drops those beyond the retention, several maintainers at once included', async () => {
   const later = Date.now() + 40 * DAY_MS;
-  const service = plane.app.get(UsagePartitions);
-  await Promise.all([service.maintain(later), service.maintain(later), service.maintain(later)]);
+  const service = plane.app.get(PartitionKeeper);
+  await Promise.all([service.look(later), service.look(later), service.look(later)]);
   const kept = await partitions();
   expect(kept).toEqual(
     [
@@ -58,7 +60,7 @@ test('a final brought again after its day was dropped is set aside, not charged 
   expect(await ingest.ingest([old])).toHaveLength(1);
   const booked = 'SELECT count(*)::int AS n FROM usage_events WHERE rid = $1';
   const { rid } = old;
-  await plane.app.get(UsagePartitions).maintain(Date.now());
+  await plane.app.get(PartitionKeeper).look();
   expect(await ledger.query(booked, [rid])).toEqual([{ n: 0 }]);
   for (const fromJournal of [false, true])
     expect(await ingest.ingest([old, kept], { fromJournal })).toHaveLength(fromJournal ? 0 : 1);
@@ -74,4 +76,36 @@ test('the default partition stays empty', async () => {
   expect(
     await plane.dataSource.query('SELECT count(*)::int AS n FROM usage_events_default'),
   ).toEqual([{ n: 0 }]);
+});
+
+test('a transaction that holds a lock, as a backup does, delays neither a start nor readers for longer than half a second, and is alerted before rows come without a partition', async () => {
+  const keeper = plane.app.get(PartitionKeeper);
+  const later = Date.now() + 60 * DAY_MS;
+  const backup = new pg.Client({ connectionString: plane.services.databaseUrl });
+  await backup.connect();
+  const alerts = async (): Promise<number> =>
+    (await plane.call('GET', '/admin/alerts?rule=partitions_late', { token: plane.adminToken }))
+      .body.total;
+  try {
+    await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await backup.query('SELECT count(*) FROM usage_events');
+    const looking = keeper.look(later);
+    const read = Array.from({ length: 20 }, async () => {
+      const startedAt = performance.now();
+      expect((await plane.call('GET', '/usage/logs', { token: plane.adminToken })).status).toBe(
+        200,
+      );
+      return performance.now() - startedAt;
+    });
+    await expect(looking).rejects.toThrow('locked by another transaction');
+    expect(Math.max(...(await Promise.all(read)))).toBeLessThan(3_000);
+    expect(await partitions()).not.toContain(partitionOf(later));
+    expect(await alerts()).toBe(1);
+    await plane.app.get(UsagePartitions).prepare(later);
+  } finally {
+    await backup.end();
+  }
+  await keeper.look(later);
+  expect(await partitions()).toContain(partitionOf(later + 7 * DAY_MS));
+  expect(await alerts()).toBe(0);
 });

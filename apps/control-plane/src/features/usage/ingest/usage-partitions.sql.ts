@@ -1,15 +1,20 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ADVISORY_LOCKS } from '../../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../../config.ts';
+import { isLockTimeout } from '../../../platform/database/database-errors.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { DroppedDays } from './dropped-days.sql.ts';
-import { Housekeeping } from '../../../platform/housekeeping/housekeeping.ts';
 
 const DAY_MS = 86_400_000;
-/** Ahead, so that an hour's outage of maintenance costs nothing. Behind, for requests that began before the first start's midnight. */
+/** Ahead, so that days without maintenance cost nothing. Behind, for requests that began before the first start's midnight. */
 const DAYS_AHEAD = 7;
 const DAYS_BEHIND = 1;
+/**
+ * A new or dropped partition needs a lock on the whole table that excludes readers. A backup holds a lock that excludes it, and requests that read or book
+ * afterwards wait behind the one that waits: therefore it waits for so long only, and is tried again later.
+ */
+const LOCK_TIMEOUT = '500ms';
 const PARTITION = /^usage_events_(\d{4})(\d{2})(\d{2})$/;
 
 export interface Expired {
@@ -22,26 +27,29 @@ export interface Expired {
 
 /** One partition of usage_events a day (UTC): made ahead, dropped after the retention. Roll-ups and ledgers stay. */
 @Injectable()
-export class UsagePartitions implements OnApplicationBootstrap {
+export class UsagePartitions {
   private readonly logger = new Logger('usage-partitions');
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
-    private readonly housekeeping: Housekeeping,
     private readonly dropped: DroppedDays,
     @Inject(CONFIG) private readonly config: Pick<Config, 'USAGE_RETENTION_DAYS' | 'USAGE_ARCHIVE'>,
   ) {}
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.maintain(Date.now());
-    this.housekeeping.add('partitions of usage', () => this.maintain(Date.now()));
-  }
-
-  async maintain(nowMs: number): Promise<void> {
-    for (let offset = -DAYS_BEHIND; offset <= DAYS_AHEAD; offset += 1)
-      await this.create(nowMs + offset * DAY_MS);
-    await this.drop(await this.expired(nowMs));
+  /** Makes the days that are missing. Returns those that a lock of another transaction kept from being made; rows of such a day go to the default partition. */
+  async prepare(nowMs: number): Promise<string[]> {
+    const days = Array.from({ length: DAYS_BEHIND + 1 + DAYS_AHEAD }, (_, index) =>
+      dayOf(nowMs + (index - DAYS_BEHIND) * DAY_MS),
+    );
+    const rows: { day: string }[] = await this.dataSource.query(
+      `SELECT day FROM unnest($1::text[]) day WHERE to_regclass('usage_events_' || replace(day, '-', '')) IS NULL ORDER BY 1`,
+      [days],
+    );
+    const missing = rows.map(({ day }) => day);
+    for (const [index, day] of missing.entries())
+      if (!(await this.unlessLocked(() => this.create(day)))) return missing.slice(index);
+    return [];
   }
 
   /** What is older than the retention. */
@@ -70,6 +78,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     for (const partition of partitions)
       if (await this.dropPartition(partition, before)) gone.push(partition.day);
     const hasDeleted = await this.transactions.run(async (tx) => {
+      await limitWait(tx);
       for (const day of strays)
         if (!(await this.mayGo(tx, { table: 'usage_events_default', day }))) return false;
       if (strays.length === 0) return false;
@@ -80,9 +89,20 @@ export class UsagePartitions implements OnApplicationBootstrap {
     return hasDeleted ? [...gone, ...strays] : gone;
   }
 
-  private async create(atMs: number): Promise<void> {
-    const day = dayOf(atMs);
+  /** Returns false where a lock was not to be had in time. */
+  async unlessLocked(work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (isLockTimeout(error)) return false;
+      throw error;
+    }
+  }
+
+  private async create(day: string): Promise<void> {
     await this.transactions.run(async (tx) => {
+      await limitWait(tx);
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       // Rows that came before their partition live in the default one, where they are as safe as in any other.
       const stray: unknown[] = await tx.query(
@@ -100,6 +120,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     before: string,
   ): Promise<boolean> {
     const isDropped = await this.transactions.run(async (tx) => {
+      await limitWait(tx);
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       if (!(await this.mayGo(tx, { table, day }))) return false;
       await this.dropped.drop(tx, before);
@@ -130,6 +151,10 @@ export class UsagePartitions implements OnApplicationBootstrap {
       this.logger.warn(`${day} is older than the retention and waits for tollgate-ops export`);
     return unexported.length === 0;
   }
+}
+
+async function limitWait(tx: EntityManager): Promise<void> {
+  await tx.query("SELECT set_config('lock_timeout', $1, true)", [LOCK_TIMEOUT]);
 }
 
 function dayOf(atMs: number): string {
