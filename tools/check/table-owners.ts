@@ -4,7 +4,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   alerts: ['alerts', 'alert_deliveries'],
   auth: ['access_tokens', 'sessions'],
   books: ['books_audit', 'books_proofs'],
-  ceilings: ['request_ceilings'],
+  ceilings: ['ceilings'],
   epochs: ['shard_counts', 'shard_epochs'],
   events: ['stream_events', 'stream_horizon', 'stream_nodes'],
   idempotency: ['idempotency_keys'],
@@ -98,7 +98,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     isWriter: true,
   },
   'live-state/lost-tail.sql.ts': {
-    tables: ['request_ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
+    tables: ['ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
   },
   'reconciliation/drift.sql.ts': {

@@ -12,7 +12,7 @@ export * from './usage/journal-upload.ts';
 export * from './seals/node-proof.ts';
 export * from './http/outbound-address.ts';
 export * from './usage/premium.ts';
-export * from './request-windows.ts';
+export * from './key-limits.ts';
 export * from './usage/client-protocols.ts';
 export * from './http/reader-gone.ts';
 export * from './seals/sealed-id.ts';

@@ -1,11 +1,9 @@
-import type { RateWindow } from './metering/admission.ts';
+import { RATE_WINDOWS, type RateWindow } from '@tollgate/contracts';
 import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys, shardOf } from './keys.ts';
 
 /** As lua/shared/windows.lua writes them. */
 const BUCKETS = 60;
-const BUCKET_MS: Readonly<Record<RateWindow, number>> = { rpm: 1_000, rph: 60_000, rpd: 1_440_000 };
-const WINDOWS = ['rpm', 'rph', 'rpd'] as const satisfies readonly RateWindow[];
 const HEAD_BYTES = 12;
 const PAIR_BYTES = 8;
 const EMPTY = Buffer.alloc(0);
@@ -41,9 +39,9 @@ export class KeyWindows {
       this.#redis.getBuffer(`${name}:past`),
     ]);
     const nowMs = await this.#now();
-    return WINDOWS.map((window, index) => {
+    return RATE_WINDOWS.map(({ name: window, seconds }, index) => {
       const counts = countsOf(index, head ?? EMPTY, past ?? EMPTY);
-      return { window, ...fillOf(counts, BUCKET_MS[window], nowMs) };
+      return { window, ...fillOf(counts, (seconds * 1_000) / BUCKETS, nowMs) };
     });
   }
 

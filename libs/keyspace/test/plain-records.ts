@@ -1,3 +1,4 @@
+import { limitFields } from '@tollgate/contracts';
 import type { LiveKey, LiveSubscription } from '../src/index.ts';
 
 /** An enabled key without limits. */
@@ -5,9 +6,7 @@ export const plainKey = (of: Pick<LiveKey, 'accountId' | 'keyHash' | 'id'>): Liv
   ...of,
   status: 'enabled',
   expiresAtMs: 0,
-  rpm: 0,
-  rph: 0,
-  rpd: 0,
+  ...limitFields(() => 0),
   allowedModels: '',
   allowlist: '',
   drain: false,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { AdmitReply, RateWindow } from '../src/index.ts';
+import type { RateWindow } from '@tollgate/contracts';
+import type { AdmitReply } from '../src/index.ts';
 import { BUCKET_MS, RATE_WINDOWS, WindowModel, type Limits } from './window-model.ts';
 import { openAccount, request, type Tenant, type World } from './world.ts';
 

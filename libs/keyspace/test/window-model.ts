@@ -1,14 +1,17 @@
-import type { RateWindow, WindowState } from '../src/index.ts';
+import { limitFields, RATE_WINDOWS as WINDOWS, WINDOW_NAMES, type RateWindow } from '@tollgate/contracts';
+import type { WindowState } from '../src/index.ts';
 
 const BUCKETS = 60;
-export const BUCKET_MS: Record<RateWindow, number> = { rpm: 1_000, rph: 60_000, rpd: 1_440_000 };
-export const RATE_WINDOWS = ['rpm', 'rph', 'rpd'] as const;
+export const BUCKET_MS = Object.fromEntries(
+  WINDOWS.map(({ name, seconds }) => [name, (seconds * 1_000) / BUCKETS]),
+) as Record<RateWindow, number>;
+export const RATE_WINDOWS = WINDOW_NAMES;
 export type Limits = Record<RateWindow, number>;
 
 /** The windows of one key, restated as a log of every request that was counted. */
 export class WindowModel {
   /** Bucket number of each counted request. */
-  readonly #counted: Record<RateWindow, number[]> = { rpm: [], rph: [], rpd: [] };
+  readonly #counted: Record<RateWindow, number[]> = limitFields(() => []);
 
   /** Undefined when the request fits every limit. Changes nothing. */
   denial(

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
-import type { WindowName } from './tables.ts';
+import type { LimitName } from './tables.ts';
 
 export type Alert = Shape<'Alert'>;
 
@@ -57,7 +57,7 @@ export const ceilingsQuery = queryOptions({
   queryFn: () => dataOf(client.GET('/admin-api/admin/ceilings')),
 });
 
-export function setCeilings(body: Record<WindowName, number>) {
+export function setCeilings(body: Record<LimitName, number>) {
   return dataOf(client.PUT('/admin-api/admin/ceilings', { body }));
 }
 

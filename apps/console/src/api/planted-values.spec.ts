@@ -11,9 +11,9 @@ jest.unstable_mockModule(TABLES, () => ({
     ...tables.CHARGED_CLASSES,
     { name: 'image_output', side: 'output', parent: 'output', is_optional: true },
   ],
-  REQUEST_WINDOWS: [...tables.REQUEST_WINDOWS, { name: 'rpw', seconds: 604_800 }],
+  KEY_LIMITS: [...tables.KEY_LIMITS, { name: 'rpw', counts: 'Requests a week' }],
 }));
-const { isLimited, sideTokens, ceilingValues, windowValues } = await import('./tables.ts');
+const { isLimited, sideTokens, ceilingValues, limitValues } = await import('./tables.ts');
 const { repriced } = await import('../features/admin-models/repriced.ts');
 const { totalsOf, sumOf } = await import('../features/usage/course.ts');
 
@@ -46,8 +46,8 @@ test('totals and rows of requests include a planted class, on its side', () => {
   expect(sideTokens({ output_tokens: 4 }, 'prompt')).toBeNull();
 });
 
-test('limits of a planted window are asked for, sent, and count as limits', () => {
-  const typed = windowValues((name) => (String(name) === 'rpw' ? 7 : 0));
+test('a planted limit of keys is asked for, sent, and counts as a limit', () => {
+  const typed = limitValues((name) => (String(name) === 'rpw' ? 7 : 0));
   expect(typed).toEqual({ rpm: 0, rph: 0, rpd: 0, rpw: 7 });
   expect(isLimited(typed)).toBe(true);
   expect(ceilingValues(() => null)).toHaveProperty('rpw_ceiling', null);

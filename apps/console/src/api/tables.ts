@@ -1,4 +1,4 @@
-import { CHARGED_CLASSES, REQUEST_WINDOWS } from '@tollgate/admin-client';
+import { CHARGED_CLASSES, KEY_LIMITS } from '@tollgate/admin-client';
 import type { Shape } from './client.ts';
 
 /** The enumerations of the interface's document: pages iterate over these tables and name no value. */
@@ -6,7 +6,7 @@ export {
   CHARGED_CLASSES,
   CLIENT_PROTOCOLS,
   OUTCOMES,
-  REQUEST_WINDOWS,
+  KEY_LIMITS,
   UPSTREAM_PROTOCOLS,
 } from '@tollgate/admin-client';
 
@@ -14,7 +14,7 @@ export type TokenClass = Shape<'ChargedClass'>;
 export type CallerName = Shape<'ClientProtocol'>;
 export type OutcomeName = Shape<'Outcome'>;
 export type ProviderName = Shape<'UpstreamProtocol'>;
-export type WindowName = Shape<'RequestWindow'>;
+export type LimitName = Shape<'KeyLimit'>;
 export type TokenField = `${TokenClass}_tokens`;
 export type WeightField = `weight_${TokenClass}`;
 type OptionalClass = Extract<(typeof CHARGED_CLASSES)[number], { is_optional: true }>['name'];
@@ -49,24 +49,22 @@ export function sideTokens(
     : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-/** One value for each window of requests. */
-export function windowValues<Value>(
-  valueOf: (name: WindowName) => Value,
-): Record<WindowName, Value> {
-  return Object.fromEntries(REQUEST_WINDOWS.map(({ name }) => [name, valueOf(name)])) as Record<
-    WindowName,
+/** One value for each limit of a key. */
+export function limitValues<Value>(valueOf: (name: LimitName) => Value): Record<LimitName, Value> {
+  return Object.fromEntries(KEY_LIMITS.map(({ name }) => [name, valueOf(name)])) as Record<
+    LimitName,
     Value
   >;
 }
 
 /** The same under the names that the ceilings of an account have. */
-export function ceilingValues<Value>(valueOf: (name: WindowName) => Value) {
+export function ceilingValues<Value>(valueOf: (name: LimitName) => Value) {
   return Object.fromEntries(
-    REQUEST_WINDOWS.map(({ name }) => [`${name}_ceiling`, valueOf(name)]),
-  ) as Record<`${WindowName}_ceiling`, Value>;
+    KEY_LIMITS.map(({ name }) => [`${name}_ceiling`, valueOf(name)]),
+  ) as Record<`${LimitName}_ceiling`, Value>;
 }
 
-/** Returns whether any window has a limit. */
-export function isLimited(limits: Readonly<Record<WindowName, number>>): boolean {
-  return REQUEST_WINDOWS.some(({ name }) => limits[name] > 0);
+/** Returns whether a key has any limit. */
+export function isLimited(limits: Readonly<Record<LimitName, number>>): boolean {
+  return KEY_LIMITS.some(({ name }) => limits[name] > 0);
 }

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { ADMIN_PAGE_SIZE } from './admin.ts';
 import { client, dataOf, type Shape } from './client.ts';
+import type { LimitName } from './tables.ts';
 
 export type User = Shape<'User'>;
 
@@ -59,7 +60,7 @@ export function setRole(id: number, role: User['role']) {
 /** Null = the installation's. */
 export function setAccountCeilings(
   id: number,
-  body: Pick<User, 'rpm_ceiling' | 'rph_ceiling' | 'rpd_ceiling'>,
+  body: Pick<User, `${LimitName}_ceiling`>,
 ) {
   return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body }));
 }

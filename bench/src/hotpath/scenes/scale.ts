@@ -28,8 +28,8 @@ export const keys: Scene = async ({ subjects, sizes }) => {
         `INSERT INTO users (username, password_hash, status) SELECT 'many-' || n, '', 'active' FROM generate_series(1, ${accounts}) n`,
       );
       await database.query(
-        `INSERT INTO api_keys (user_id, name, key_hash, key_prefix, allowed_models, rpm, rph, rpd)
-         SELECT (SELECT min(id) FROM users WHERE username LIKE 'many-%') + n % ${accounts}, 'many-' || n, encode(sha256(n::text::bytea), 'hex'), 'sk-many', '*', 60, 600, 6000
+        `INSERT INTO api_keys (user_id, name, key_hash, key_prefix, allowed_models, limits)
+         SELECT (SELECT min(id) FROM users WHERE username LIKE 'many-%') + n % ${accounts}, 'many-' || n, encode(sha256(n::text::bytea), 'hex'), 'sk-many', '*', '{"rpm": 60, "rph": 600, "rpd": 6000}'
          FROM generate_series(1, ${sizes.keys}) n`,
       );
       await database.query('ANALYZE users, api_keys');

@@ -2355,6 +2355,8 @@ export interface components {
              */
             updated_at: string;
         };
+        /** @enum {string} */
+        KeyLimit: "rpm" | "rph" | "rpd";
         KeyWindows: {
             key_id: number;
             /**
@@ -2363,7 +2365,7 @@ export interface components {
              */
             as_of: string;
             windows: {
-                window: components["schemas"]["RequestWindow"];
+                window: components["schemas"]["KeyLimit"];
                 /** @description 0 = no limit; nothing is counted then */
                 limit: number;
                 /** @description Requests that count now */
@@ -2412,10 +2414,13 @@ export interface components {
             updated_at: string;
             /** @description When its latest booked request began; null = not used yet */
             last_used_at: string | null;
-            /** @description Requests that are admitted: the own limits under the ceilings; 0 = no limit */
+            /** @description Limits as they count: the own limits under the ceilings; 0 = no limit */
             limits_in_force: {
+                /** @description Requests a minute */
                 rpm: number;
+                /** @description Requests an hour */
                 rph: number;
+                /** @description Requests a day */
                 rpd: number;
             };
         };
@@ -2810,8 +2815,6 @@ export interface components {
             /** @description false while Redis does not answer: without what was used a moment ago */
             is_live: boolean;
         };
-        /** @enum {string} */
-        RequestWindow: "rpm" | "rph" | "rpd";
         Route: {
             id: number;
             model_id: number;
@@ -8278,8 +8281,11 @@ export interface operations {
                 "application/json": {
                     name: string;
                     allowed_models?: string;
+                    /** @description Requests a minute; 0 = no limit */
                     rpm?: number;
+                    /** @description Requests an hour; 0 = no limit */
                     rph?: number;
+                    /** @description Requests a day; 0 = no limit */
                     rpd?: number;
                     expires_at?: (string) | null;
                     ip_allowlist?: string;
@@ -8434,8 +8440,11 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     allowed_models?: string;
+                    /** @description Requests a minute; 0 = no limit */
                     rpm?: number;
+                    /** @description Requests an hour; 0 = no limit */
                     rph?: number;
+                    /** @description Requests a day; 0 = no limit */
                     rpd?: number;
                     expires_at?: (string) | null;
                     ip_allowlist?: string;

@@ -151,6 +151,21 @@ export const FURTHER_ENDPOINTS = [
   "completions"
 ] as const;
 
+export const KEY_LIMITS = [
+  {
+    "name": "rpm",
+    "counts": "Requests a minute"
+  },
+  {
+    "name": "rph",
+    "counts": "Requests an hour"
+  },
+  {
+    "name": "rpd",
+    "counts": "Requests a day"
+  }
+] as const;
+
 export const OUTCOMES = [
   "completed",
   "client_closed",
@@ -160,21 +175,6 @@ export const OUTCOMES = [
   "access_revoked",
   "node_stopped",
   "node_lost"
-] as const;
-
-export const REQUEST_WINDOWS = [
-  {
-    "name": "rpm",
-    "seconds": 60
-  },
-  {
-    "name": "rph",
-    "seconds": 3600
-  },
-  {
-    "name": "rpd",
-    "seconds": 86400
-  }
 ] as const;
 
 export const UPSTREAM_PROTOCOLS = [

@@ -1,4 +1,4 @@
-import type { RelayedEvent } from '@tollgate/contracts';
+import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
 
 /** What a node asks of `admit` and what it may be answered. All token amounts are charged tokens; all times Unix ms. */
 export interface AccessRequest {
@@ -50,7 +50,6 @@ export interface AdmitRequest {
   leavesHalf?: boolean;
 }
 
-export type RateWindow = 'rpm' | 'rph' | 'rpd';
 export interface WindowState {
   window: RateWindow;
   limit: number;

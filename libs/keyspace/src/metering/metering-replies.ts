@@ -12,6 +12,7 @@ import type {
   WindowState,
   WithdrawReply,
 } from './admission.ts';
+import { WINDOW_NAMES } from '@tollgate/contracts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 
 /** Lua's replies as the types of admission.ts, one function per Lua function. The first word of each reply says what follows. */
@@ -59,7 +60,7 @@ export function toAdmitReply(
     case 'RATE_LIMITED':
       return {
         kind: 'rate_limited',
-        window: reader.oneOf('rpm', 'rph', 'rpd'),
+        window: reader.oneOf(...WINDOW_NAMES),
         retryAfterMs: reader.integer(),
         windows: reader.all(toWindowState),
       };
@@ -114,7 +115,7 @@ export function toInquiryReply(reply: unknown): InquiryReply {
   const reader = new ReplyReader(reply.slice(1));
   return {
     kind: 'rate_limited',
-    window: reader.oneOf('rpm', 'rph', 'rpd'),
+    window: reader.oneOf(...WINDOW_NAMES),
     retryAfterMs: reader.integer(),
     windows: reader.all(toWindowState),
   };
@@ -270,7 +271,7 @@ function toAccessDenied(word: (typeof DENIED)[number], reader: ReplyReader): Acc
 
 function toWindowState(reader: ReplyReader): WindowState {
   return {
-    window: reader.oneOf('rpm', 'rph', 'rpd'),
+    window: reader.oneOf(...WINDOW_NAMES),
     limit: reader.integer(),
     remaining: reader.integer(),
     resetMs: reader.integer(),

@@ -1,3 +1,4 @@
+import { limitFields, LIMIT_NAMES, type KeyLimits } from '@tollgate/contracts';
 import type { EpochCache } from '../epochs.ts';
 import type { FunctionLibrary, RedisConnection } from '../functions/function-library.ts';
 import { identifier, keys, natural, shardOf } from '../keys.ts';
@@ -14,7 +15,7 @@ import {
 const FORGOTTEN_AT_ONCE = 500;
 
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
-export interface LiveKey {
+export interface LiveKey extends KeyLimits {
   accountId: number;
   /** SHA-256 hex. */
   keyHash: string;
@@ -22,10 +23,6 @@ export interface LiveKey {
   status: 'enabled' | 'disabled' | 'deleted';
   /** Unix ms; 0 = never. */
   expiresAtMs: number;
-  /** 0 = no limit. */
-  rpm: number;
-  rph: number;
-  rpd: number;
   /** Comma-separated globs; '' or '*' = all subscribed models. */
   allowedModels: string;
   /** As `normaliseAllowlist` returns it; '' = any address. */
@@ -104,9 +101,7 @@ export class LiveRecords {
       ],
       ...[
         record.expiresAtMs,
-        record.rpm,
-        record.rph,
-        record.rpd,
+        ...LIMIT_NAMES.map((name) => natural(record[name], name)),
         record.allowedModels,
         record.allowlist,
       ],
@@ -223,14 +218,12 @@ export class LiveRecords {
     if (values[0] === null) return null;
     const reader = new ReplyReader(values);
     return {
+      ...limitFields(() => reader.integer()),
       keyHash,
       id: reader.integer(),
       accountId: reader.integer(),
       status: reader.oneOf('enabled', 'disabled', 'deleted'),
       expiresAtMs: reader.integer(),
-      rpm: reader.integer(),
-      rph: reader.integer(),
-      rpd: reader.integer(),
       allowedModels: reader.text(),
       allowlist: reader.text(),
       drain: reader.text() === '1',
@@ -284,7 +277,7 @@ export class LiveRecords {
 }
 
 const PUT_REPLIES = { OK: 'applied', STALE: 'stale', FENCED: 'fenced' } as const;
-const KEY_FIELDS = 'id acct st exp rpm rph rpd models ips drain rev'.split(' ');
+const KEY_FIELDS = [...LIMIT_NAMES, ...'id acct st exp models ips drain rev'.split(' ')];
 
 /** The request that this event charges first; a correction stands on a charge that left before it. */
 function firstChargeOf(fields: readonly string[]): string[] {

@@ -16,7 +16,7 @@ const CLOCK = `
   ALTER TABLE subscriptions ALTER COLUMN revised_at SET DEFAULT clock.now();`;
 const CHANGED_AT = `
   WITH given AS (SELECT to_timestamp($1::bigint / 1000.0) AS first, to_timestamp(0) AS others),
-    ceilings AS (UPDATE request_ceilings SET updated_at = others FROM given),
+    ceilings AS (UPDATE ceilings SET updated_at = others FROM given),
     accounts AS (UPDATE users SET updated_at = CASE id WHEN 1 THEN first ELSE others END FROM given),
     subscribed AS (UPDATE subscriptions SET revised_at = CASE user_id WHEN 1 THEN first ELSE others END FROM given)
   UPDATE api_keys SET updated_at = CASE user_id WHEN 1 THEN first ELSE others END FROM given`;

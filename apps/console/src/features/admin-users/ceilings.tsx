@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { ceilingsQuery, setCeilings } from '../../api/admin.ts';
-import { REQUEST_WINDOWS, ceilingValues, windowValues, type WindowName } from '../../api/tables.ts';
+import { KEY_LIMITS, ceilingValues, limitValues, type LimitName } from '../../api/tables.ts';
 import { setAccountCeilings, type User } from '../../api/users.ts';
 import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
-type Limits = Readonly<Record<WindowName, number | null>>;
+type Limits = Readonly<Record<LimitName, number | null>>;
 
 /** Of an account: an empty field leaves the installation's in force. */
 export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () => void }) {
@@ -27,7 +27,7 @@ export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () =
       }
       done={() => users.ceilingsSet}
     >
-      <CeilingFields of={windowValues((name) => user[`${name}_ceiling`])} />
+      <CeilingFields of={limitValues((name) => user[`${name}_ceiling`])} />
     </FormDialog>
   );
 }
@@ -44,7 +44,7 @@ export function InstallationCeilings({ onClose }: { onClose: () => void }) {
       verb={users.ceilings}
       isOpen
       onClose={onClose}
-      act={(values) => setCeilings(windowValues((name) => read(values[name]) ?? 0))}
+      act={(values) => setCeilings(limitValues((name) => read(values[name]) ?? 0))}
       done={() => users.ceilingsSet}
     >
       <CeilingFields of={data} />
@@ -56,11 +56,11 @@ function CeilingFields({ of: limits }: { of: Limits }) {
   const { tables } = useWords();
   return (
     <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
-      {REQUEST_WINDOWS.map(({ name }) => (
+      {KEY_LIMITS.map(({ name }) => (
         <TextField
           key={name}
           name={name}
-          label={tables.windows[name].name}
+          label={tables.limits[name].name}
           type="number"
           min={0}
           defaultValue={limits[name] ?? ''}

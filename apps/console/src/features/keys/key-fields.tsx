@@ -1,5 +1,5 @@
 import type { Key, KeySettings } from '../../api/keys.ts';
-import { REQUEST_WINDOWS, windowValues } from '../../api/tables.ts';
+import { KEY_LIMITS, limitValues } from '../../api/tables.ts';
 import { TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
@@ -49,11 +49,11 @@ function LimitFields({ of: key }: { of: Key | undefined }) {
   return (
     <div>
       <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
-        {REQUEST_WINDOWS.map(({ name }) => (
+        {KEY_LIMITS.map(({ name }) => (
           <TextField
             key={name}
             name={name}
-            label={tables.windows[name].name}
+            label={tables.limits[name].name}
             inputMode="numeric"
             pattern="[0-9]*"
             defaultValue={String(key?.[name] ?? 0)}
@@ -69,7 +69,7 @@ export function settingsOf(values: FormValues): KeySettings {
   return {
     name: values.name ?? '',
     allowed_models: values.allowed_models ?? '',
-    ...windowValues((name) => Number(values[name] ?? 0)),
+    ...limitValues((name) => Number(values[name] ?? 0)),
     expires_at: values.expires_at ? new Date(values.expires_at).toISOString() : null,
     ip_allowlist: values.ip_allowlist ?? '',
   };

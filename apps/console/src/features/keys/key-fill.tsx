@@ -35,7 +35,7 @@ export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
       {windows.map(({ window, limit, used }) => {
         const text = words.general.of(
           count(used),
-          words.tables.windows[window].short(count(limit)),
+          words.tables.limits[window].short(count(limit)),
         );
         return (
           <li key={window} className="tabular text-tiny">
@@ -44,7 +44,7 @@ export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
               part={used}
               whole={limit}
               tone={FILL_TONES[fillOf({ limit, used })]}
-              label={`${key.name}: ${words.tables.windows[window].name}`}
+              label={`${key.name}: ${words.tables.limits[window].name}`}
               text={text}
             />
           </li>

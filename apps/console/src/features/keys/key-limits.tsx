@@ -1,4 +1,4 @@
-import { REQUEST_WINDOWS } from '../../api/tables.ts';
+import { KEY_LIMITS } from '../../api/tables.ts';
 import type { Key } from '../../api/keys.ts';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
@@ -7,9 +7,9 @@ import { useSpeech } from '../../words/words.ts';
 export function KeyLimits({ of: key }: { of: Key }) {
   const { words, locale } = useSpeech();
   const { general, tables } = words;
-  const texts = REQUEST_WINDOWS.flatMap(({ name }) => {
+  const texts = KEY_LIMITS.flatMap(({ name }) => {
     const limit = key.limits_in_force[name];
-    return limit > 0 ? [tables.windows[name].short(formatCount(limit, locale))] : [];
+    return limit > 0 ? [tables.limits[name].short(formatCount(limit, locale))] : [];
   });
   return texts.length === 0 ? (
     <span className="text-text-3">{general.unlimited}</span>

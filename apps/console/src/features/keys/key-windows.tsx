@@ -26,14 +26,14 @@ export function KeyWindows({ of: key }: { of: Key }) {
               .map(({ window, limit, used }) => (
                 <li key={window} className="flex flex-col gap-1.5">
                   <p className="flex justify-between gap-3">
-                    <span className="text-text-2">{tables.windows[window].name}</span>
+                    <span className="text-text-2">{tables.limits[window].name}</span>
                     <span className="tabular">{general.of(count(used), count(limit))}</span>
                   </p>
                   <Gauge
                     part={used}
                     whole={limit}
                     tone={FILL_TONES[fillOf({ limit, used })]}
-                    label={tables.windows[window].name}
+                    label={tables.limits[window].name}
                     text={general.of(count(used), count(limit))}
                   />
                 </li>

@@ -66,7 +66,7 @@ function noteOf(row: MyModel, usedInDay: number, { overview }: Words): string | 
 function textOf({ key, window: { window, limit, used }, isReached }: NearLimit, speech: Speech) {
   const { overview, tables } = speech.words;
   const count = (value: number): string => formatCount(value, speech.locale);
-  const bound = tables.windows[window].short(count(limit));
+  const bound = tables.limits[window].short(count(limit));
   return isReached
     ? overview.limitReached(key.name, bound)
     : overview.limitNear(key.name, count(used), bound);

@@ -13,11 +13,11 @@ export const tables = {
     audio_input: 'Audio input',
     audio_output: 'Audio output',
   } satisfies Record<Schemas['ChargedClass'], string>,
-  windows: {
+  limits: {
     rpm: { name: 'Requests a minute', short: (limit: string) => `${limit} / min` },
     rph: { name: 'Requests an hour', short: (limit: string) => `${limit} / h` },
     rpd: { name: 'Requests a day', short: (limit: string) => `${limit} / day` },
-  } satisfies Record<Schemas['RequestWindow'], object>,
+  } satisfies Record<Schemas['KeyLimit'], object>,
   callers: {
     chat: 'Chat completions',
     messages: 'Messages',

@@ -10,7 +10,7 @@ export const tables: typeof en = {
     audio_input: '音频输入',
     audio_output: '音频输出',
   },
-  windows: {
+  limits: {
     rpm: { name: '每分钟请求数', short: (limit) => `${limit} / 分钟` },
     rph: { name: '每小时请求数', short: (limit) => `${limit} / 小时` },
     rpd: { name: '每天请求数', short: (limit) => `${limit} / 天` },

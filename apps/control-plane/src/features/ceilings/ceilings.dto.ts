@@ -1,4 +1,4 @@
-import { WINDOW_NAMES, windowFields } from '@tollgate/contracts';
+import { limitFields, LIMIT_NAMES } from '@tollgate/contracts';
 import { z } from 'zod';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { timeField } from '../../platform/http/answer-fields.ts';
@@ -6,9 +6,9 @@ import { timeField } from '../../platform/http/answer-fields.ts';
 const ceiling = z.number().int().min(0).max(INTEGER_MAX);
 
 export const ceilingsBody = z
-  .strictObject(windowFields(() => ceiling.optional()))
-  .refine((body) => WINDOW_NAMES.some((window) => body[window] !== undefined), {
-    path: [WINDOW_NAMES[0] ?? ''],
+  .strictObject(limitFields(() => ceiling.optional()))
+  .refine((body) => LIMIT_NAMES.some((name) => body[name] !== undefined), {
+    path: [LIMIT_NAMES[0] ?? ''],
     message: 'name at least one field to change',
   })
   .meta({ minProperties: 1 })
@@ -19,13 +19,13 @@ export type CeilingsBody = z.output<typeof ceilingsBody>;
 export const ABOVE_CEILING = 'is above the ceiling of the account';
 
 export const limitsInForceSchema = z
-  .object(windowFields(() => z.int()))
-  .describe('Requests that are admitted: the own limits under the ceilings; 0 = no limit');
+  .object(limitFields((_, { counts }) => z.int().describe(counts)))
+  .describe('Limits as they count: the own limits under the ceilings; 0 = no limit');
 
 export const ceilingsSchema = z
   .object({
-    ...windowFields((_, { of }) =>
-      z.int().describe(`Requests ${of} that a key may have at most; 0 = no ceiling`),
+    ...limitFields((_, { counts }) =>
+      z.int().describe(`${counts} that a key may have at most; 0 = no ceiling`),
     ),
     updated_at: timeField,
   })

@@ -1,3 +1,4 @@
+import type { KeyLimits } from '@tollgate/contracts';
 import {
   Column,
   CreateDateColumn,
@@ -29,14 +30,9 @@ export class ApiKeyRow {
   @Column({ type: 'text' })
   allowedModels: string;
 
-  @Column({ type: 'integer' })
-  rpm: number;
-
-  @Column({ type: 'integer' })
-  rph: number;
-
-  @Column({ type: 'integer' })
-  rpd: number;
+  /** Those that it has, by name. */
+  @Column({ type: 'jsonb' })
+  limits: Partial<KeyLimits>;
 
   @Column({ type: 'text' })
   status: ApiKeyStatus;

@@ -1,16 +1,17 @@
-import { WINDOW_NAMES, windowFields } from '@tollgate/contracts';
+import { limitFields, LIMIT_NAMES, type KeyLimits } from '@tollgate/contracts';
 import { IN_FUTURE } from '../../platform/http/list-query.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import type { ApiKeyRow } from './api-key.entity.ts';
 import type { KeyResponse, UpdateKey } from './keys.dto.ts';
 
-export function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
+/** `was`: the limits of the key that is changed. */
+export function columnsOf(body: UpdateKey, was: Partial<KeyLimits> = {}): Partial<ApiKeyRow> {
   if (body.expires_at && Date.parse(body.expires_at) <= Date.now())
     throw invalidField('expires_at', IN_FUTURE);
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
-    ...limitsOf(body),
+    limits: limitsAfter(body, was),
     ...(body.expires_at !== undefined && {
       expiresAt: body.expires_at === null ? null : new Date(body.expires_at),
     }),
@@ -25,7 +26,7 @@ export function toKeyResponse(row: ApiKeyRow): KeyResponse {
     name: row.name,
     key_prefix: row.keyPrefix,
     allowed_models: row.allowedModels,
-    ...windowFields((window) => row[window]),
+    ...limitFields((name) => row.limits[name] ?? 0),
     status: row.status,
     expires_at: row.expiresAt?.toISOString() ?? null,
     ip_allowlist: row.ipAllowlist,
@@ -36,8 +37,9 @@ export function toKeyResponse(row: ApiKeyRow): KeyResponse {
   };
 }
 
-function limitsOf(body: UpdateKey): Partial<ApiKeyRow> {
+function limitsAfter(body: UpdateKey, was: Partial<KeyLimits>): Partial<KeyLimits> {
+  const after = limitFields((name) => body[name] ?? was[name] ?? 0);
   return Object.fromEntries(
-    WINDOW_NAMES.flatMap((window) => (body[window] === undefined ? [] : [[window, body[window]]])),
+    LIMIT_NAMES.filter((name) => after[name] > 0).map((name) => [name, after[name]]),
   );
 }

@@ -1,4 +1,4 @@
-import type { RequestLimits } from '@tollgate/contracts';
+import type { KeyLimits } from '@tollgate/contracts';
 import { Injectable } from '@nestjs/common';
 import { KeyWindows } from '@tollgate/keyspace';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -29,7 +29,7 @@ export class KeyWindowsService {
 
   private async fillOf(
     { response, keyHash }: FoundKey,
-    inForce: ReadonlyMap<number, RequestLimits>,
+    inForce: ReadonlyMap<number, KeyLimits>,
   ): Promise<KeyWindowsResponse> {
     const fills = await this.windows.read({ accountId: response.user_id, keyHash });
     const limits = inForce.get(response.id) ?? response;

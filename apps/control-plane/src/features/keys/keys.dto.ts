@@ -1,4 +1,4 @@
-import { windowFields } from '@tollgate/contracts';
+import { limitFields } from '@tollgate/contracts';
 import { InvalidAllowlistEntry, normaliseAllowlist } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
@@ -11,14 +11,13 @@ import {
   momentField,
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
-import { requestWindowField } from '../../platform/openapi/named-tables.ts';
+import { keyLimitField } from '../../platform/openapi/named-tables.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 import { ABOVE_CEILING, limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
 
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
 const ALLOWLIST_CHARS_MAX = 8_192;
 
-/** Requests; 0 = no limit. */
 const limit = z
   .number()
   .int()
@@ -52,7 +51,7 @@ const ipAllowlist = z
 
 const expiresAt = momentField.nullable().meta({ 'x-rules': [IN_FUTURE] });
 
-const limits = windowFields(() => limit.optional());
+const limits = limitFields((_, { counts }) => limit.optional().describe(`${counts}; 0 = no limit`));
 
 export const createKeySchema = z
   .strictObject({
@@ -100,7 +99,7 @@ export const keyResponseSchema = z
       .describe(
         'Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to',
       ),
-    ...windowFields((_, { of }) => z.int().describe(`Requests ${of}; 0 = no limit`)),
+    ...limitFields((_, { counts }) => z.int().describe(`${counts}; 0 = no limit`)),
     status: z.enum(['enabled', 'disabled', 'deleted']),
     expires_at: timeField.nullable(),
     ip_allowlist: z.string().describe('Addresses or CIDR ranges separated by commas; empty = any'),
@@ -156,7 +155,7 @@ export const keyWindowsSchema = z
     as_of: timeField,
     windows: z.array(
       z.object({
-        window: requestWindowField,
+        window: keyLimitField,
         limit: z.int().describe('0 = no limit; nothing is counted then'),
         used: z.int().describe('Requests that count now'),
         remaining: z.int().nullable().describe('null = no limit'),

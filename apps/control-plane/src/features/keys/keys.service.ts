@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { issueApiKey, windowFields } from '@tollgate/contracts';
+import { issueApiKey } from '@tollgate/contracts';
 import { In, IsNull, Not, Repository, type EntityManager } from 'typeorm';
 import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
@@ -82,7 +82,7 @@ export class KeysService {
     const columns = { ...columnsOf(body), name: body.name };
     const request = this.request(caller, 'POST /keys', { key: idempotencyKey, body });
     return this.idempotency.run(request, async (tx) => {
-      await this.ceilings.refuseAbove(tx, userId, columns);
+      await this.ceilings.refuseAbove(tx, userId, columns.limits);
       return this.issue(tx, caller, { userId, columns, action: 'key.create' });
     });
   }
@@ -100,10 +100,10 @@ export class KeysService {
     return this.idempotency.run(request, async (tx) => {
       const old = await this.lock(tx, caller, id);
       refuseTemporary(old);
-      const { allowedModels, expiresAt, ipAllowlist, name, userId } = old;
+      const { allowedModels, limits, expiresAt, ipAllowlist, name, userId } = old;
       const columns = {
         allowedModels,
-        ...windowFields((window) => old[window]),
+        limits,
         expiresAt,
         ipAllowlist,
         name,
@@ -162,25 +162,25 @@ export class KeysService {
   }
 
   update(caller: Caller, id: number, body: UpdateKey): Promise<KeyResponse> {
-    return this.changing(caller, id, 'key.update', columnsOf(body));
+    return this.changing(caller, id, 'key.update', ({ limits }) => columnsOf(body, limits));
   }
 
   /** Idempotent. */
   enable(caller: Caller, id: number): Promise<KeyResponse> {
-    return this.changing(caller, id, 'key.enable', { status: 'enabled', drain: false });
+    return this.changing(caller, id, 'key.enable', () => ({ status: 'enabled', drain: false }));
   }
 
   /** Idempotent. New requests stop at once, running streams at their next checkpoint unless `drain`. */
   disable(caller: Caller, id: number, drain: boolean): Promise<KeyResponse> {
-    return this.changing(caller, id, 'key.disable', { status: 'disabled', drain });
+    return this.changing(caller, id, 'key.disable', () => ({ status: 'disabled', drain }));
   }
 
   async delete(caller: Caller, id: number, drain: boolean): Promise<void> {
-    await this.changing(caller, id, 'key.delete', {
+    await this.changing(caller, id, 'key.delete', () => ({
       status: 'deleted',
       drain,
       deletedAt: new Date(),
-    });
+    }));
   }
 
   /** For the deletion of an account. Usage keeps the rows. */
@@ -192,13 +192,14 @@ export class KeysService {
     caller: Caller,
     id: number,
     action: string,
-    columns: Partial<ApiKeyRow>,
+    change: (row: ApiKeyRow) => Partial<ApiKeyRow>,
   ): Promise<KeyResponse> {
     return this.transactions.run(async (tx) => {
       const row = await this.lock(tx, caller, id);
+      const columns = change(row);
       if (columns.status !== 'deleted') refuseTemporary(row);
       refuseStale(caller, row);
-      await this.ceilings.refuseAbove(tx, row.userId, columns, row);
+      await this.ceilings.refuseAbove(tx, row.userId, columns.limits, row.limits);
       const before = toKeyResponse(row);
       const after = toKeyResponse(
         await tx.getRepository(ApiKeyRow).save({ ...row, ...columns, revision: row.revision + 1 }),

@@ -1,4 +1,4 @@
-import { windowFields } from '@tollgate/contracts';
+import { limitFields } from '@tollgate/contracts';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -52,7 +52,7 @@ export class ListedKeys {
     return keys.map((key) => ({
       ...key,
       last_used_at: uses.get(key.id)?.toISOString() ?? null,
-      limits_in_force: windowFields((window) => (limits.get(key.id) ?? key)[window]),
+      limits_in_force: limitFields((name) => (limits.get(key.id) ?? key)[name]),
     }));
   }
 }

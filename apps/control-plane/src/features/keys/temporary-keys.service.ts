@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { issueApiKey, windowFields } from '@tollgate/contracts';
+import { issueApiKey } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import { sessionIdOf, type Caller } from '../../platform/access/caller.ts';
@@ -77,13 +77,13 @@ export class TemporaryKeysService extends BackgroundService {
       this.activity.record(tx, caller, {
         action: 'key.create_temporary',
         target: { kind: 'key', id },
-        after: { allowed_models: row.allowedModels, rpm: row.rpm, like_key_id: likeKeyId ?? null },
+        after: { allowed_models: row.allowedModels, ...row.limits, like_key_id: likeKeyId ?? null },
       });
       return {
         id,
         key: issued.key,
         allowed_models: row.allowedModels,
-        rpm: row.rpm,
+        rpm: row.limits.rpm ?? 0,
         expires_at: (row.expiresAt ?? new Date()).toISOString(),
       };
     });
@@ -119,8 +119,7 @@ async function insertKey(
     keyHash: issued.hash,
     keyPrefix: issued.prefix,
     allowedModels: like?.allowedModels ?? '',
-    ...windowFields((window) => like?.[window] ?? 0),
-    rpm: Math.min(RPM, like?.rpm || RPM),
+    limits: { ...like?.limits, rpm: Math.min(RPM, like?.limits.rpm || RPM) },
     expiresAt: new Date(Date.now() + LIFETIME_MS),
     playgroundSid: sid,
   });

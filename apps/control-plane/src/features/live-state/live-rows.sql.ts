@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { limitFields } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { toSafeInteger } from '../../platform/database/columns.ts';
+import { storedLimits, toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
@@ -17,9 +18,7 @@ const keyRow = z
     key_hash: z.string(),
     status: z.enum(['enabled', 'disabled', 'deleted']),
     expires_at: z.date().nullable(),
-    rpm: z.number(),
-    rph: z.number(),
-    rpd: z.number(),
+    in_force: storedLimits,
     allowed_models: z.string(),
     ip_allowlist: z.string(),
     drain: z.boolean(),
@@ -31,9 +30,7 @@ const keyRow = z
     keyHash: row.key_hash,
     status: row.status,
     expiresAtMs: row.expires_at?.getTime() ?? 0,
-    rpm: row.rpm,
-    rph: row.rph,
-    rpd: row.rpd,
+    ...limitFields((name) => row.in_force[name] ?? 0),
     allowedModels: row.allowed_models,
     ipAllowlist: row.ip_allowlist,
     drain: row.drain,
@@ -82,7 +79,7 @@ export type SubscriptionLiveRow = z.output<typeof subscriptionRow>;
 
 const ACCOUNTS = 'SELECT id, status, drain, revision FROM users';
 /** Limits as they are in force: under the ceilings of account and installation. */
-const KEYS = `SELECT id, user_id, key_hash, status, expires_at, key_limits.rpm, key_limits.rph, key_limits.rpd, allowed_models, ip_allowlist, drain, revision
+const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, allowed_models, ip_allowlist, drain, revision
    FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
 /** Nodes may rely on auto-recharge: it is on, and no purchase was refused since. */
 const IS_ARMED = 'auto_recharge_amount > 0 AND auto_recharge_retry_at IS NULL';

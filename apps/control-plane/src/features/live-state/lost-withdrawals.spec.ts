@@ -50,7 +50,7 @@ const TIMES = [
   ['subscriptions', 'revised_at'],
   ['users', 'updated_at'],
   ['api_keys', 'updated_at'],
-  ['request_ceilings', 'updated_at'],
+  ['ceilings', 'updated_at'],
 ] as const;
 
 test('refunded tokens do not come back when Redis loses the end of its file', async () => {

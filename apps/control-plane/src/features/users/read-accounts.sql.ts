@@ -1,10 +1,11 @@
+import { LIMIT_NAMES, type KeyLimits } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { storedLimits } from '../../platform/database/columns.ts';
 
 type Tx = Pick<EntityManager, 'query'>;
 
-const ceiling = z.number().nullable();
-const ceilingsRow = z.object({ rpm: ceiling, rph: ceiling, rpd: ceiling });
+const ceilingsRow = z.object({ ceilings: storedLimits });
 const idRow = z.object({ id: z.number() });
 const countRow = z.object({
   status: z.enum(['pending', 'active', 'rejected', 'frozen']),
@@ -28,22 +29,20 @@ export async function lockActiveAccount(tx: EntityManager, userId: number): Prom
   return owners.length > 0;
 }
 
-/** Returns the ceilings of an account's own; null = the installation's. */
-export async function ceilingsOfAccount(
-  tx: Tx,
-  userId: number,
-): Promise<z.output<typeof ceilingsRow>> {
+/** Returns the ceilings of an account's own; absent = the installation's. */
+export async function ceilingsOfAccount(tx: Tx, userId: number): Promise<Partial<KeyLimits>> {
   const rows: unknown[] = await tx.query(
-    'SELECT rpm_ceiling AS rpm, rph_ceiling AS rph, rpd_ceiling AS rpd FROM users WHERE id = $1',
+    'SELECT ceilings FROM users WHERE id = $1',
     [userId],
   );
-  return ceilingsRow.parse(rows[0]);
+  return ceilingsRow.parse(rows[0]).ceilings;
 }
 
 /** Returns the accounts for which at least one ceiling of the installation is in force. */
 export async function accountsUnderCeilings(tx: Tx): Promise<number[]> {
   const rows: unknown[] = await tx.query(
-    'SELECT id FROM users WHERE rpm_ceiling IS NULL OR rph_ceiling IS NULL OR rpd_ceiling IS NULL',
+    'SELECT id FROM users WHERE NOT ceilings ?& $1::text[]',
+    [LIMIT_NAMES],
   );
   return rows.map((row) => idRow.parse(row).id);
 }

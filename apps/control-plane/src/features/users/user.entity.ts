@@ -1,3 +1,4 @@
+import type { KeyLimits } from '@tollgate/contracts';
 import {
   Column,
   CreateDateColumn,
@@ -50,15 +51,9 @@ export class User {
   @Column({ type: 'boolean', default: false })
   isDemo: boolean;
 
-  /** The ceiling of the request limits of its keys; 0 = none, null = the installation's. */
-  @Column({ type: 'integer', nullable: true })
-  rpmCeiling: number | null;
-
-  @Column({ type: 'integer', nullable: true })
-  rphCeiling: number | null;
-
-  @Column({ type: 'integer', nullable: true })
-  rpdCeiling: number | null;
+  /** Ceilings of the limits of its keys, by name; 0 = none, absent = the installation's. */
+  @Column({ type: 'jsonb' })
+  ceilings: Partial<KeyLimits>;
 
   @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;

@@ -1,3 +1,4 @@
+import { ceilingFields } from '@tollgate/contracts';
 import { z } from 'zod';
 import { ROLES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
@@ -30,9 +31,7 @@ export const updateUserBody = z
   .strictObject({
     role: z.enum(['admin', 'user']).optional(),
     is_demo: z.boolean().optional().describe('Made by the demo'),
-    rpm_ceiling: accountCeilingField.optional().describe(CEILING),
-    rph_ceiling: accountCeilingField.optional().describe(CEILING),
-    rpd_ceiling: accountCeilingField.optional().describe(CEILING),
+    ...ceilingFields(() => accountCeilingField.optional().describe(CEILING)),
   })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
     path: ['role'],
@@ -58,9 +57,7 @@ export const userResponseSchema = z
     role: z.enum(ROLES),
     status: z.enum(USER_STATUSES),
     is_demo: z.boolean().describe('Made by the demo; `npm run seed -- close-demo` deletes it'),
-    rpm_ceiling: z.int().nullable().describe(CEILING),
-    rph_ceiling: z.int().nullable().describe(CEILING),
-    rpd_ceiling: z.int().nullable().describe(CEILING),
+    ...ceilingFields(() => z.int().nullable().describe(CEILING)),
     created_at: timeField,
     updated_at: timeField,
   })
@@ -106,9 +103,7 @@ export function toUserResponse(row: User): UserResponse {
     role: row.role,
     status: row.status,
     is_demo: row.isDemo,
-    rpm_ceiling: row.rpmCeiling,
-    rph_ceiling: row.rphCeiling,
-    rpd_ceiling: row.rpdCeiling,
+    ...ceilingFields((name) => row.ceilings[name] ?? null),
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

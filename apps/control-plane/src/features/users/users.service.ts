@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
+import { ceilingFields, LIMIT_NAMES, type KeyLimit, type KeyLimits } from '@tollgate/contracts';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, type EntityManager, type Repository } from 'typeorm';
 import { revokeAccessTokens } from '../../platform/access/access-tokens.ts';
@@ -141,9 +142,7 @@ export class UsersService {
         sessionVersion: row.sessionVersion + (isPromoted ? 1 : 0),
         role: after.role,
         isDemo: after.is_demo,
-        rpmCeiling: after.rpm_ceiling,
-        rphCeiling: after.rph_ceiling,
-        rpdCeiling: after.rpd_ceiling,
+        ceilings: storedCeilings(after),
       });
       if (!isDeepStrictEqual(ceilingsOf(before), ceilingsOf(after)))
         await this.liveState.limitsChanged(tx, [id]);
@@ -226,12 +225,24 @@ export class UsersService {
 }
 
 function changeableOf(row: User) {
-  const { role, is_demo, rpm_ceiling, rph_ceiling, rpd_ceiling } = toUserResponse(row);
-  return { role, is_demo, rpm_ceiling, rph_ceiling, rpd_ceiling };
+  const user = toUserResponse(row);
+  return { role: user.role, is_demo: user.is_demo, ...ceilingsOf(user) };
 }
 
-function ceilingsOf({ rpm_ceiling, rph_ceiling, rpd_ceiling }: ReturnType<typeof changeableOf>) {
-  return { rpm_ceiling, rph_ceiling, rpd_ceiling };
+type Ceilings = Pick<UserResponse, `${KeyLimit}_ceiling`>;
+
+function ceilingsOf(user: Ceilings): Ceilings {
+  return ceilingFields((name) => user[`${name}_ceiling`]);
+}
+
+/** A ceiling that is null is the installation's, and not stored. */
+function storedCeilings(user: Ceilings): Partial<KeyLimits> {
+  return Object.fromEntries(
+    LIMIT_NAMES.flatMap((name) => {
+      const ceiling = user[`${name}_ceiling`];
+      return ceiling === null ? [] : [[name, ceiling]];
+    }),
+  );
 }
 
 /** Leaves out the fields that the body left out. */

@@ -1,4 +1,8 @@
 import type { ValueTransformer } from 'typeorm';
+import { z } from 'zod';
+
+/** Limits or ceilings by name, as a jsonb column has them: a name that this release does not know is left out by its reader. */
+export const storedLimits = z.record(z.string(), z.number());
 
 /** bigint columns as bigint: money in micro-units. `@Column({ type: 'bigint', transformer: bigintColumn })` */
 export const bigintColumn: ValueTransformer = {

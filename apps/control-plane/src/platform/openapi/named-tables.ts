@@ -4,9 +4,9 @@ import {
   CLIENT_PROTOCOLS,
   FURTHER_ENDPOINTS,
   OUTCOMES,
-  REQUEST_WINDOWS,
+  KEY_LIMITS,
+  LIMIT_NAMES,
   UPSTREAM_PROTOCOLS,
-  WINDOW_NAMES,
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
@@ -22,9 +22,9 @@ export const chargedClassField = z.enum(CHARGED_CLASSES).meta({
     is_optional: isOptional,
   })),
 });
-export const requestWindowField = z.enum(WINDOW_NAMES).meta({
-  id: 'RequestWindow',
-  [ROWS]: REQUEST_WINDOWS.map(({ name, seconds }) => ({ name, seconds })),
+export const keyLimitField = z.enum(LIMIT_NAMES).meta({
+  id: 'KeyLimit',
+  [ROWS]: KEY_LIMITS.map(({ name, counts }) => ({ name, counts })),
 });
 export const clientProtocolField = z.enum(CLIENT_PROTOCOLS).meta({ id: 'ClientProtocol' });
 export const furtherEndpointField = z.enum(FURTHER_ENDPOINTS).meta({ id: 'FurtherEndpoint' });

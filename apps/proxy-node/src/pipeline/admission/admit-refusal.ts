@@ -1,3 +1,4 @@
+import { KEY_LIMITS } from '@tollgate/contracts';
 import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
 import { balanceTooLow, modelNotFound, Refusal, retryHeaders } from '../../refusals.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
@@ -49,7 +50,7 @@ type RateLimited = Extract<InquiryReply, { kind: 'rate_limited' }>;
 
 export function tooManyRequests({ window, retryAfterMs, windows }: RateLimited): Refusal {
   return new Refusal('rate_limited', {
-    detail: `Rate limit reached: the key's limit of requests per ${WINDOW_WORDS[window]} is reached; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    detail: `Rate limit reached: the key has no more ${COUNTED.get(window)}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
     headers: { ...rateLimitHeaders(windows, retryAfterMs), ...retryHeaders(retryAfterMs) },
   });
 }
@@ -62,7 +63,9 @@ export function tooManyInquiries({ retryAfterMs, windows }: RateLimited): Refusa
   });
 }
 
-const WINDOW_WORDS = { rpm: 'minute', rph: 'hour', rpd: 'day' } as const;
+const COUNTED = new Map<string, string>(
+  KEY_LIMITS.map(({ name, counts }) => [name, counts.toLowerCase()]),
+);
 
 export function accessRefusal(denied: AccessDenied): Refusal {
   switch (denied.kind) {

@@ -1,6 +1,7 @@
+import { RATE_WINDOWS } from '@tollgate/contracts';
 import type { WindowState } from '@tollgate/keyspace';
 
-const WINDOW_SECONDS = { rpm: 60, rph: 3_600, rpd: 86_400 } as const;
+const WINDOW_SECONDS = new Map(RATE_WINDOWS.map(({ name, seconds }) => [name, seconds]));
 
 /**
  * What an answer says of the key's request limits: OpenAI's names for the tightest window, and all windows by draft-ietf-httpapi-ratelimit-headers-10
@@ -21,7 +22,7 @@ export function rateLimitHeaders(
     'x-ratelimit-remaining-requests': String(tightest.remaining),
     'x-ratelimit-reset-requests': `${resetMs / 1000}s`,
     'ratelimit-policy': windows
-      .map(({ window, limit }) => `"${window}";q=${limit};w=${WINDOW_SECONDS[window]}`)
+      .map(({ window, limit }) => `"${window}";q=${limit};w=${WINDOW_SECONDS.get(window)}`)
       .join(', '),
     ratelimit: `"${tightest.window}";r=${tightest.remaining};t=${Math.ceil(resetMs / 1000)}`,
   };

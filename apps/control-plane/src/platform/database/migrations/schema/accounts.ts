@@ -1,5 +1,10 @@
 /** Accounts, their sessions and access tokens. */
 export const ACCOUNTS = `
+-- Limits by name, as LIMIT_NAMES of libs/contracts has them: whole numbers below 2^53.
+CREATE FUNCTION are_limits(limits jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_typeof(limits) = 'object' AND NOT jsonb_path_exists(limits,
+    '$.* ? (@.type() != "number" || @ < 0 || @ > 9007199254740991 || @.floor() != @)') $$;
+
 CREATE TABLE users (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   username text NOT NULL,
@@ -17,10 +22,8 @@ CREATE TABLE users (
   -- Set: the password is a one-time one, and good until then.
   one_time_until timestamptz,
   is_demo boolean NOT NULL DEFAULT false,
-  -- In place of the installation's ceilings of request limits; 0 = none.
-  rpm_ceiling integer CHECK (rpm_ceiling >= 0),
-  rph_ceiling integer CHECK (rph_ceiling >= 0),
-  rpd_ceiling integer CHECK (rpd_ceiling >= 0),
+  -- In place of the installation's ceilings of the limits of its keys, by the limit's name; 0 = none.
+  ceilings jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(ceilings)),
   -- Shared with names that look alike (skeletons.ts).
   skeletons text[] NOT NULL DEFAULT '{}',
   CHECK ((status = 'deleted') = (deleted_at IS NOT NULL))

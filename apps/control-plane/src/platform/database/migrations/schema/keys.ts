@@ -7,9 +7,7 @@ CREATE TABLE api_keys (
   key_hash text NOT NULL UNIQUE CHECK (key_hash ~ '^[0-9a-f]{64}$'),
   key_prefix text NOT NULL,
   allowed_models text NOT NULL DEFAULT '',
-  rpm integer NOT NULL DEFAULT 0 CHECK (rpm >= 0),
-  rph integer NOT NULL DEFAULT 0 CHECK (rph >= 0),
-  rpd integer NOT NULL DEFAULT 0 CHECK (rpd >= 0),
+  limits jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(limits)),
   status text NOT NULL DEFAULT 'enabled' CHECK (status IN ('enabled', 'disabled', 'deleted')),
   expires_at timestamptz,
   -- Comma-separated addresses and CIDR ranges as the caller wrote them; empty = any.
@@ -27,19 +25,19 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_user ON api_keys (user_id);
 CREATE UNIQUE INDEX api_keys_playground ON api_keys (playground_sid) WHERE playground_sid IS NOT NULL AND status <> 'deleted';
 
--- Ceilings of the request limits of keys; 0 = none. An account may have its own instead.
-CREATE TABLE request_ceilings (
+-- Ceilings of the limits of keys; 0 = none. An account may have its own instead.
+CREATE TABLE ceilings (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  rpm integer NOT NULL DEFAULT 0 CHECK (rpm >= 0),
-  rph integer NOT NULL DEFAULT 0 CHECK (rph >= 0),
-  rpd integer NOT NULL DEFAULT 0 CHECK (rpd >= 0),
+  limits jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(limits)),
   updated_at timestamptz NOT NULL DEFAULT now()
 );
-INSERT INTO request_ceilings DEFAULT VALUES;
-CREATE FUNCTION limit_in_force(own integer, ceiling integer) RETURNS integer LANGUAGE sql IMMUTABLE AS
-  'SELECT CASE WHEN ceiling = 0 THEN own WHEN own = 0 THEN ceiling ELSE least(own, ceiling) END';
+INSERT INTO ceilings DEFAULT VALUES;
+-- Returns the limits of a key under its ceilings, the account's first. A limit that is 0 or absent is none.
+CREATE FUNCTION limits_in_force(own jsonb, account jsonb, installation jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(jsonb_object_agg(name, least(nullif((own->>name)::bigint, 0), nullif(coalesce((account->>name), (installation->>name))::bigint, 0))), '{}')
+  FROM (SELECT DISTINCT jsonb_object_keys(own || account || installation) AS name) AS names
+  WHERE (own->>name)::bigint > 0 OR coalesce((account->>name), (installation->>name))::bigint > 0 $$;
 CREATE VIEW key_limits AS
-  SELECT k.id AS key_id, limit_in_force(k.rpm, coalesce(u.rpm_ceiling, c.rpm)) AS rpm,
-    limit_in_force(k.rph, coalesce(u.rph_ceiling, c.rph)) AS rph, limit_in_force(k.rpd, coalesce(u.rpd_ceiling, c.rpd)) AS rpd
-  FROM api_keys k JOIN users u ON u.id = k.user_id CROSS JOIN request_ceilings c;
+  SELECT k.id AS key_id, limits_in_force(k.limits, u.ceilings, c.limits) AS in_force
+  FROM api_keys k JOIN users u ON u.id = k.user_id CROSS JOIN ceilings c;
 `;
