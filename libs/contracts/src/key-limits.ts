@@ -21,9 +21,10 @@ export const LIMIT_NAMES: readonly KeyLimit[] = KEY_LIMITS.map(({ name }) => nam
 export function limitFields<Value>(
   valueOf: (name: KeyLimit, row: (typeof KEY_LIMITS)[number]) => Value,
 ): Record<KeyLimit, Value> {
-  return Object.fromEntries(
-    KEY_LIMITS.map((row) => [row.name, valueOf(row.name, row)]),
-  ) as Record<KeyLimit, Value>;
+  return Object.fromEntries(KEY_LIMITS.map((row) => [row.name, valueOf(row.name, row)])) as Record<
+    KeyLimit,
+    Value
+  >;
 }
 
 /** Returns the same under the names that the ceilings of an account have. */

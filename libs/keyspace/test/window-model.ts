@@ -1,4 +1,9 @@
-import { limitFields, RATE_WINDOWS as WINDOWS, WINDOW_NAMES, type RateWindow } from '@tollgate/contracts';
+import {
+  limitFields,
+  RATE_WINDOWS as WINDOWS,
+  WINDOW_NAMES,
+  type RateWindow,
+} from '@tollgate/contracts';
 import type { WindowState } from '../src/index.ts';
 
 const BUCKETS = 60;

@@ -33,10 +33,7 @@ export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
   return (
     <ul className="flex w-32 flex-col gap-1">
       {windows.map(({ window, limit, used }) => {
-        const text = words.general.of(
-          count(used),
-          words.tables.limits[window].short(count(limit)),
-        );
+        const text = words.general.of(count(used), words.tables.limits[window].short(count(limit)));
         return (
           <li key={window} className="tabular text-tiny">
             {text}

@@ -31,19 +31,15 @@ export async function lockActiveAccount(tx: EntityManager, userId: number): Prom
 
 /** Returns the ceilings of an account's own; absent = the installation's. */
 export async function ceilingsOfAccount(tx: Tx, userId: number): Promise<Partial<KeyLimits>> {
-  const rows: unknown[] = await tx.query(
-    'SELECT ceilings FROM users WHERE id = $1',
-    [userId],
-  );
+  const rows: unknown[] = await tx.query('SELECT ceilings FROM users WHERE id = $1', [userId]);
   return ceilingsRow.parse(rows[0]).ceilings;
 }
 
 /** Returns the accounts for which at least one ceiling of the installation is in force. */
 export async function accountsUnderCeilings(tx: Tx): Promise<number[]> {
-  const rows: unknown[] = await tx.query(
-    'SELECT id FROM users WHERE NOT ceilings ?& $1::text[]',
-    [LIMIT_NAMES],
-  );
+  const rows: unknown[] = await tx.query('SELECT id FROM users WHERE NOT ceilings ?& $1::text[]', [
+    LIMIT_NAMES,
+  ]);
   return rows.map((row) => idRow.parse(row).id);
 }
 
