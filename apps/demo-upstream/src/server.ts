@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { answer, type Dialect } from './answer.ts';
+import { azureCall, azureDialect } from './azure.ts';
 import { chatDialect } from './chat-dialect.ts';
 import { completionsDialect } from './completions-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
@@ -13,7 +14,7 @@ import { compact, respond, serveStored } from './responses-endpoint.ts';
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * A fake provider speaking both chat protocols, /responses with what it stores, and embeddings, with modes (plan.ts) and a record of what it reported.
+ * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, and the same as Azure has it below /openai, with modes (plan.ts) and a record of what it reported.
  * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
  */
 export function createDemoUpstream(options: { recordFile?: string } = {}): {
@@ -37,11 +38,13 @@ async function handle(
   { record, store }: { record: ProviderRecord; store: ResponseStore },
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://demo');
-  const path = url.pathname.replace(/^\/v1/, '');
+  const azure = azureCall(request, url);
+  if (azure?.refusal) return sendJson(response, azure.refusal.status, azure.refusal.body);
+  const path = azure?.path ?? url.pathname.replace(/^\/v1/, '');
   const call = { request, response, record };
   switch (`${request.method} ${path}`) {
     case 'POST /chat/completions':
-      return complete({ ...call, protocol: 'chat', dialect: chatDialect });
+      return complete({ ...call, protocol: 'chat', dialect: azure ? azureDialect : chatDialect });
     case 'POST /messages':
       return complete({ ...call, protocol: 'messages', dialect: messagesDialect });
     case 'POST /completions':

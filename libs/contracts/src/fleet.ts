@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { FORMATS, formatNumbersSchema } from './formats.ts';
+import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 
 /**
  * Names what a node of this release can do and one of an earlier release cannot. The control plane uses a thing once every registered node has it.
  * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
- * hold_mac: signs what its holds have used.
+ * hold_mac: signs what its holds have used. speaks_<protocol>: serves upstreams of that protocol.
  */
-export const NODE_ABILITIES = ['sealed_secret_v2', 'final_mac', 'hold_mac'] as const;
+export const NODE_ABILITIES = [
+  'sealed_secret_v2',
+  'final_mac',
+  'hold_mac',
+  ...UPSTREAM_PROTOCOLS.map(speaksAbility),
+] as const;
 export type NodeAbility = (typeof NODE_ABILITIES)[number];
 
 /** In-memory tables of a worker that administrators may look into. */

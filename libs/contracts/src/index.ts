@@ -26,6 +26,7 @@ export * from './usage/token-fields.ts';
 export * from './usage/token-usage.ts';
 export * from './http/trace-context.ts';
 export * from './http/trusted-proxies.ts';
+export * from './upstream-auth.ts';
 export * from './upstream-protocols.ts';
 export { isPlainFinal } from './usage/plain-final.ts';
 export * from './usage/usage-event.ts';

@@ -115,6 +115,8 @@ export class InvalidRequest extends Error {
 export interface Speech {
   readonly protocol: UpstreamProtocol;
   readonly endpoints?: readonly FurtherEndpoint[] | undefined;
+  /** Where paths depend on it. */
+  readonly base_url?: string;
 }
 
 /** Ids of what the upstream of one request stores for its account. They leave the gateway sealed. */

@@ -92,27 +92,29 @@ const USAGE = {
   total_tokens: 17,
   prompt_tokens_details: { cached_tokens: 3, text_tokens: 5 },
 };
-const ANSWERS: Readonly<Record<UpstreamProtocol, object>> = {
-  openai: {
-    id: 'a',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [
-      {
-        index: 0,
-        text: 'so',
-        message: {
-          role: 'assistant',
-          content: 'so',
-          reasoning_content: 'hm',
-          tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
-        },
-        finish_reason: 'stop',
+const COMPLETION = {
+  id: 'a',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [
+    {
+      index: 0,
+      text: 'so',
+      message: {
+        role: 'assistant',
+        content: 'so',
+        reasoning_content: 'hm',
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
       },
-    ],
-    usage: USAGE,
-  },
+      finish_reason: 'stop',
+    },
+  ],
+  usage: USAGE,
+};
+const ANSWERS: Readonly<Record<UpstreamProtocol, object>> = {
+  openai: COMPLETION,
+  azure: COMPLETION,
   anthropic: {
     id: 'a',
     type: 'message',

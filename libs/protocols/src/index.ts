@@ -40,6 +40,7 @@ export {
 } from './providers/create-exchange.ts';
 export { withoutMark } from './json/json-guard.ts';
 export { PROVIDERS } from './providers/registry.ts';
+export type { SignedHeaders } from './providers/provider.ts';
 export { PROBE_BODIES, probeLimit } from './providers/route-probe.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';

@@ -1,4 +1,4 @@
-import { NO_USAGE } from '@tollgate/contracts';
+import { NO_USAGE, type UpstreamProtocol } from '@tollgate/contracts';
 import { createExchange, parseAsk } from '../src/index.ts';
 import type { ClientProtocol, Exchange, ExchangeRequest, StreamReader } from '../src/index.ts';
 
@@ -7,7 +7,7 @@ export const RID = '0193478e-7c00-7000-8000-0123456789ab';
 /** An exchange for a request given as a value or as JSON text. */
 export function exchangeOf(
   protocol: ClientProtocol,
-  upstreamProtocol: 'openai' | 'anthropic',
+  upstreamProtocol: UpstreamProtocol,
   body: object | string,
   overrides: Partial<ExchangeRequest> = {},
 ): Exchange {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from '@jest/globals';
@@ -53,6 +53,40 @@ function toRecording(cells: string[], names: string[]): Recording {
     usage: usage === '' ? null : JSON.parse(usage),
     requestFile: cell('request_file') || null,
   };
+}
+
+/** A recording of a provider's own interface, from `providers/`. */
+export interface ProviderRecording {
+  name: string;
+  url: string;
+  status: number;
+  isStream: boolean;
+  body: Buffer;
+  request: unknown;
+}
+
+export function providerRecordings(provider: string): ProviderRecording[] {
+  const folder = join(FOLDER, 'providers', provider);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.meta.json'))
+    .flatMap((file) => {
+      const name = file.slice(0, -'.meta.json'.length);
+      const answer = ['.sse', '.json'].find((type) => existsSync(join(folder, name + type)));
+      if (answer === undefined) return [];
+      const { url, status } = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+      const request = join(folder, `${name}.req.json`);
+      return [
+        {
+          name,
+          url,
+          status,
+          isStream: answer === '.sse',
+          body: readFileSync(join(folder, name + answer)),
+          request: existsSync(request) ? JSON.parse(readFileSync(request, 'utf8')) : null,
+        },
+      ];
+    });
 }
 
 export function readFixture(file: string): Buffer {

@@ -42,7 +42,8 @@ describe('stopsBillingOnClose', () => {
       enabled: true,
     });
     const compiled = (row: UpstreamRow) =>
-      compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] }).upstreams[0];
+      compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [], spokenProtocols: [] })
+        .upstreams[0];
     expect(compiled(upstream(null))).not.toHaveProperty('stops_billing_on_close');
     expect(compiled(upstream(false))).toMatchObject({ stops_billing_on_close: false });
   });

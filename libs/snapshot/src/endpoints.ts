@@ -20,5 +20,7 @@ export function endpointsOf({
   readonly endpoints?: readonly FurtherEndpoint[] | null | undefined;
 }): readonly FurtherEndpoint[] {
   if (!hasFurtherEndpoints(protocol)) return [];
+  // Azure's newer interface has them at every resource: https://learn.microsoft.com/en-us/azure/ai-foundry/openai/how-to/responses
+  if (protocol === 'azure' && !endpoints && base_url.endsWith('/openai/v1')) return ['responses'];
   return endpoints ?? KNOWN_HOSTS[new URL(base_url).hostname] ?? [];
 }

@@ -44,7 +44,14 @@ describe('findProblems', () => {
   };
   const codes = (each: Partial<RoutingRows>) =>
     findProblems(
-      { models: [chat], prices: [priced], upstreams: [provider], routes: [path], ...each },
+      {
+        models: [chat],
+        prices: [priced],
+        upstreams: [provider],
+        routes: [path],
+        spokenProtocols: [],
+        ...each,
+      },
       10,
     ).map((entry) => entry.code);
 
@@ -153,7 +160,10 @@ describe('findProblems', () => {
     [{ fields: 'all', baseUrl: 'https://api.anthropic.com/v1' }, true],
   ])('names an upstream that gets all fields where its vendor is not: %j', (change, isNamed) => {
     const upstreams = [{ ...provider, ...change }];
-    const found = findProblems({ models: [], prices: [], routes: [], upstreams }, 0);
+    const found = findProblems(
+      { models: [], prices: [], routes: [], upstreams, spokenProtocols: [] },
+      0,
+    );
     expect(found.some(({ code }) => code === 'upstream_passes_all_fields')).toBe(isNamed);
   });
 });

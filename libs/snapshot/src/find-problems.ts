@@ -1,4 +1,4 @@
-import { hasEmbeddings, isVendorsOwn } from '@tollgate/contracts';
+import { hasEmbeddings, isSpoken, isVendorsOwn } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
@@ -17,6 +17,7 @@ export type ProblemCode =
   | 'duplicate_model_name'
   | 'duplicate_upstream_name'
   | 'upstream_passes_all_fields'
+  | 'upstream_unspoken'
   | 'upstream_unused'
   | 'upstream_without_version';
 
@@ -40,6 +41,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
     ),
     ...duplicateProblems(rows),
     ...unusedUpstreams(rows),
+    ...unspokenUpstreams(rows),
     ...openUpstreams(rows),
     ...unversionedUpstreams(rows),
   ];
@@ -195,6 +197,20 @@ function routeProblems(
       `sends embeddings to upstream "${upstream.name}", whose protocol has none`,
     );
   return found;
+}
+
+function unspokenUpstreams({ upstreams, spokenProtocols }: RoutingRows): ConfigProblem[] {
+  return upstreams
+    .filter(({ enabled, protocol }) => enabled && !isSpoken(protocol, spokenProtocols))
+    .map(({ id, name, protocol }) =>
+      problem(
+        'upstream_unspoken',
+        'error',
+        'upstream',
+        id,
+        `upstream "${name}" waits: a node of an earlier release does not speak ${protocol}; update it or remove it`,
+      ),
+    );
 }
 
 function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {

@@ -14,6 +14,8 @@ export interface RoutingRows {
   prices: readonly PriceRow[];
   upstreams: readonly UpstreamRow[];
   routes: readonly RouteRow[];
+  /** The protocols that every node has reported to speak. An upstream of another one waits, but for those that every release speaks. */
+  spokenProtocols: readonly string[];
 }
 
 export interface ModelRow {

@@ -33,7 +33,13 @@ describe('diffSnapshots', () => {
       headers: { 'x-a': '1' },
     };
     const compile = (row: UpstreamRow) =>
-      compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
+      compileSnapshot({
+        models: [],
+        prices: [],
+        upstreams: [row],
+        routes: [],
+        spokenProtocols: [],
+      });
     expect(compile({ ...base, passesFileIds: true }).upstreams[0]?.passes_file_ids).toBe(true);
     expect(compile(base).upstreams[0]).not.toHaveProperty('passes_file_ids');
     expect(compile({ ...base, fields: 'known' }).upstreams[0]?.fields).toBe('known');

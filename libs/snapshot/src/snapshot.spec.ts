@@ -22,6 +22,7 @@ describe('compileSnapshot', () => {
           prices: shuffle(each.prices),
           upstreams: shuffle(each.upstreams),
           routes: shuffle(each.routes),
+          spokenProtocols: fc.constant([]),
         })
         .map((other) => [each, other] as const);
     });
@@ -61,6 +62,7 @@ describe('compileSnapshot', () => {
       ],
       upstreams: [],
       routes: [],
+      spokenProtocols: [],
     });
     expect(document.models[0]?.prices.map((version) => version.id)).toEqual([2, 9]);
   });
@@ -117,7 +119,13 @@ test('aliases stand in the document of the model that has them; without any it i
     isUndeclaredZero: true,
   };
   const compiled = (aliases: string[]) =>
-    compileSnapshot({ models: [{ ...row, aliases }], prices: [price], upstreams: [], routes: [] });
+    compileSnapshot({
+      models: [{ ...row, aliases }],
+      prices: [price],
+      upstreams: [],
+      routes: [],
+      spokenProtocols: [],
+    });
   expect(compiled(['n']).models[0]?.aliases).toEqual(['n']);
   expect(compiled([]).models[0]).not.toHaveProperty('aliases');
   expect(compiled([]).models[0]).not.toHaveProperty('failover');

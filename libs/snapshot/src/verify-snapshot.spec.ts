@@ -46,7 +46,13 @@ describe('verifySnapshot', () => {
   test('names an unknown format, a wrong checksum and a wrong shape', () => {
     const snapshot = publishSnapshot({
       version: 1,
-      document: compileSnapshot({ models: [], prices: [], upstreams: [], routes: [] }),
+      document: compileSnapshot({
+        models: [],
+        prices: [],
+        upstreams: [],
+        routes: [],
+        spokenProtocols: [],
+      }),
       publishedAtMs: 1,
     });
     expect(

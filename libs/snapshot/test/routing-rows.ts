@@ -108,4 +108,5 @@ export const rows: fc.Arbitrary<RoutingRows> = fc.record({
   prices: unique(price),
   upstreams: unique(upstream),
   routes: unique(route),
+  spokenProtocols: fc.constant([]),
 });

@@ -4,7 +4,7 @@ import type { IdSealer } from '@tollgate/contracts';
 import { countExchange, isNative, type CountAsk, type DroppedField } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
-import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
+import { signedRequest, singleHeaders } from '../upstream/request-headers.ts';
 import { madeWith, storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, wholeBody } from '../upstream/upstream-call.ts';
@@ -83,21 +83,17 @@ export class CountRelay {
       ticker: this.#ticker,
       bytesMax: ANSWER_BYTES_MAX,
     });
-    const { requestBody: bytes, requestHeaders: protocolHeaders, path } = request;
-    target.pool.dispatch(
-      {
-        method: 'POST',
-        path: `${target.pathPrefix}${path}`,
-        headers: requestHeaders(target, upstream.protocol, {
-          protocolHeaders,
-          isStream: false,
-          clientHeaders,
-          rid,
-        }),
-        body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      },
-      call,
-    );
+    const { requestBody: body, requestHeaders: protocolHeaders, path } = request;
+    const signed = signedRequest(target, upstream.protocol, {
+      method: 'POST',
+      path,
+      body,
+      protocolHeaders,
+      isStream: false,
+      clientHeaders,
+      rid,
+    });
+    target.pool.dispatch(signed instanceof Promise ? await signed : signed, call);
     const { status } = await call.answered;
     if (status === 200) return readCount(await wholeBody(call));
     call.abort('the upstream does not count');

@@ -1,13 +1,21 @@
 /** @jest-environment node */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { LocalUpstream } from '../testing/local-upstream.ts';
 import type { NodeUnderTest } from '../testing/node-under-test.ts';
 
 // A third provider is its folder and its registration: these two lines, which the types keep in step.
-const { FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS, hasEmbeddings, hasFurtherEndpoints, isVendorsOwn } =
-  await import('@tollgate/contracts');
+const {
+  FURTHER_ENDPOINTS,
+  UPSTREAM_PROTOCOLS,
+  hasEmbeddings,
+  hasFurtherEndpoints,
+  isSpoken,
+  isVendorsOwn,
+  speaksAbility,
+} = await import('@tollgate/contracts');
 const { PROVIDERS } = await import('@tollgate/protocols');
 const { echo } = await import('../../../../libs/protocols/test/planted-provider/echo.ts');
 jest.resetModules();
@@ -15,7 +23,9 @@ jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts',
   UPSTREAM_PROTOCOLS: [...UPSTREAM_PROTOCOLS, 'echo'],
   hasEmbeddings,
   hasFurtherEndpoints,
+  isSpoken,
   isVendorsOwn,
+  speaksAbility,
   FURTHER_ENDPOINTS,
 }));
 jest.unstable_mockModule('../../../../libs/protocols/src/providers/registry.ts', () => ({
@@ -26,6 +36,12 @@ const { until } = await import('@tollgate/harness');
 const { startLocalUpstream } = await import('../testing/local-upstream.ts');
 
 const TOKENS = 1_000_000;
+const framed = (event: object): Buffer => {
+  const json = Buffer.from(JSON.stringify(event));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(json.length);
+  return Buffer.concat([length, json]);
+};
 const words = { read: 11, made: 5 };
 const json = (response: ServerResponse, body: object, status = 200) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -66,8 +82,14 @@ test("a third provider's JSON answer is translated, and charged by its own usage
     choices: [{ message: { content: 'hello there' } }],
   });
   const { incoming, body } = upstream.requests.at(-1) ?? {};
-  expect(incoming?.url).toMatch(/\/say$/);
-  expect(incoming?.headers).toMatchObject({ 'x-echo-key': UPSTREAM_KEY, 'x-echo-version': '1' });
+  expect(incoming?.url).toMatch(/\/engines\/gpt-4-\d+\/say$/);
+  expect(incoming?.headers).toMatchObject({ 'x-echo-version': '1' });
+  const { 'x-echo-day': day, 'x-echo-mac': mac } = incoming?.headers ?? {};
+  const key = createHmac('sha256', UPSTREAM_KEY).update(String(day)).digest();
+  expect(mac).toBe(
+    createHmac('sha256', key).update(`POST ${incoming?.url}\n${body}`).digest('hex'),
+  );
+  expect(Date.parse(String(day))).toBeGreaterThan(Date.now() - 2 * 86_400_000);
   expect(JSON.parse(body ?? '')).toMatchObject({ said: 'hi' });
   expect(await node.settledBalance(model)).toBe(TOKENS - 16);
 });
@@ -75,9 +97,12 @@ test("a third provider's JSON answer is translated, and charged by its own usage
 test("a third provider's stream is read by its tap to its own end mark, and charged by its own usage", async () => {
   const model = await addModel();
   answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`data: ${JSON.stringify({ reply: 'hello' })}\n\n`);
-    response.write(`data: ${JSON.stringify({ reply: ' there', words, over: true })}\n\n`);
+    response.writeHead(200, { 'content-type': 'application/x-echo-frames' });
+    const frames = [{ reply: 'hello' }, { reply: ' there', words, over: true }].map(framed);
+    const bytes = Buffer.concat(frames);
+    // Cut inside of the first frame.
+    response.write(bytes.subarray(0, 7));
+    setImmediate(() => response.write(bytes.subarray(7)));
     // The connection stays open: only the end mark ends the answer.
   };
   const text = await (await ask(model, { stream: true })).text();

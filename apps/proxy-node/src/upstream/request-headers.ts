@@ -1,37 +1,72 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { VERSION } from '@tollgate/contracts';
-import { PROVIDERS } from '@tollgate/protocols';
+import { PROVIDERS, type SignedHeaders } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { passedIdentity } from '../http/caller-ids.ts';
 import type { OpenUpstream } from './upstream-pools.ts';
 
 const USER_AGENT = `tollgate/${VERSION}`;
 
-/** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */
-export function requestHeaders(
+interface HeaderFacts {
+  readonly protocolHeaders: Readonly<Record<string, string>>;
+  readonly isStream: boolean;
+  readonly clientHeaders: IncomingHttpHeaders;
+  readonly rid: string;
+  /** The span of this attempt, while the node traces; the caller's passes on otherwise. */
+  readonly traceparent?: string | null;
+}
+
+type RequestFacts = HeaderFacts &
+  Pick<SentRequest, 'method'> & {
+    /** Below the upstream's base_url. */
+    readonly path: string;
+    readonly body: Uint8Array | null;
+  };
+
+interface SentRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer | null;
+}
+
+/** The request as it is sent. Its credential comes last, as it may sign all that stands before it. Most providers take a fixed key, and no request waits for that. */
+export function signedRequest(
   target: OpenUpstream,
   protocol: SnapshotUpstream['protocol'],
-  {
-    protocolHeaders,
-    isStream,
-    clientHeaders,
-    rid,
-    traceparent = null,
-  }: {
-    protocolHeaders: Readonly<Record<string, string>>;
-    isStream: boolean;
-    clientHeaders: IncomingHttpHeaders;
-    rid: string;
-    /** Of this attempt, while the node traces; the caller's passes on otherwise. */
-    traceparent?: string | null;
-  },
+  { method, path, body, ...facts }: RequestFacts,
+): SentRequest | Promise<SentRequest> {
+  const sent = {
+    method,
+    origin: target.origin,
+    path: `${target.pathPrefix}${path}`,
+    headers: requestHeaders(target, facts),
+    body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+  };
+  const { auth } = target;
+  if (auth === null) return sent;
+  const signed = PROVIDERS[protocol].sign(sent, { auth, nowMs: Date.now() });
+  return signed instanceof Promise
+    ? signed.then((more) => withHeaders(sent, more))
+    : withHeaders(sent, signed);
+}
+
+function withHeaders(sent: SentRequest, more: SignedHeaders): SentRequest {
+  Object.assign(sent.headers, more);
+  return sent;
+}
+
+/** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */
+function requestHeaders(
+  target: OpenUpstream,
+  { protocolHeaders, isStream, clientHeaders, rid, traceparent = null }: HeaderFacts,
 ): Record<string, string> {
   return {
     ...target.headers,
-    ...protocolHeaders,
-    ...(target.apiKey === null ? {} : PROVIDERS[protocol].credential(target.apiKey)),
-    'content-type': 'application/json',
     accept: isStream ? 'text/event-stream' : 'application/json',
+    ...protocolHeaders,
+    'content-type': 'application/json',
     // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
     'accept-encoding': 'identity',
     ...passedIdentity(clientHeaders, USER_AGENT),

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { secretTexts } from '@tollgate/contracts';
 import { readUpstreamError } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
-import { requestHeaders, singleHeaders } from './request-headers.ts';
+import { signedRequest, singleHeaders } from './request-headers.ts';
 import type { Ticker } from './ticker.ts';
 import { UpstreamCall, wholeBody, type CallDeadlines } from './upstream-call.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
@@ -73,18 +74,16 @@ export class SideCalls {
       ticker: this.#ticker,
       bytesMax: this.#answerBytesMax,
     });
-    const headers = requestHeaders(target, upstream.protocol, {
+    const signed = signedRequest(target, upstream.protocol, {
+      method,
+      path,
+      body,
       protocolHeaders: asked.headers ?? {},
       isStream,
       clientHeaders,
       rid,
     });
-    const request = {
-      method,
-      path: `${target.pathPrefix}${path}`,
-      headers,
-      body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-    };
+    const request = signed instanceof Promise ? await signed : signed;
     if (asked.isAnew) target.dispatchAnew(request, call);
     else target.pool.dispatch(request, call);
     const head = await call.answered;
@@ -96,7 +95,7 @@ export class SideCalls {
         status: head.status,
         headers: singleHeaders(head.headers),
         body: answer,
-        secrets: target.apiKey === null ? [] : [target.apiKey],
+        secrets: target.auth ? secretTexts(target.auth) : [],
       }),
       { evidence: 'stated' },
     );

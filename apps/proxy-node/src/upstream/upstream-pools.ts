@@ -1,9 +1,14 @@
-import type { OutboundPolicy, SecretPlace } from '@tollgate/contracts';
+import {
+  readSecret,
+  type OutboundPolicy,
+  type SecretPlace,
+  type UpstreamAuth,
+} from '@tollgate/contracts';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { Client, Pool, type Dispatcher } from 'undici';
 import { guardedConnector } from './guarded-connector.ts';
 
-/** An upstream ready to be called: its connections, and its key in the clear, which never leaves this process but in its own request. */
+/** An upstream ready to be called: its connections, and its credential in the clear, which never leaves this process but in its own request. */
 export interface OpenUpstream {
   readonly pool: Pool;
   /** Sends one request on a connection of its own, made now: the kept ones may all have gone stale together. */
@@ -11,9 +16,10 @@ export interface OpenUpstream {
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ) => void;
+  readonly origin: string;
   /** Path of base_url, to be put before an exchange's path. */
   readonly pathPrefix: string;
-  readonly apiKey: string | null;
+  readonly auth: UpstreamAuth | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -60,6 +66,16 @@ export class UpstreamPools {
     await Promise.all([...this.#entries.values()].map((entry) => entry.pool.destroy()));
   }
 
+  #authOf({
+    id,
+    base_url: baseUrl,
+    sealed_api_key: sealed,
+  }: SnapshotUpstream): UpstreamAuth | null {
+    return sealed === null
+      ? null
+      : readSecret(this.#openSecret(sealed, { upstreamId: id, baseUrl }));
+  }
+
   #create(upstream: SnapshotUpstream): Entry {
     const url = new URL(upstream.base_url);
     const options = {
@@ -81,14 +97,9 @@ export class UpstreamPools {
         // It ends by itself once the answer has come or the call was aborted.
         client.close().catch(() => undefined);
       },
+      origin: url.origin,
       pathPrefix: url.pathname.replace(/\/+$/, ''),
-      apiKey:
-        upstream.sealed_api_key === null
-          ? null
-          : this.#openSecret(upstream.sealed_api_key, {
-              upstreamId: upstream.id,
-              baseUrl: upstream.base_url,
-            }),
+      auth: this.#authOf(upstream),
       headers: upstream.headers,
     };
   }

@@ -3026,7 +3026,7 @@ export interface components {
                     id: number;
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic";
+                    protocol: "openai" | "anthropic" | "azure";
                     /** Format: uri */
                     base_url: string;
                     headers: {
@@ -3266,8 +3266,13 @@ export interface components {
             name: string;
             protocol: components["schemas"]["UpstreamProtocol"];
             base_url: string;
-            /** @description The key itself is never answered */
+            /** @description A credential is stored; it is never answered */
             has_api_key: boolean;
+            /**
+             * @description The kind of the credential
+             * @enum {string}
+             */
+            auth_type: "api_key" | "aws";
             headers: {
                 [key: string]: string;
             };
@@ -3309,7 +3314,7 @@ export interface components {
             updated_at: string;
         };
         /** @enum {string} */
-        UpstreamProtocol: "openai" | "anthropic";
+        UpstreamProtocol: "openai" | "anthropic" | "azure";
         UsageLog: {
             /**
              * Format: uuid
@@ -7418,7 +7423,7 @@ export interface operations {
                 sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
                 /** @description Part of a name, any case */
                 q?: string;
-                protocol?: "openai" | "anthropic";
+                protocol?: "openai" | "anthropic" | "azure";
                 enabled?: "true" | "false";
             };
             header?: never;
@@ -7473,10 +7478,22 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic";
+                    protocol: "openai" | "anthropic" | "azure";
                     /** Format: uri */
                     base_url: string;
                     api_key?: string | null;
+                    auth?: {
+                        /** @enum {string} */
+                        type: "api_key";
+                        api_key: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "aws";
+                        region: string;
+                        access_key_id: string;
+                        secret_access_key: string;
+                        session_token?: string;
+                    };
                     headers?: {
                         [key: string]: string;
                     };
@@ -7563,10 +7580,22 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
-                    protocol?: "openai" | "anthropic";
+                    protocol?: "openai" | "anthropic" | "azure";
                     /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;
+                    auth?: {
+                        /** @enum {string} */
+                        type: "api_key";
+                        api_key: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "aws";
+                        region: string;
+                        access_key_id: string;
+                        secret_access_key: string;
+                        session_token?: string;
+                    };
                     headers?: {
                         [key: string]: string;
                     };

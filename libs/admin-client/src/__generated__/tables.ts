@@ -179,7 +179,8 @@ export const OUTCOMES = [
 
 export const UPSTREAM_PROTOCOLS = [
   "openai",
-  "anthropic"
+  "anthropic",
+  "azure"
 ] as const;
 
 export const ERROR_CODES = [

@@ -7,11 +7,11 @@ import { messagesExchange } from '../same-protocol/messages-exchange.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { refuseThread } from '../errors/unsupported.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
-import type { Provider } from './provider.ts';
+import { keyOf, type Provider } from './provider.ts';
 
 /** Anthropic, and every server that is compatible with it. */
 export const anthropic: Provider = {
-  credential: (apiKey) => ({ 'x-api-key': apiKey }),
+  sign: (_, signing) => ({ 'x-api-key': keyOf(signing) }),
   exchanges: {
     messages: { create: messagesExchange, isNative: true, check: refuseThread },
     chat: {

@@ -8,11 +8,11 @@ import { completionsExchange, refuseEchoedTokens } from '../same-protocol/comple
 import { embeddingsExchange } from '../same-protocol/embeddings-exchange.ts';
 import { refuseUnserved, responsesExchange } from '../same-protocol/responses-exchange.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
-import type { Provider } from './provider.ts';
+import { keyOf, type Provider } from './provider.ts';
 
 /** OpenAI, and every server that is compatible with it. */
 export const openai: Provider = {
-  credential: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  sign: (_, signing) => ({ authorization: `Bearer ${keyOf(signing)}` }),
   exchanges: {
     chat: { create: chatExchange, isNative: true },
     embeddings: { create: embeddingsExchange, isNative: true },

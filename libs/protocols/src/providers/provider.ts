@@ -1,22 +1,48 @@
-import type { FurtherEndpoint, ReportedUsage } from '@tollgate/contracts';
-import type { Ask, ClientProtocol, Exchange, ExchangeRequest, ErrorWords } from '../exchange.ts';
+import type { FurtherEndpoint, ReportedUsage, UpstreamAuth } from '@tollgate/contracts';
+import type {
+  Ask,
+  ClientProtocol,
+  Exchange,
+  ExchangeRequest,
+  ErrorWords,
+  Speech,
+} from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
 /** One upstream protocol: all that differs between providers. `PROVIDERS` names each. */
 export interface Provider {
-  /** Headers that carry the upstream's key. */
-  credential(apiKey: string): Record<string, string>;
+  /** Returns the headers that prove to the provider who sends the request. */
+  sign(request: UnsignedRequest, signing: Signing): SignedHeaders | Promise<SignedHeaders>;
   /** Serves clients, by the protocol they speak; absent where this protocol has no such endpoint. */
   readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
   /** Endpoints that only some upstreams of this protocol have. */
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
-  probe(model: string, kind: ProbeKind): Probe | null;
+  probe(model: string, kind: ProbeKind, speech: Speech): Probe | null;
   /** Returns the usage that a JSON answer of the probe reports; null when it reports none. */
   readUsage(answer: JsonRecord): ReportedUsage | null;
   /** Codes and types of its errors that `errors/` does not know. */
   readonly errorWords?: ErrorWords;
 }
+
+/** A request as it leaves, but for the headers that `sign` adds. */
+export interface UnsignedRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly origin: string;
+  /** The path as it is sent, with its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | null;
+}
+
+export interface Signing {
+  /** The credential of the upstream, of a kind that the protocol takes. */
+  readonly auth: UpstreamAuth;
+  readonly nowMs: number;
+}
+
+/** Lower-case names. */
+export type SignedHeaders = Readonly<Record<string, string>>;
 
 export interface ProviderExchange {
   create(request: ExchangeRequest): Exchange;
@@ -24,6 +50,12 @@ export interface ProviderExchange {
   readonly isNative: boolean;
   /** The part of a translation that may find no words: throws `InvalidRequest`. */
   check?(body: Ask['body'], upstreamModel: string): unknown;
+}
+
+/** The key of a credential that is one. */
+export function keyOf({ auth }: Signing): string {
+  if (auth.type !== 'api_key') throw new Error(`an API key is needed, not ${auth.type}`);
+  return auth.api_key;
 }
 
 export type ProbeKind = 'chat' | 'embedding';

@@ -1,6 +1,11 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
 import { anthropic } from './anthropic.ts';
+import { azure } from './azure.ts';
 import { openai } from './openai.ts';
 import type { Provider } from './provider.ts';
 
-export const PROVIDERS: Readonly<Record<UpstreamProtocol, Provider>> = { openai, anthropic };
+export const PROVIDERS: Readonly<Record<UpstreamProtocol, Provider>> = {
+  openai,
+  anthropic,
+  azure,
+};

@@ -72,8 +72,8 @@ describe('SseFramer', () => {
     for (let sent = 0; sent < 1024 * 1024; sent += piece.length)
       expect(framer.push(piece)).toEqual([]);
     expect(framer.push(Buffer.from('\n\n'))[0]?.data?.length).toBe(1024 * 1024);
-    for (let sent = 0; sent <= SSE_EVENT_BYTES_MAX && !framer.overflowed; sent += piece.length)
+    for (let sent = 0; sent <= SSE_EVENT_BYTES_MAX && !framer.hasFailed; sent += piece.length)
       framer.push(piece);
-    expect(framer.overflowed).toBe(true);
+    expect(framer.hasFailed).toBe(true);
   });
 });

@@ -3,6 +3,20 @@ import { bufferOf } from '../json/json-guard.ts';
 /** An event longer than this is no model output; reading on would only grow memory. */
 export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
+/** Cuts the bytes of a stream into events, which have the form of server-sent ones whatever framed them. */
+export interface EventFramer {
+  /** True once nothing more is read: an event is too long, or its bytes are broken. */
+  readonly hasFailed: boolean;
+  /** Every byte so far belongs to an event that was given. */
+  readonly isBetweenEvents: boolean;
+  /** The place of the end of the event that `next` gave, in the chunk that it was given. */
+  readonly eventEnd: number;
+  /** The next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
+  next(chunk: Buffer, start: number): SseEvent | null;
+  /** The event that was never closed, where the framing takes one. */
+  end(): SseEvent | null;
+}
+
 /** One server-sent event. Its fields are looked for only when asked for: an event that is passed on untouched is never taken apart. */
 export class SseEvent {
   /** All its bytes, comments and closing blank line included. */
@@ -63,7 +77,7 @@ const COLON = 0x3a;
  * Cuts a byte stream into events. Bytes may be split anywhere, also inside a UTF-8 character: only line feeds are looked for.
  * Tolerates CRLF and LF and a missing last blank line (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  */
-export class SseFramer {
+export class SseFramer implements EventFramer {
   private pending: Buffer[] = [];
   private pendingBytes = 0;
   /** Bytes seen of the current line, and whether a carriage return is all there is: a line is blank across chunk borders too. */
@@ -73,7 +87,7 @@ export class SseFramer {
   private endOfEvent = 0;
 
   /** True once an event was longer than the limit; nothing more is read then. */
-  get overflowed(): boolean {
+  get hasFailed(): boolean {
     return this.hasOverflowed;
   }
 

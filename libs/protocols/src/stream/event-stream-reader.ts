@@ -3,7 +3,7 @@ import { upstreamError } from '../errors/upstream-error.ts';
 import type { StreamReader, UpstreamError } from '../exchange.ts';
 import { bufferOf, parseJson, withoutMark } from '../json/json-guard.ts';
 import { ByteOutput } from '../sse/byte-output.ts';
-import { SseEvent, SseFramer } from '../sse/sse-framer.ts';
+import { SseEvent, SseFramer, type EventFramer } from '../sse/sse-framer.ts';
 import type { StreamHandler } from './stream-handler.ts';
 
 /** A JSON answer to a stream request longer than this is not read. */
@@ -15,14 +15,15 @@ const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 /** Bytes in, bytes out, for every pair of protocols: frames events, recognises a body that is no event stream, and hands events to the pair's handler. */
 export class EventStreamReader implements StreamReader {
   private readonly handler: StreamHandler;
-  private readonly framer = new SseFramer();
+  private framer: EventFramer;
   private readonly out = new ByteOutput();
   private form: 'unknown' | 'events' | 'whole' = 'unknown';
   private whole: Buffer[] = [];
   private wholeBytes = 0;
 
-  constructor(handler: StreamHandler) {
+  constructor(handler: StreamHandler, framer: EventFramer = new SseFramer()) {
     this.handler = handler;
+    this.framer = framer;
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -33,7 +34,10 @@ export class EventStreamReader implements StreamReader {
   }
 
   end(): Uint8Array {
-    if (this.form === 'whole') this.feed(this.eventsOfWhole());
+    if (this.form === 'whole') {
+      this.framer = new SseFramer();
+      this.feed(this.eventsOfWhole());
+    }
     const last = this.framer.end();
     // After the finish, an event that was cut off takes nothing from the answer.
     if (last && !(this.handler.hasFinish && isCutOff(last)))
@@ -104,7 +108,7 @@ export class EventStreamReader implements StreamReader {
       if (!event) break;
       handler.onEvent(event, out);
     }
-    if (framer.overflowed) handler.fail(upstreamError('unreadable'), out);
+    if (framer.hasFailed) handler.fail(upstreamError('unreadable'), out);
   }
 
   private keepWhole(bytes: Uint8Array): void {

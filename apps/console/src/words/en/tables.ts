@@ -28,6 +28,7 @@ export const tables = {
   providers: {
     openai: 'OpenAI',
     anthropic: 'Anthropic',
+    azure: 'Azure',
   } satisfies Record<Schemas['UpstreamProtocol'], string>,
   outcomes: {
     completed: { name: 'Completed', says: 'The whole answer was delivered.' },

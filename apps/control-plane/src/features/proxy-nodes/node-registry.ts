@@ -17,7 +17,7 @@ import { FleetFormats } from './fleet-formats.ts';
 import { NodeAlerts } from './node-alerts.ts';
 import { NodeRepository, type KnownFleet } from './node-repository.sql.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
-import { abilitiesOf, desiredOf, otherShardsOf, strangerOf } from './node-wishes.ts';
+import { abilitiesOf, desiredOf, otherShardsOf, spokenByAll, strangerOf } from './node-wishes.ts';
 import { NodeWatch } from './node-watch.ts';
 
 const POLL_MS = 1_000;
@@ -166,6 +166,7 @@ export class NodeRegistry extends BackgroundService {
     const believed = await this.believed(reports, known);
     this.watch.observe(believed);
     await this.noteAbilities(believed, known);
+    await this.publisher.noteSpoken(spokenByAll([...known.nodes.values()]));
     for (const { version, lineage = 0 } of believed) this.publisher.noteRun({ lineage, version });
     const heard = [...known.nodes.values()].filter((node) =>
       this.watch

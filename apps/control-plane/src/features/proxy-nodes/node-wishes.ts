@@ -3,9 +3,12 @@ import {
   NODE_ABILITIES,
   readFormatsOf,
   shardsOf,
+  speaksAbility,
+  UPSTREAM_PROTOCOLS,
   type DesiredNodeState,
   type FormatNumbers,
   type NodeReport,
+  type UpstreamProtocol,
 } from '@tollgate/contracts';
 import { acceptedHashes } from './node-credentials.ts';
 import type { KnownNode } from './node-watch.ts';
@@ -51,6 +54,14 @@ export function otherShardsOf(
     .filter(({ isLive }) => isLive)
     .map(({ report }) => shardsOf(report.abilities ?? []))
     .find((found) => found !== undefined && found !== shards);
+}
+
+/** Returns the protocols that all of these nodes speak. A node that has not reported yet counts for none: an upstream must not be withdrawn whenever a node joins. */
+export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): UpstreamProtocol[] {
+  const reported = nodes.filter(({ abilities }) => abilities.length > 0);
+  return UPSTREAM_PROTOCOLS.filter((protocol) =>
+    reported.every(({ abilities }) => abilities.includes(speaksAbility(protocol))),
+  );
 }
 
 /** Of those that are known here, and formats: a later release's number says that earlier ones are read too. */

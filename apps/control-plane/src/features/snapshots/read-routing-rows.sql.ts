@@ -88,6 +88,7 @@ const routingRows = z.strictObject({
       contextWindow: count.nullable(),
     }),
   ),
+  spokenProtocols: z.array(z.string()),
   /** Imported; null where those that are shipped hold. */
   families: modelFamilyTableSchema.nullable(),
 });
@@ -112,6 +113,7 @@ SELECT
      'id', id, 'modelId', model_id, 'upstreamId', upstream_id, 'upstreamModel', upstream_model, 'priority', priority, 'weight', weight, 'enabled', enabled,
      'outputLimitField', output_limit_field, 'contextWindow', context_window)), '[]')
    FROM routes) AS routes,
+  (SELECT spoken_protocols FROM fleet_settings) AS "spokenProtocols",
   (SELECT document FROM model_families) AS families`;
 
 function familyFactsOf(

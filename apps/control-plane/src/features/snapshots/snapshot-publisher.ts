@@ -42,6 +42,8 @@ const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;
 export class SnapshotPublisher extends BackgroundService {
   /** The newest that a node has proven to run. */
   private reported: FleetStanding | null = null;
+  /** The protocols that this process has last written down as spoken. */
+  private spoken: string | null = null;
   private documentCheckedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -80,6 +82,14 @@ export class SnapshotPublisher extends BackgroundService {
   /** A node has proven, by its report, that it runs this. */
   noteRun(standing: FleetStanding): void {
     if (this.reported === null || isOlder(this.reported, standing)) this.reported = standing;
+  }
+
+  /** The nodes have reported, by now, that all of them speak these protocols. */
+  async noteSpoken(protocols: readonly string[]): Promise<void> {
+    if (this.spoken === protocols.join()) return;
+    await this.transactions.run(async (tx) => this.repository.noteSpoken(tx, protocols));
+    this.spoken = protocols.join();
+    this.schedule();
   }
 
   /** Publishes what is not published yet, and answers what the fleet should run: in Redis when this returns. */

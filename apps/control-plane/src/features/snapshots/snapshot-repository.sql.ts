@@ -79,6 +79,14 @@ export class SnapshotRepository {
     });
   }
 
+  /** Notes which protocols every node speaks: more upstreams, or fewer, can be published. */
+  async noteSpoken(tx: EntityManager, protocols: readonly string[]): Promise<void> {
+    await tx.query(
+      'UPDATE fleet_settings SET spoken_protocols = $1, change_seq = change_seq + 1 WHERE spoken_protocols <> $1',
+      [protocols],
+    );
+  }
+
   async settings(tx: EntityManager, { isLocked }: { isLocked: boolean }): Promise<FleetSettings> {
     const [row]: unknown[] = await tx.query(
       `SELECT ${SETTINGS} FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`,

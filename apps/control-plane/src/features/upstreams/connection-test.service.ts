@@ -5,11 +5,14 @@ import {
   outputTokensOf,
   parseOutboundPolicy,
   promptTokensOf,
+  readSecret,
+  secretTexts,
   SecretUnreadable,
   type OutboundPolicy,
   type ReportedUsage,
   type UsageSide,
   type SecretBox,
+  type UpstreamAuth,
 } from '@tollgate/contracts';
 import { PROVIDERS } from '@tollgate/protocols';
 import { IsNull, Repository } from 'typeorm';
@@ -84,10 +87,10 @@ export class ConnectionTestService {
     target: { model: string; kind: 'chat' | 'embedding' },
   ): Promise<ConnectionTest> {
     const startedAt = performance.now();
-    const secret = this.secretOf(row);
-    const answer = await this.send(row, target, secret).catch(failureOf);
+    const auth = this.authOf(row);
+    const answer = await this.send(row, target, auth).catch(failureOf);
     const usage = 'kind' in answer ? null : usageOf(answer.text, row.protocol);
-    const failure = 'kind' in answer ? answer : faultOf(answer, { secret, usage });
+    const failure = 'kind' in answer ? answer : faultOf(answer, { auth, usage });
     return {
       upstream_id: row.id,
       ok: failure === null,
@@ -100,34 +103,42 @@ export class ConnectionTestService {
     };
   }
 
-  private send(
+  private async send(
     row: Upstream,
     { model, kind }: { model: string; kind: 'chat' | 'embedding' },
-    secret: string,
+    auth: UpstreamAuth | null,
   ): Promise<GuardedAnswer> {
     const provider = PROVIDERS[row.protocol];
-    const probe = provider.probe(model, kind);
+    const probe = provider.probe(model, kind, { protocol: row.protocol, base_url: row.baseUrl });
     if (!probe) throw invalidField('model', NO_EMBEDDINGS);
-    return guardedRequest(new URL(`${row.baseUrl.replace(/\/+$/, '')}${probe.path}`), {
-      body: JSON.stringify(probe.body),
+    const url = new URL(`${row.baseUrl.replace(/\/+$/, '')}${probe.path}`);
+    const body = JSON.stringify(probe.body);
+    const request = {
+      method: 'POST',
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
       headers: {
+        ...row.headers,
         'content-type': 'application/json',
         accept: 'application/json',
         ...probe.headers,
-        ...(secret === '' ? {} : provider.credential(secret)),
-        ...row.headers,
       },
+      body: Buffer.from(body),
+    } as const;
+    const signed = auth ? await provider.sign(request, { auth, nowMs: Date.now() }) : {};
+    return guardedRequest(url, {
+      body,
+      headers: { ...request.headers, ...signed },
       policy: this.policy,
       timeoutMs: Math.min(TIMEOUT_MS, row.totalTimeoutMs),
       bytesMax: ANSWER_BYTES_MAX,
     });
   }
 
-  /** '' where the upstream has none. */
-  private secretOf({ id, baseUrl, sealedApiKey }: Upstream): string {
-    if (sealedApiKey === null) return '';
+  private authOf({ id, baseUrl, sealedApiKey }: Upstream): UpstreamAuth | null {
+    if (sealedApiKey === null) return null;
     try {
-      return this.box.open(sealedApiKey, { upstreamId: id, baseUrl });
+      return readSecret(this.box.open(sealedApiKey, { upstreamId: id, baseUrl }));
     } catch (error) {
       if (!(error instanceof SecretUnreadable)) throw error;
       throw invalidField('api_key', KEY_UNREADABLE);
@@ -150,7 +161,7 @@ function failureOf(error: unknown): Failure {
 /** Returns what an answer says is wrong; null when it is one of this protocol. The upstream may repeat our key: it is left out (security S14). */
 function faultOf(
   { status, text }: GuardedAnswer,
-  { secret, usage }: { secret: string; usage: ReportedUsage | null },
+  { auth, usage }: { auth: UpstreamAuth | null; usage: ReportedUsage | null },
 ): Failure | null {
   if (status >= 200 && status < 300)
     return usage
@@ -159,7 +170,8 @@ function faultOf(
           kind: 'unreadable',
           message: 'The answer does not follow this protocol, or reports no usage',
         };
-  const shown = secret === '' ? text : text.replaceAll(secret, '***');
+  const secrets = auth ? secretTexts(auth) : [];
+  const shown = secrets.reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
   return {
     kind: 'refused',
     message: shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`,

@@ -1,4 +1,4 @@
-import type { FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
+import type { AuthType, FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
 import type { UpstreamFields } from '@tollgate/snapshot';
 import {
   Column,
@@ -25,6 +25,10 @@ export class Upstream {
   /** Bound to `id`: swapped between two rows it opens for neither (security S11). */
   @Column({ type: 'text', nullable: true })
   sealedApiKey: string | null;
+
+  /** The kind of what is sealed. */
+  @Column({ type: 'text' })
+  authType: AuthType;
 
   @Column({ type: 'jsonb' })
   headers: Record<string, string>;

@@ -1,4 +1,11 @@
-import { BASE_URL_RULES, FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
+import {
+  AUTH_TYPES,
+  BASE_URL_RULES,
+  FURTHER_ENDPOINTS,
+  UPSTREAM_PROTOCOLS,
+  upstreamAuthSchema,
+  upstreamKeySchema,
+} from '@tollgate/contracts';
 import { UPSTREAM_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
@@ -13,14 +20,11 @@ import { upstreamHeadersSchema } from './upstream-headers.ts';
 /** Longer than any provider's own limit; a column of PostgreSQL would take two billion. */
 const TIMEOUT_MS_MAX = 3_600_000;
 const timeoutMs = z.number().int().min(1).max(TIMEOUT_MS_MAX);
-/** Sent in a header: visible ASCII only. */
-const apiKey = z
-  .string()
-  .max(8192)
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 
 export const KEY_GIVEN_AGAIN =
   'must be given again with another base_url: a key is sent only to the address that it was given for';
+export const ONE_CREDENTIAL = 'must not be given beside api_key';
+export const AUTH_NOT_TAKEN = 'must be of a type that the protocol takes';
 export const EMBEDDINGS_ARE_ROUTED =
   'embedding models are routed here, and the anthropic protocol has no embeddings';
 
@@ -31,10 +35,12 @@ export const createUpstreamSchema = z
     /** Including the version segment, e.g. `https://api.openai.com/v1`. */
     base_url: z.string().min(1).max(2048).meta({ format: 'uri', 'x-rules': BASE_URL_RULES }),
     /** Write-only. */
-    api_key: apiKey
+    api_key: upstreamKeySchema
       .nullable()
       .optional()
       .meta({ 'x-rules': [KEY_GIVEN_AGAIN] }),
+    /** Write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
+    auth: upstreamAuthSchema.optional().meta({ 'x-rules': [ONE_CREDENTIAL, AUTH_NOT_TAKEN] }),
     headers: upstreamHeadersSchema.optional(),
     connect_timeout_ms: timeoutMs.optional(),
     first_token_timeout_ms: timeoutMs.optional(),
@@ -84,7 +90,8 @@ export const upstreamResponseSchema = z
     name: z.string(),
     protocol: upstreamProtocolField,
     base_url: z.string(),
-    has_api_key: z.boolean().describe('The key itself is never answered'),
+    has_api_key: z.boolean().describe('A credential is stored; it is never answered'),
+    auth_type: z.enum(AUTH_TYPES).describe('The kind of the credential'),
     headers: z.record(z.string(), z.string()),
     connect_timeout_ms: answeredTimeoutMs,
     first_token_timeout_ms: answeredTimeoutMs,

@@ -5,8 +5,8 @@ import {
   hasEmbeddings,
   isVendorsOwn,
   parseOutboundPolicy,
+  secretOf,
   type OutboundPolicy,
-  type SecretPlace,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
 import { endpointsOf, stopsBillingOnClose, type UpstreamFields } from '@tollgate/snapshot';
@@ -22,12 +22,12 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { routedModels } from '../snapshots/read-routing-rows.sql.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { authOf, placeOf, refuseForeignAuth, sealedFor } from './given-auth.ts';
 import { isPlainAndPublic } from './plain-http.ts';
-import { UpstreamSecrets, type Sealer } from './upstream-secrets.ts';
+import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import {
   EMBEDDINGS_ARE_ROUTED,
-  KEY_GIVEN_AGAIN,
   type CreateUpstream,
   type UpdateUpstream,
   type UpstreamList,
@@ -83,7 +83,10 @@ export class UpstreamsService {
     key: string | undefined,
   ): Promise<UpstreamResponse> {
     const given = await this.columnsOf(body);
+    const auth = authOf(body);
+    refuseForeignAuth(body.protocol, auth?.type ?? 'api_key');
     const columns = {
+      authType: auth?.type ?? 'api_key',
       fields: fieldsAt({ protocol: body.protocol, baseUrl: given.baseUrl ?? body.base_url }),
       ...given,
       headers: body.headers ?? {},
@@ -93,7 +96,11 @@ export class UpstreamsService {
       userId: caller.userId,
       route: 'POST /upstreams',
       key,
-      body: { ...body, api_key: body.api_key && this.secrets.fingerprint(body.api_key) },
+      body: {
+        ...body,
+        api_key: undefined,
+        auth: auth && this.secrets.fingerprint(secretOf(auth)),
+      },
       status: 201,
     };
     const result = this.idempotency.run(request, async (tx) => {
@@ -102,7 +109,7 @@ export class UpstreamsService {
       const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];
       const row = await repository.findOneByOrFail({ id });
-      const sealedApiKey = body.api_key ? sealer.seal(body.api_key, placeOf(row)) : null;
+      const sealedApiKey = auth ? sealer.seal(secretOf(auth), placeOf(row)) : null;
       if (sealedApiKey !== null) await repository.update({ id }, { sealedApiKey });
       const after = toUpstreamResponse({ ...row, sealedApiKey });
       this.activity.record(tx, caller, {
@@ -125,8 +132,15 @@ export class UpstreamsService {
       const before = toUpstreamResponse(row);
       if (body.protocol !== undefined && !hasEmbeddings(body.protocol))
         await this.refuseWhileEmbedding(tx, id);
-      const next = { ...row, fields: fieldsAfter(row, columns), ...columns };
-      const sealedApiKey = sealedFor(sealer, { next, row, apiKey: body.api_key });
+      const auth = authOf(body);
+      const next = {
+        ...row,
+        fields: fieldsAfter(row, columns),
+        ...columns,
+        ...(auth !== undefined && { authType: auth?.type ?? 'api_key' }),
+      };
+      refuseForeignAuth(next.protocol, next.authType);
+      const sealedApiKey = sealedFor(sealer, { next, row, auth });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
       );
@@ -134,7 +148,7 @@ export class UpstreamsService {
         action: 'upstream.update',
         target: { kind: 'upstream', id },
         before,
-        after: { ...after, api_key_changed: body.api_key !== undefined },
+        after: { ...after, api_key_changed: auth !== undefined },
       });
       return after;
     });
@@ -240,22 +254,6 @@ function fieldsAfter(row: Upstream, columns: Partial<Upstream>): UpstreamFields 
   return isLeaving ? 'known' : row.fields;
 }
 
-/** `apiKey`: undefined keeps the one there is, null removes it. A key never follows to another address: who changes that gives the key for it. */
-function sealedFor(
-  sealer: Sealer,
-  { next, row, apiKey }: { next: Upstream; row: Upstream; apiKey: string | null | undefined },
-): string | null {
-  if (apiKey === null) return null;
-  if (apiKey !== undefined) return sealer.seal(apiKey, placeOf(next));
-  if (row.sealedApiKey !== null && next.baseUrl !== row.baseUrl)
-    throw invalidField('api_key', KEY_GIVEN_AGAIN);
-  return row.sealedApiKey;
-}
-
-function placeOf({ id, baseUrl }: Upstream): SecretPlace {
-  return { upstreamId: id, baseUrl };
-}
-
 function toUpstreamResponse(row: Upstream): UpstreamResponse {
   return {
     id: row.id,
@@ -263,6 +261,7 @@ function toUpstreamResponse(row: Upstream): UpstreamResponse {
     protocol: row.protocol,
     base_url: row.baseUrl,
     has_api_key: row.sealedApiKey !== null,
+    auth_type: row.authType,
     headers: row.headers,
     connect_timeout_ms: row.connectTimeoutMs,
     first_token_timeout_ms: row.firstTokenTimeoutMs,

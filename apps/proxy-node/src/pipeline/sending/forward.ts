@@ -7,11 +7,11 @@ import {
   type Exchange,
   type StreamSink,
 } from '@tollgate/protocols';
-import type { IdSealer } from '@tollgate/contracts';
+import { secretTexts, type IdSealer } from '@tollgate/contracts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import { collectBody } from '../../upstream/collect-body.ts';
 import type { RefusedFields } from '../../upstream/refused-fields.ts';
-import { requestHeaders, singleHeaders } from '../../upstream/request-headers.ts';
+import { signedRequest, singleHeaders } from '../../upstream/request-headers.ts';
 import { madeWith, storedIdsOf } from '../../upstream/stored-ids.ts';
 import type { Ticker } from '../../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../../upstream/upstream-call.ts';
@@ -120,24 +120,22 @@ export class Forwarder {
     try {
       const target = this.#openUpstream(upstream);
       const { protocol } = ask;
-      const bytes = this.#refused.strip(exchange.requestBody, { route, protocol });
-      const request = {
+      const signed = signedRequest(target, upstream.protocol, {
         method: 'POST',
-        path: `${target.pathPrefix}${exchange.path}`,
-        headers: requestHeaders(target, upstream.protocol, {
-          protocolHeaders: exchange.requestHeaders,
-          isStream: ask.isStream,
-          clientHeaders: outbound.clientHeaders,
-          rid: outbound.rid,
-          traceparent: seen?.traceparent ?? null,
-        }),
-        body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      } as const;
+        path: exchange.path,
+        body: this.#refused.strip(exchange.requestBody, { route, protocol }),
+        protocolHeaders: exchange.requestHeaders,
+        isStream: ask.isStream,
+        clientHeaders: outbound.clientHeaders,
+        rid: outbound.rid,
+        traceparent: seen?.traceparent ?? null,
+      });
+      const request = signed instanceof Promise ? await signed : signed;
       if (isAnew) target.dispatchAnew(request, call);
       else target.pool.dispatch(request, call);
       const head = await call.answered;
       if (head.status < 200 || head.status >= 300)
-        throw await this.#failureOf(call, head, { upstream, apiKey: target.apiKey, ask });
+        throw await this.#failureOf(call, head, { upstream, auth: target.auth, ask });
       attempt.answered(head.status);
       return attempt;
     } catch (error) {
@@ -164,16 +162,16 @@ export class Forwarder {
     head: AnswerHead,
     {
       upstream,
-      apiKey,
+      auth,
       ask,
-    }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'apiKey'> & Pick<Outbound, 'ask'>,
+    }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'auth'> & Pick<Outbound, 'ask'>,
   ): Promise<UpstreamFailure> {
     const body = await collectBody(call, this.#limits.errorBytesMax);
     const stated = readUpstreamError({
       status: head.status,
       headers: singleHeaders(head.headers),
       body,
-      secrets: apiKey === null ? [] : [apiKey],
+      secrets: auth ? secretTexts(auth) : [],
       words: PROVIDERS[upstream.protocol].errorWords,
     });
     const error = errorOfStored(ask, stated);

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { NODE_ABILITIES, READ_FORMATS, speaksAbility } from '@tollgate/contracts';
+import { FleetStore } from '@tollgate/keyspace';
+import { eventually } from '@tollgate/harness';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { SpeakingNode } from '../../testing/speaking-node.ts';
+
+let plane: ControlPlane;
+let fleet: FleetStore;
+const running: SpeakingNode[] = [];
+const OLDER = NODE_ABILITIES.filter((ability) => ability !== speaksAbility('azure'));
+
+async function startNode(name: string, abilities: readonly string[]): Promise<void> {
+  const node = new SpeakingNode({
+    redisUrl: plane.services.redisUrl,
+    name,
+    credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
+    later: { lineage: 1, abilities: [...abilities, ...READ_FORMATS], upstreams: [] },
+  });
+  running.push(await node.start());
+}
+const admin = <Path extends string>(
+  method: 'GET' | 'POST' | 'DELETE',
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
+async function published(): Promise<string[]> {
+  const verdict = await fleet.fetchSnapshot((await fleet.currentVersion()) ?? 0);
+  return verdict?.kind === 'ok'
+    ? verdict.snapshot.document.upstreams.map(({ name }) => name).toSorted()
+    : [];
+}
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  fleet = plane.app.get(FleetStore);
+}, 60_000);
+afterAll(async () => {
+  for (const node of running) node.stop();
+  await plane?.stop();
+});
+
+test('an upstream is published once every node has reported that it speaks its protocol, and withdrawn for one that does not', async () => {
+  await startNode('newer', NODE_ABILITIES);
+  const upstream = (name: string, protocol: string) =>
+    admin('POST', '/upstreams', { name, protocol, base_url: 'https://api.example.com/v1' });
+  await upstream('plain', 'openai');
+  await upstream('later', 'azure');
+  await eventually(async () => expect(await published()).toEqual(['later', 'plain']));
+
+  await startNode('older', OLDER);
+  await eventually(async () => expect(await published()).toEqual(['plain']));
+  const { body } = await admin('GET', '/proxy/config-check');
+  expect(JSON.stringify(body)).toContain('upstream_unspoken');
+
+  running.pop()?.stop();
+  const found = await admin('GET', '/proxy-nodes?q=older');
+  await admin('DELETE', `/proxy-nodes/${found.body.data[0].id}`);
+  await eventually(async () => expect(await published()).toEqual(['later', 'plain']));
+});
