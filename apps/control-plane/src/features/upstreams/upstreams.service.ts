@@ -6,6 +6,7 @@ import {
   isVendorsOwn,
   parseOutboundPolicy,
   secretOf,
+  type SecretPlace,
   type OutboundPolicy,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
@@ -104,14 +105,11 @@ export class UpstreamsService {
       status: 201,
     };
     const result = this.idempotency.run(request, async (tx) => {
-      const repository = tx.getRepository(Upstream);
-      // The row comes first: the secret is sealed to its id.
-      const inserted = await repository.insert(columns);
-      const id: number = inserted.identifiers[0]?.['id'];
-      const row = await repository.findOneByOrFail({ id });
-      const sealedApiKey = auth ? sealer.seal(secretOf(auth), placeOf(row)) : null;
-      if (sealedApiKey !== null) await repository.update({ id }, { sealedApiKey });
-      const after = toUpstreamResponse({ ...row, sealedApiKey });
+      const row = await inserted(tx, columns, (place) =>
+        auth ? sealer.seal(secretOf(auth), place) : null,
+      );
+      const { id } = row;
+      const after = toUpstreamResponse(row);
       this.activity.record(tx, caller, {
         action: 'upstream.create',
         target: { kind: 'upstream', id },
@@ -236,6 +234,21 @@ export class UpstreamsService {
       throw invalidField('base_url', 'must use https: the host is outside UPSTREAM_ALLOW_PRIVATE');
     return verdict.baseUrl;
   }
+}
+
+/** The row comes first: the secret is sealed to its id. */
+async function inserted(
+  tx: EntityManager,
+  columns: Partial<Upstream>,
+  seal: (place: SecretPlace) => string | null,
+): Promise<Upstream> {
+  const repository = tx.getRepository(Upstream);
+  const result = await repository.insert(columns);
+  const id: number = result.identifiers[0]?.['id'];
+  const row = await repository.findOneByOrFail({ id });
+  const sealedApiKey = seal(placeOf(row));
+  if (sealedApiKey !== null) await repository.update({ id }, { sealedApiKey });
+  return { ...row, sealedApiKey };
 }
 
 const TAKEN = {
