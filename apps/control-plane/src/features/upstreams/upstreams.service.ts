@@ -3,14 +3,12 @@ import { InjectRepository } from '@nestjs/typeorm';
 import {
   checkBaseUrl,
   hasEmbeddings,
-  isVendorsOwn,
   parseOutboundPolicy,
   secretOf,
-  type SecretPlace,
   type OutboundPolicy,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
-import { endpointsOf, stopsBillingOnClose, type UpstreamFields } from '@tollgate/snapshot';
+import { endpointsOf, stopsBillingOnClose } from '@tollgate/snapshot';
 import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -23,7 +21,8 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { routedModels } from '../snapshots/read-routing-rows.sql.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
-import { authOf, placeOf, refuseForeignAuth, sealedFor } from './given-auth.ts';
+import { authOf, refuseForeignAuth, sealedFor } from './given-auth.ts';
+import { fieldsAfter, inserted, newColumns } from './upstream-columns.ts';
 import { isPlainAndPublic } from './plain-http.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
@@ -83,15 +82,8 @@ export class UpstreamsService {
     body: CreateUpstream,
     key: string | undefined,
   ): Promise<UpstreamResponse> {
-    const given = await this.columnsOf(body);
     const auth = authOf(body);
-    refuseForeignAuth(body.protocol, auth?.type ?? 'api_key');
-    const columns = {
-      authType: auth?.type ?? 'api_key',
-      fields: fieldsAt({ protocol: body.protocol, baseUrl: given.baseUrl ?? body.base_url }),
-      ...given,
-      headers: body.headers ?? {},
-    };
+    const columns = newColumns(body, await this.columnsOf(body), auth);
     const sealer = await this.secrets.sealer();
     const request = {
       userId: caller.userId,
@@ -236,36 +228,10 @@ export class UpstreamsService {
   }
 }
 
-/** The row comes first: the secret is sealed to its id. */
-async function inserted(
-  tx: EntityManager,
-  columns: Partial<Upstream>,
-  seal: (place: SecretPlace) => string | null,
-): Promise<Upstream> {
-  const repository = tx.getRepository(Upstream);
-  const result = await repository.insert(columns);
-  const id: number = result.identifiers[0]?.['id'];
-  const row = await repository.findOneByOrFail({ id });
-  const sealedApiKey = seal(placeOf(row));
-  if (sealedApiKey !== null) await repository.update({ id }, { sealedApiKey });
-  return { ...row, sealedApiKey };
-}
-
 const TAKEN = {
   upstreams_name: () =>
     new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
 };
-
-/** Returns which fields reach an upstream at this address unless an administrator says otherwise. */
-function fieldsAt({ protocol, baseUrl }: Pick<Upstream, 'protocol' | 'baseUrl'>): UpstreamFields {
-  return isVendorsOwn(protocol, baseUrl) ? 'all' : 'known';
-}
-
-/** An upstream that leaves the vendor's own address leaves with known fields only. */
-function fieldsAfter(row: Upstream, columns: Partial<Upstream>): UpstreamFields {
-  const isLeaving = fieldsAt(row) === 'all' && fieldsAt({ ...row, ...columns }) === 'known';
-  return isLeaving ? 'known' : row.fields;
-}
 
 function toUpstreamResponse(row: Upstream): UpstreamResponse {
   return {
