@@ -79,7 +79,10 @@ async function responses(model: string, input: string, isStream: boolean): Promi
     ? await openai.responses.stream(asked).finalResponse()
     : await openai.responses.create(asked);
   const call = answer.output.find((item) => item.type === 'function_call');
-  return { text: answer.output_text, call: call ? JSON.parse(call.arguments) : null };
+  return {
+    text: answer.output_text,
+    call: call && 'arguments' in call ? JSON.parse(String(call.arguments)) : null,
+  };
 }
 
 describe.each(PROVIDER_MODELS)('a model behind $name', ({ upstream }) => {

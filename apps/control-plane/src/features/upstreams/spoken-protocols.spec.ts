@@ -19,8 +19,8 @@ async function startNode(name: string, abilities: readonly string[]): Promise<vo
   });
   running.push(await node.start());
 }
-const admin = <Path extends string>(
-  method: 'GET' | 'POST' | 'DELETE',
+const admin = <Method extends string, Path extends string>(
+  method: Method,
   path: Path,
   body?: unknown,
 ) => plane.call(method, path, { token: plane.adminToken, body });

@@ -8,8 +8,11 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
 }, 60_000);
 const BASE_URL = 'https://api.example.com/v1';
-const admin = (method: 'POST' | 'PUT' | 'GET', path: string, body?: unknown) =>
-  plane.call(method, path, { token: plane.adminToken, body });
+const admin = <Method extends string, Path extends string>(
+  method: Method,
+  path: Path,
+  body?: unknown,
+) => plane.call(method, path, { token: plane.adminToken, body });
 const create = (name: string, more: object) =>
   admin('POST', '/upstreams', { name, protocol: 'openai', base_url: BASE_URL, ...more });
 const KEY = { type: 'api_key', api_key: 'sk-canary-auth' };
