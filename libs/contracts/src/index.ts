@@ -11,6 +11,7 @@ export * from './formats.ts';
 export * from './usage/journal-upload.ts';
 export * from './seals/node-proof.ts';
 export * from './http/outbound-address.ts';
+export * from './usage/budget-claims.ts';
 export * from './usage/premium.ts';
 export * from './key-limits.ts';
 export * from './usage/client-protocols.ts';

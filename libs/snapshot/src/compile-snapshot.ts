@@ -70,6 +70,7 @@ function toPriceVersion(row: PriceRow): PriceVersion {
     effective_at: row.effectiveAtMs,
     ...row.weights,
     ...(Object.keys(row.multipliers).length > 0 && { multipliers: { ...row.multipliers } }),
+    price_per_million: row.pricePerMillion,
   };
 }
 

@@ -26,6 +26,7 @@ describe('findProblems', () => {
     effectiveAtMs: 0,
     weights: weightFields(1),
     multipliers: {},
+    pricePerMillion: 1_000_000,
     isUndeclaredZero: false,
   };
   const provider = PLAIN_UPSTREAM;

@@ -45,6 +45,8 @@ export interface PriceRow {
   weights: Pick<PriceVersion, WeightField>;
   /** Millionths by premium. */
   multipliers: Readonly<Record<string, number>>;
+  /** Micro-units. */
+  pricePerMillion: number;
   /** It charges nothing, and no administrator declared it free. */
   isUndeclaredZero: boolean;
 }

@@ -35,6 +35,8 @@ export const priceVersionSchema = z.strictObject({
   ...weightFields(microWeight, microWeight.optional()),
   /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
+  /** Micro-units of money for a million charged tokens, which budgets in money count by. Absent in documents of earlier releases. */
+  price_per_million: z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
 

@@ -51,6 +51,7 @@ describe('compileSnapshot', () => {
       effectiveAtMs: 5,
       weights: weightFields(1),
       multipliers: {},
+      pricePerMillion: 1_000_000,
       isUndeclaredZero: false,
     };
     const models = fc.sample(model, 1).map((only) => ({ ...only, id: 1 }));
@@ -116,6 +117,7 @@ test('aliases stand in the document of the model that has them; without any it i
     effectiveAtMs: 0,
     weights: weightFields(1),
     multipliers: {},
+    pricePerMillion: 1_000_000,
     isUndeclaredZero: true,
   };
   const compiled = (aliases: string[]) =>

@@ -62,6 +62,7 @@ export const price = fc.record({
   effectiveAtMs: fc.integer({ min: 0, max: 4 }),
   weights: fc.record(weightFields(weight)),
   multipliers: fc.dictionary(fc.constantFrom('speed=fast', 'service_tier=priority'), weight),
+  pricePerMillion: fc.nat(),
   isUndeclaredZero: fc.boolean(),
 });
 

@@ -11,17 +11,21 @@ export interface HoldUse {
   modelId: number;
   /** Charged tokens: what a reap charges. */
   usedTokens: number;
+  /** The budgets that it counts against, as `readClaims` reads them; absent without any, and before Redis has named them. */
+  claims?: string | undefined;
 }
 
 /** Hex; `credentialHash` as `hashCredential` makes it. */
 export type SignHold = (use: HoldUse) => string;
 
 export function holdSigner(credentialHash: string): SignHold {
-  return ({ rid, accountId, modelId, usedTokens }) =>
-    hmacSha256(
-      `["hold","${rid.toLowerCase()}",${accountId},${modelId},${usedTokens}]`,
+  return ({ rid, accountId, modelId, usedTokens, claims = '' }) => {
+    const signedClaims = claims === '' ? '' : `,"${claims}"`;
+    return hmacSha256(
+      `["hold","${rid.toLowerCase()}",${accountId},${modelId},${usedTokens}${signedClaims}]`,
       credentialHash,
     );
+  };
 }
 
 /** `mac`: 64 hex digits, as `splitFinal` finds it. */

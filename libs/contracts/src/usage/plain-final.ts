@@ -1,3 +1,4 @@
+import { CLAIMS_TEXT } from './budget-claims.ts';
 import { CLIENT_PROTOCOLS } from './client-protocols.ts';
 import { tokenFields } from './token-fields.ts';
 import { OUTCOMES, type UsageFinal } from './usage-event.ts';
@@ -89,6 +90,7 @@ const FINAL = new Shape({
   charge: always(isCount),
   key_hash: maybe((value) => typeof value === 'string' && HASH.test(value)),
   basis: always(isOneOf('reported', 'estimated')),
+  budgets: maybe((value) => typeof value === 'string' && CLAIMS_TEXT.test(value)),
   started_at: always(isCount),
   first_token_ms: always(orNull(isDuration)),
   duration_ms: always(isDuration),

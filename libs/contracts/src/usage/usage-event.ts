@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CLAIMS_TEXT } from './budget-claims.ts';
 import { CLIENT_PROTOCOLS } from './client-protocols.ts';
 import { PREMIUMS_MAX, premiumSchema } from './premium.ts';
 import { tokenFields } from './token-fields.ts';
@@ -97,6 +98,8 @@ export const usageFinalSchema = z.strictObject({
   basis: z.enum(['reported', 'estimated']),
   /** The dearer services it was charged for; absent without any, so that the final is what it was before there were multipliers. */
   premiums: z.array(premiumSchema).min(1).max(PREMIUMS_MAX).optional(),
+  /** The budgets in which the request was admitted, as `readClaims` reads them; absent without any. */
+  budgets: z.string().regex(CLAIMS_TEXT).optional(),
   /** Unix ms. */
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),
@@ -115,6 +118,8 @@ export const usageReapSchema = z.strictObject({
   model_id: id,
   price_version_id: id,
   node: storableText.max(128),
+  /** As in a final. */
+  budgets: z.string().regex(CLAIMS_TEXT).optional(),
 });
 
 /** Written by WITHDRAW (seq 0) and by SETTLE on a closing subscription (seq 2). `delta` tokens leave the subscription and are refunded. */

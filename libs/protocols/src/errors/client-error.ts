@@ -56,6 +56,12 @@ export const CLIENT_ERRORS = {
     [402, 'billing_error'],
     false,
   ),
+  // The owner of the account set a limit: a repetition does not help, and buying tokens does not either.
+  budget_exceeded: entry(
+    [429, 'insufficient_quota', 'insufficient_quota'],
+    [429, 'rate_limit_error'],
+    false,
+  ),
   tokens_held: entry([429, 'rate_limit_error', 'tokens_held'], [429, 'rate_limit_error'], true),
   rate_limit_exceeded: entry(
     [429, 'rate_limit_error', 'rate_limit_exceeded'],
