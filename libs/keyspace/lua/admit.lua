@@ -1,15 +1,17 @@
 -- Decides whether a request may run and takes its hold. A refusal changes nothing.
--- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key
+-- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key  8 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 model name  6 price version id  7 want tokens  8 min tokens
 --      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
 --      14 '1' = not counted in the windows: the request was counted when another model was to answer it
 --      15 '1' = less than want would shorten the output: not while a purchase is due that brings all of it
 --      16 '1' = takes at most half of what is free; where min is more than that, min and half of the rest
 --      17 MAC of the node over what this hold has used: nothing ('' = none)
--- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
---      or DUPLICATE, state, granted, key id, subscription id, generation (0 for a request that has ended)
+--      18 price of a million charged tokens, in micro-units ('' = not known)
+-- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), claims on budgets, (window, limit, remaining, reset ms)...
+--      or DUPLICATE, state, granted, key id, subscription id, generation, claims on budgets (0 and '' for a request that has ended)
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
 --      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
+--      or BUDGET_EXCEEDED, tokens that are left, budget id, unit, limit, used, held, end of its period (s, 0 = none)
 --      or RECHARGE_DUE: a purchase that is due makes the request fit
 --      (due: tokens that auto-recharge is due to buy, 0 when none)
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
@@ -21,13 +23,14 @@ local function admit(KEYS, ARGV)
   if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
   local known = unpack_hold(found[2])
   if known then
-    if known.st == 'open' then return { 'DUPLICATE', 'open', text(known.amt), known.key, known.sub, known.gen } end
-    return { 'DUPLICATE', known.st == 'reaped' and 'reaped' or 'done', '0', '0', '0', '0' }
+    if known.st == 'open' then return { 'DUPLICATE', 'open', text(known.amt), known.key, known.sub, known.gen, known.bud or '' } end
+    return { 'DUPLICATE', known.st == 'reaped' and 'reaped' or 'done', '0', '0', '0', '0', '' }
   end
 
   local now = clock(ARGV[13])
-  local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm', 'rph', 'rpd')
-  local refused = caller_refused(key, ARGV[3], ARGV[9], redis.call('HGET', KEYS[3], 'st'), now)
+  local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm', 'rph', 'rpd', 'bud')
+  local account = redis.call('HMGET', KEYS[3], 'st', 'bud')
+  local refused = caller_refused(key, ARGV[3], ARGV[9], account[1], now)
   if refused then return refused end
   if not model_allowed(key[6], ARGV[5]) then return { 'MODEL_NOT_ALLOWED' } end
 
@@ -44,6 +47,15 @@ local function admit(KEYS, ARGV)
     if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
   end
 
+  local claims, within
+  if has_budgets(key[10]) or has_budgets(account[2]) then
+    claims = claims_of({ key[10], account[2] }, { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1' })
+    if not claims then return { 'FENCED' } end
+    local refusal
+    within, refusal = judge_claims(KEYS[8], claims, min)
+    if refusal then return refusal end
+  end
+
   local available = free_of(balance, held)
   local grant = math.min(want, available)
   if grant < min or (grant < want and ARGV[15] == '1') then
@@ -54,6 +66,10 @@ local function admit(KEYS, ARGV)
     if balance + bought < min then return { 'BALANCE_TOO_LOW', text(balance), sub[6], text(bought) } end
     if grant < min then return { 'TOKENS_HELD', text(balance), text(held), text(bought) } end
   end
+  if within then
+    available = math.min(available, within)
+    grant = math.min(grant, available)
+  end
   if ARGV[16] == '1' then
     local half = math.floor(available / 2)
     grant = math.min(want, min <= half and half or min + math.floor((available - min) / 2))
@@ -62,11 +78,12 @@ local function admit(KEYS, ARGV)
   local granted = text(grant)
   if windows then write_windows(KEYS[7], windows) end
   redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
+  local budgets = claims and hold_claims(KEYS[8], claims, grant)
   write_open_hold(KEYS[5], {
     st = 'open', acct = ARGV[3], model = ARGV[4], amt = grant, used = 0, gen = sub[5], sub = sub[6], key = key[5],
-    price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '',
+    price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '', bud = budgets,
   })
   redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
-  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3] } end
-  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], unpack(windows.report) }
+  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], budgets or '' } end
+  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], budgets or '', unpack(windows.report) }
 end

@@ -1,5 +1,5 @@
 -- A running stream's word: used so far, lease renewed, hold extended by what fits.
--- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds
+-- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 used tokens  6 extend tokens  7 lease ms  8 now (tests only)
 --      9 MAC of the node over the used tokens ('' = none)  10 node
 -- Returns OK, held by this hold, extended, 1 when more comes soon: a purchase is due, or holds are being restored (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
@@ -15,8 +15,8 @@ local function checkpoint(KEYS, ARGV)
   if is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('checkpoint: the hold belongs to another subscription') end
 
   local sub = redis.call('HMGET', KEYS[4], 'st', 'drain', 'gen', 'bal', 'held', 'rthr', 'ramt')
-  local may_run = lets_run(redis.call('HMGET', KEYS[2], 'st', 'drain'), 'enabled')
-    and lets_run(redis.call('HMGET', KEYS[3], 'st', 'drain'), 'active') and lets_run(sub, 'active')
+  local key, account = redis.call('HMGET', KEYS[2], 'st', 'drain', 'bud'), redis.call('HMGET', KEYS[3], 'st', 'drain', 'bud')
+  local may_run = lets_run(key, 'enabled') and lets_run(account, 'active') and lets_run(sub, 'active')
   local amount, extended, is_due = hold.amt, 0, 0
   -- A hold taken before the subscription was last opened ends with what it has: the tokens here now are others.
   if shard == 'restoring' then
@@ -27,6 +27,7 @@ local function checkpoint(KEYS, ARGV)
     if extended < extend and purchase_due(sub[6], sub[7], free_of(balance, held) - extended, balance, 0) > 0 then is_due = 1 end
   end
 
+  if extended > 0 and hold.bud then extended = grow_claims(KEYS[7], claims_in(hold.bud), { amount = amount, wanted = extended, lists = { key[3], account[3] } }) end
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
   hold.amt = amount + extended
   note_used(hold, used, ARGV[9], ARGV[10])

@@ -1,8 +1,8 @@
 -- Replaces the live record of an account, unless a newer one is there.
 -- KEYS 1 epoch  2 account
--- ARGV 1 epoch  2 rev  3 status  4 drain (1 or 0)
+-- ARGV 1 epoch  2 rev  3 status  4 drain (1 or 0)  5 budgets (shared/budgets.lua)
 -- Returns OK | STALE | FENCED
 local function put_account(KEYS, ARGV)
   if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
-  return replace_record(KEYS[2], ARGV[2], ARGV[3], { 'drain', ARGV[4] })
+  return replace_record(KEYS[2], ARGV[2], ARGV[3], { 'drain', ARGV[4], 'bud', ARGV[5] })
 end

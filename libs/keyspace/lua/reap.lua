@@ -1,6 +1,6 @@
 -- Ends a hold whose lease ran out: its node is gone. Charges the last checkpoint, releases the rest; a final that still comes is a correction.
 -- Its rid stays in `reaped` until the charge is booked: no node emits it again.
--- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 reaped
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 reaped  8 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 now (tests only)
 -- Returns OK, charged | ALIVE | NOT_OPEN | FENCED
 local function reap(KEYS, ARGV)
@@ -24,6 +24,7 @@ local function reap(KEYS, ARGV)
   sub.bal = sub.bal - withdrawn
 
   write_balance(KEYS[2], sub)
+  if hold.bud then move_claims(KEYS[8], claims_in(hold.bud), { used = charge, unheld = hold.amt }) end
   hold.st, hold.chg, hold.c0 = 'reaped', charge, charge
   if withdrawn > 0 then hold.c2, hold.wd = withdrawn, sub.wd end
   write_ended_hold(KEYS[3], hold, REAPED_TTL_MS, now, latest_time(KEYS[6], now, found[3]))

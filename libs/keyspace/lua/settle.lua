@@ -1,6 +1,7 @@
 -- Ends a request: releases its hold, debits its charge, emits the event. Idempotent by rid.
--- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
+--      9 claims on budgets, for a request without a hold ('' = none)
 -- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED, epoch|age
 local function emit_again(outbox, rid, hold, payload)
   -- A charge that was corrected came from the reaper, and travels with the reaper's payload.
@@ -52,6 +53,11 @@ local function settle(KEYS, ARGV)
   sub.bal = sub.bal - withdrawn
 
   write_balance(KEYS[2], sub)
+  local claims = ARGV[9]
+  if hold then claims = hold.bud end
+  if claims and claims ~= '' then
+    move_claims(KEYS[7], claims_in(claims), { used = charge, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil })
+  end
   hold = hold or { acct = ARGV[3], model = ARGV[4], c2 = noted and noted.c2, wd = noted and noted.wd, sub = noted and noted.sub }
   hold.st, hold.chg, hold['c' .. seq] = 'done', charge, delta
   if withdrawn > 0 then hold.c2, hold.wd = withdrawn, sub.wd end

@@ -18,6 +18,7 @@ export {
 } from './keys.ts';
 export { KeyTypes, type WrongKey } from './key-types.ts';
 export { KeyWindows, type WindowFill } from './key-windows.ts';
+export * from './records/live-budgets.ts';
 export * from './records/live-counts.ts';
 export * from './records/live-records.ts';
 export {

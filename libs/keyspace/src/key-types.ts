@@ -47,6 +47,7 @@ export class KeyTypes {
       const probes: Probe[] = [
         [keys.account(shard, accountId), (name) => this.#redis.hget(name, 'rev')],
         [keys.subscribedModels(shard, accountId), (name) => this.#redis.smembers(name)],
+        [keys.budgets(shard, accountId), (name) => this.#redis.hget(name, '')],
       ];
       return wrong(probes, accountId);
     });

@@ -37,6 +37,9 @@ export const keys = {
   key: (shard: string, hash: string): string => `${tag(shard)}:key:${keyHash(hash)}`,
   account: (shard: string, accountId: number): string =>
     `${tag(shard)}:acct:${identifier(accountId, 'account id')}`,
+  budgets: (shard: string, accountId: number): string =>
+    `${budgetsPrefix(shard)}${identifier(accountId, 'account id')}`,
+  budgetsPrefix,
   subscription: (shard: string, accountId: number, modelId: number): string =>
     `${subscriptionPrefix(shard)}${subscriptionName(accountId, modelId)}`,
   subscriptionPrefix,
@@ -108,6 +111,10 @@ export function natural(value: number, what: string): number {
 
 function subscriptionPrefix(shard: string): string {
   return `${tag(shard)}:sub:`;
+}
+
+function budgetsPrefix(shard: string): string {
+  return `${tag(shard)}:bud:`;
 }
 
 function subscriptionName(accountId: number, modelId: number): string {

@@ -36,6 +36,7 @@ export const admissionChecks: Checks = {
         generation: 1,
         expiresAtMs: 0,
         epoch: 'e1',
+        claims: '',
       },
       windows: [
         { window: 'rpm', limit: 2, remaining: 1, resetMs: resetMs(tenant, 1_000) },
@@ -119,6 +120,7 @@ export const admissionChecks: Checks = {
       keyId: KEY_ID,
       subscriptionId: SUBSCRIPTION_ID,
       generation: 1,
+      claims: '',
       epoch: 'e1',
     });
     assert.deepEqual(await contents(tenant), before);

@@ -56,7 +56,7 @@ export const boundaryChecks: Checks = {
       await settle(tenant, rid, 1);
       await tenant.redis.zadd(keys.holds(tenant.shard), 1, rid);
       await tenant.redis.hset(record, 'held', '70', 'conc', '1');
-      assert.deepEqual(await countsOf(tenant).recountHolds([ref]), [
+      assert.deepEqual((await countsOf(tenant).recountHolds([ref])).subscriptions, [
         { ...ref, before: '70', held: 0 },
       ]);
       assert.deepEqual(await tenant.redis.hmget(record, 'held', 'conc'), ['0', '0']);

@@ -119,12 +119,13 @@ export const fencingChecks: Checks = {
       const counts = countsOf(tenant);
       const missing = { ...ref, modelId: MODEL_ID + 99 };
       const before = String(100 + 1_000 - 1_000_000);
-      assert.deepEqual(ofTenant(tenant, await counts.recountHolds([ref, missing])), [
-        { ...ref, before, held: 100 + 1_000 },
-      ]);
+      assert.deepEqual(
+        ofTenant(tenant, (await counts.recountHolds([ref, missing])).subscriptions),
+        [{ ...ref, before, held: 100 + 1_000 }],
+      );
       assert.deepEqual(await tenant.redis.hmget(record, 'held', 'conc'), ['1100', '2']);
       assert.equal((await tenant.store.admit(request(tenant))).kind, 'tokens_held');
-      assert.deepEqual(ofTenant(tenant, await counts.recountHolds([ref])), []);
+      assert.deepEqual(ofTenant(tenant, (await counts.recountHolds([ref])).subscriptions), []);
     },
 
   'what subscriptions hold is counted for all of a shard, also where a hold or a count is no number':
@@ -136,15 +137,15 @@ export const fencingChecks: Checks = {
       const record = keys.subscription(tenant.shard, tenant.accountId, MODEL_ID);
       const counts = countsOf(tenant);
       const ofShard = [{ ...ref, modelId: MODEL_ID + 99 }];
-      assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), []);
+      assert.deepEqual(ofTenant(tenant, (await counts.recountHolds(ofShard)).subscriptions), []);
       await tenant.redis.hset(record, 'held', 'much');
       await alterHold(tenant.redis, keys.hold(tenant.shard, rid), { amt: 'much' });
-      assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), [
+      assert.deepEqual(ofTenant(tenant, (await counts.recountHolds(ofShard)).subscriptions), [
         { ...ref, before: 'much', held: 100 },
       ]);
       await tenant.epochs.clear(tenant.shard);
       await tenant.redis.hset(record, 'held', '0');
-      assert.deepEqual(ofTenant(tenant, await counts.recountHolds(ofShard)), []);
+      assert.deepEqual(ofTenant(tenant, (await counts.recountHolds(ofShard)).subscriptions), []);
     },
 
   'a credit number that was raised in Redis is set back only as it was found, and later credits count again':

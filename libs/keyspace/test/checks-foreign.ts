@@ -45,7 +45,7 @@ export const foreignChecks: Checks = {
         await alterHold(redis, keys.hold(shard, rid), change);
         const ref = { accountId, modelId: MODEL_ID };
         const counts = new LiveCounts({ library, epochs, shards: SHARDS });
-        const [found] = await counts.recountHolds([ref]);
+        const [found] = (await counts.recountHolds([ref])).subscriptions;
         assert.deepEqual(found, { ...ref, before: '100', held: 0 });
         tenant.clock.now += 60_000;
         const polled = await tenant.store.relay(shard, POLL);

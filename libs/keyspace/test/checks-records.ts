@@ -38,6 +38,7 @@ export const recordChecks: Checks = {
       allowlist: '',
       drain: true,
       revision: 4,
+      budgets: '[]',
     } as const;
     assert.equal((await live.putKey(key)).kind, 'applied');
     assert.deepEqual(await live.getKey(accountId, keyHash), key);
@@ -67,6 +68,7 @@ export const recordChecks: Checks = {
     assert.equal((await live.getKey(accountId, keyHash))?.status, 'enabled');
     assert.deepEqual(await live.getAccount(accountId), {
       accountId,
+      budgets: '',
       status: 'active',
       drain: false,
       revision: 1,

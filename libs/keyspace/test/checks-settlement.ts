@@ -173,6 +173,7 @@ export const settlementChecks: Checks = {
       keyId: 0,
       subscriptionId: 0,
       generation: 0,
+      claims: '',
       epoch: 'e1',
     });
   },

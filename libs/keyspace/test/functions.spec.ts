@@ -3,6 +3,8 @@ import { startServices, type Services } from '@tollgate/harness';
 import { readFunctionSource, readLua } from '../src/functions/function-source.ts';
 import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
+import { budgetChecks } from './checks-budgets.ts';
+import { budgetPeriodChecks } from './checks-budget-periods.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
 import { relayChecks } from './checks-relay.ts';
@@ -18,6 +20,7 @@ import { restoreChecks } from './checks-restore.ts';
 import { clockChecks } from './checks-clock.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { windowChecks } from './checks-windows.ts';
+import { checkBudgetSpend } from './budget-spend-check.ts';
 import { checkDoubleSpend } from './double-spend-check.ts';
 import { checkWindows } from './window-checks.ts';
 import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
@@ -43,6 +46,8 @@ function run(checks: Checks): void {
 }
 
 describe('admission', () => run(admissionChecks));
+describe('budgets', () => run(budgetChecks));
+describe('periods of budgets', () => run(budgetPeriodChecks));
 describe('callers', () => run(callerChecks));
 describe('fencing', () => run(fencingChecks));
 describe('what other programs wrote', () => run(foreignChecks));
@@ -83,6 +88,12 @@ describe('many askers at once', () => {
     for (const other of others) other.close();
   }, 300_000);
 });
+
+test('1,000 callers at once never use and hold more of a budget than it has, and use it up, also while a period begins (S22b)', async () => {
+  const others = await Promise.all([0, 1].map(() => openWorld(services.redisUrl)));
+  await checkBudgetSpend([world, ...others], 1_000);
+  for (const other of others) other.close();
+}, 60_000);
 
 describe('the library', () => {
   test('loads itself when Redis does not know it, also after SCRIPT FLUSH and FUNCTION FLUSH', async () => {

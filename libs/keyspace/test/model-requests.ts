@@ -45,6 +45,7 @@ export abstract class ModelRequests extends ModelShard {
         keyId: known.keyId,
         subscriptionId: known.subscriptionId,
         generation: known.generation,
+        claims: '',
         epoch,
       };
     if (this.marks.has(request.rid)) return endedDuplicate('done', epoch);
@@ -112,6 +113,7 @@ export abstract class ModelRequests extends ModelShard {
       generation,
       expiresAtMs: key.expiresAtMs,
       epoch,
+      claims: '',
       windows: windows.states(key, this.now),
     };
   }
@@ -289,6 +291,6 @@ export abstract class ModelRequests extends ModelShard {
 }
 
 function endedDuplicate(state: 'reaped' | 'done', epoch: string): AdmitReply {
-  const none = { grantedTokens: 0, keyId: 0, subscriptionId: 0, generation: 0 };
+  const none = { grantedTokens: 0, keyId: 0, subscriptionId: 0, generation: 0, claims: '' };
   return { kind: 'duplicate', state, ...none, epoch };
 }

@@ -8,6 +8,8 @@ import fc from 'fast-check';
 import { readFunctionSource, readLua } from '../src/functions/function-source.ts';
 import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
+import { budgetChecks } from './checks-budgets.ts';
+import { budgetPeriodChecks } from './checks-budget-periods.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
 import { relayChecks } from './checks-relay.ts';
@@ -51,6 +53,8 @@ const CHECKS = {
   ...fencingChecks,
   ...foreignChecks,
   ...boundaryChecks,
+  ...budgetChecks,
+  ...budgetPeriodChecks,
 };
 
 const services = await startServices({ postgres: false });

@@ -11,6 +11,7 @@ export const plainKey = (of: Pick<LiveKey, 'accountId' | 'keyHash' | 'id'>): Liv
   allowlist: '',
   drain: false,
   revision: 1,
+  budgets: '',
 });
 
 /** An active subscription, as it is after its purchase. */

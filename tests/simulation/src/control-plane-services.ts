@@ -1,3 +1,6 @@
+import type { AlertsService } from '../../../apps/control-plane/src/features/alerts/alerts.service.ts';
+import { BudgetBooking } from '../../../apps/control-plane/src/features/budgets/budget-booking.sql.ts';
+import { BookedFacts } from '../../../apps/control-plane/src/features/usage/ingest/booked-facts.ts';
 import type { FleetStore, RedisConnection } from '@tollgate/keyspace';
 import { EpochsService } from '../../../apps/control-plane/src/features/epochs/epochs.service.ts';
 import { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.sql.ts';
@@ -24,7 +27,6 @@ import { KnownFacts } from '../../../apps/control-plane/src/features/usage/inges
 import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.sql.ts';
 import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.sql.ts';
 import { UsageRows } from '../../../apps/control-plane/src/features/usage/ingest/usage-rows.sql.ts';
-import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
 import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
 import { Transactions } from '../../../apps/control-plane/src/platform/database/transactions.ts';
@@ -41,7 +43,6 @@ import type { UsageJobs } from './usage-jobs.ts';
 /** Batches of the simulation are small. */
 const COPIED_MIN = 2;
 
-type IngestParts = ConstructorParameters<typeof UsageIngest>;
 type JournalParts = ConstructorParameters<typeof JournalService>;
 type ArrivalParts = ConstructorParameters<typeof UsageArrival>;
 
@@ -64,7 +65,7 @@ const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resol
 /** The services of a control plane as they are shipped, on the models. */
 export function openServices({ world, host, redisLink, postgresLink, jobs, payOut }: ServiceParts) {
   const { redis, postgres, shards, parts } = world;
-  const alerts = NO_ALERTS as unknown as IngestParts[4];
+  const alerts = NO_ALERTS as unknown as AlertsService;
   const client = redisClient(redis, redisLink);
   const { metering, records, filler, reaped, lost, counts, epochs: epochsOfRedis } = client;
   const dataSource = dataSourceOver(postgres, postgresLink);
@@ -101,7 +102,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     ),
     tokens,
     new WithdrawalBooking(tokens, ledger),
-    alerts,
+    new BookedFacts(alerts, new BudgetBooking(alerts, live)),
     new LateUsage(shardEpochs, tokens, live),
     new UsageRows({ copiedMin: COPIED_MIN }),
     host,

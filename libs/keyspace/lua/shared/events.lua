@@ -19,8 +19,9 @@ end
 -- `usageReapSchema` of contracts, from the hold's own record, with the MAC of its node over what is charged.
 local function reap_payload(hold)
   local mac = hold.mac and hold.mac ~= '' and ',"mac":' .. cjson.encode(hold.mac) or ''
+  local budgets = hold.bud and ',"budgets":' .. cjson.encode(hold.bud) or ''
   return '{"kind":"reap","account_id":' .. hold.acct .. ',"key_id":' .. hold.key .. ',"subscription_id":' .. hold.sub
-    .. ',"model_id":' .. hold.model .. ',"price_version_id":' .. hold.price .. ',"node":' .. cjson.encode(hold.node) .. mac .. '}'
+    .. ',"model_id":' .. hold.model .. ',"price_version_id":' .. hold.price .. ',"node":' .. cjson.encode(hold.node) .. budgets .. mac .. '}'
 end
 
 -- Returns whether the reaper charged this request. A first charge that was not corrected is the reaper's only while the hold is reaped.

@@ -7,6 +7,7 @@ const SHARED = [
   'epochs',
   'windows',
   'globs',
+  'budgets',
   'addresses',
   'caller',
   'holds',

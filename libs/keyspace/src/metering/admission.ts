@@ -26,6 +26,8 @@ export interface AdmitRequest {
   modelId: number;
   modelName: string;
   priceVersionId: number;
+  /** Micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
+  pricePerMillion?: number | undefined;
   /** The full bound the node would like to hold. */
   wantTokens: number;
   /** Refuse below this: the prompt bound plus one token. */
@@ -68,6 +70,8 @@ export type AdmitReply =
       generation: number;
       /** Of the key; 0 = never. */ expiresAtMs: number;
       /** To be journalled: see HoldRef. */ epoch: string;
+      /** Its claims on budgets, as `readClaims` reads them; '' without any. */
+      claims: string;
       windows: WindowState[];
     }
   /** The same rid was admitted before: a safe retry of the same call. */
@@ -79,6 +83,7 @@ export type AdmitReply =
       keyId: number;
       subscriptionId: number;
       generation: number;
+      claims: string;
       epoch: string;
     }
   | AccessDenied
@@ -91,9 +96,24 @@ export type AdmitReply =
   | { kind: 'balance_too_low'; balance: number; subscriptionId: number; dueTokens: number }
   /** The balance would do, other holds are in the way. */
   | { kind: 'tokens_held'; balance: number; held: number; dueTokens: number }
+  | BudgetExceeded
   /** Auto-recharge is armed and due, and what it buys makes the request fit. */
   | { kind: 'recharge_due' }
   | { kind: 'fenced' };
+
+/** What is used of a budget leaves too little for the request. Units of the budget: micro-units where it counts money. */
+export interface BudgetExceeded {
+  kind: 'budget_exceeded';
+  /** Charged tokens that the budget has left. */
+  leftTokens: number;
+  budgetId: number;
+  unit: 'charged_tokens' | 'money' | 'requests';
+  limit: number;
+  used: number;
+  held: number;
+  /** Unix ms at which its period ends; null without periods. */
+  endsAtMs: number | null;
+}
 
 export type AccessDenied =
   | { kind: 'key_unknown' }
@@ -127,6 +147,8 @@ export interface CheckpointRequest extends HoldRef {
   /** Address of the node that follows the request now, as in `AdmitRequest`. */
   node: string;
   usedTokens: number;
+  /** As `admit` returned them: they are signed with what is used. */
+  claims?: string | undefined;
   /** Additional tokens to hold; 0 = only report and renew. */
   extendTokens: number;
   leaseMs: number;
@@ -145,6 +167,8 @@ export interface RestoreRequest extends Required<HoldRef> {
   keyId: number;
   priceVersionId: number;
   generation: number;
+  /** Its claims on budgets, which it has again; '' without any, as by default. */
+  claims?: string | undefined;
   /** Node address, as in `AdmitRequest`. */
   node: string;
   /** What it held. Less is held when others have taken it meanwhile; 0 at least. */
@@ -162,6 +186,8 @@ export interface SettleRequest extends HoldRef {
   chargeTokens: number;
   /** JSON text of the `UsageFinal`. */
   payload: string;
+  /** Its claims on budgets, for the case that Redis has no trace of its hold; '' without any, as by default. */
+  claims?: string | undefined;
   /** Emit the events again although the hold is done (the acknowledgement never came). */
   reEmit: boolean;
 }

@@ -19,6 +19,7 @@ export function admitCall(shard: string, request: AdmitRequest): FunctionCall {
       keys.hold(shard, rid),
       keys.holds(shard),
       keys.windows(shard, keyHash),
+      keys.budgets(shard, accountId),
     ],
     args: [
       ...[rid, accountId, modelId, request.modelName],
@@ -50,6 +51,7 @@ export function checkpointCall(shard: string, request: CheckpointRequest): Funct
       keys.subscription(shard, accountId, modelId),
       keys.hold(shard, rid),
       keys.holds(shard),
+      keys.budgets(shard, accountId),
     ],
     args: [
       ...[rid, accountId, modelId],
@@ -69,6 +71,7 @@ export function restoreCall(shard: string, request: RestoreRequest): FunctionCal
       keys.subscription(shard, accountId, modelId),
       keys.hold(shard, rid),
       keys.holds(shard),
+      keys.budgets(shard, accountId),
     ],
     args: [
       ...[rid, accountId, modelId],

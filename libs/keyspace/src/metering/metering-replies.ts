@@ -2,6 +2,7 @@ import type {
   AccessDenied,
   AccessReply,
   AdmitReply,
+  BudgetExceeded,
   CheckpointReply,
   CreditReply,
   InquiryReply,
@@ -35,6 +36,7 @@ const ADMISSION_WORDS = [
   'RATE_LIMITED',
   'BALANCE_TOO_LOW',
   'TOKENS_HELD',
+  'BUDGET_EXCEEDED',
   'RECHARGE_DUE',
 ] as const;
 
@@ -68,6 +70,8 @@ export function toAdmitReply(
     case 'TOKENS_HELD':
     case 'RECHARGE_DUE':
       return toFundsReply(word, reader);
+    case 'BUDGET_EXCEEDED':
+      return toBudgetExceeded(reader);
     default:
       return toAccessDenied(word, reader);
   }
@@ -83,6 +87,7 @@ function toAdmitted(reader: ReplyReader, epoch: string): AdmitReply {
     generation: reader.integer(),
     expiresAtMs: reader.integer(),
     epoch,
+    claims: reader.text(),
     windows: reader.all(toWindowState),
   };
 }
@@ -95,6 +100,7 @@ function toDuplicate(reader: ReplyReader, epoch: string): AdmitReply {
     keyId: reader.integer(),
     subscriptionId: reader.integer(),
     generation: reader.integer(),
+    claims: reader.text(),
     epoch,
   };
 }
@@ -108,6 +114,19 @@ function toFundsReply(
   return word === 'BALANCE_TOO_LOW'
     ? { kind: 'balance_too_low', balance, subscriptionId: second, dueTokens }
     : { kind: 'tokens_held', balance, held: second, dueTokens };
+}
+
+function toBudgetExceeded(reader: ReplyReader): BudgetExceeded {
+  const [leftTokens, budgetId] = [reader.integer(), reader.integer()];
+  const unit = reader.oneOf('charged_tokens', 'money', 'requests');
+  const [limit, used, held, ends] = [
+    reader.integer(),
+    reader.integer(),
+    reader.integer(),
+    reader.integer(),
+  ];
+  const endsAtMs = ends === 0 ? null : ends * 1_000;
+  return { kind: 'budget_exceeded', leftTokens, budgetId, unit, limit, used, held, endsAtMs };
 }
 
 export function toInquiryReply(reply: unknown): InquiryReply {

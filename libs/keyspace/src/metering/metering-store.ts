@@ -87,6 +87,7 @@ export class MeteringStore {
         request.isWhole === true ? '1' : '',
         request.leavesHalf ? '1' : '',
         this.#macOf(request, 0),
+        request.pricePerMillion ?? '',
       ];
       return toAdmitReply(await this.#library.call('admit', call.keys, args), {
         epoch,
@@ -137,7 +138,7 @@ export class MeteringStore {
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
     if (epoch === null) return { kind: 'fenced' };
     const call = checkpointCall(shard, request);
-    const mac = this.#macOf(request, request.usedTokens);
+    const mac = this.#macOf(request, request.usedTokens, request.claims);
     const args = [epoch, ...call.args, this.#now(), mac, request.node];
     return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
@@ -149,9 +150,10 @@ export class MeteringStore {
 
   async restore(request: RestoreRequest): Promise<RestoreReply> {
     const { keys, args } = restoreCall(this.shardOf(request.accountId), request);
-    const mac = this.#macOf(request, request.usedTokens);
+    const { claims = '' } = request;
+    const mac = this.#macOf(request, request.usedTokens, claims);
     return toRestoreReply(
-      await this.#library.call('restore', keys, [request.epoch, ...args, this.#now(), mac]),
+      await this.#library.call('restore', keys, [request.epoch, ...args, this.#now(), mac, claims]),
     );
   }
 
@@ -169,10 +171,10 @@ export class MeteringStore {
       request.payload,
       request.reEmit ? 1 : 0,
       this.#now(),
+      request.claims ?? '',
     ];
-    return toSettleReply(
-      await this.#library.call('settle', this.#settlementKeys(shard, request), args),
-    );
+    const touched = [...this.#settlementKeys(shard, request), keys.budgets(shard, accountId)];
+    return toSettleReply(await this.#library.call('settle', touched, args));
   }
 
   /** The hold comes from `relay`, so it was read in the epoch that is current. */
@@ -180,7 +182,11 @@ export class MeteringStore {
     const shard = this.shardOf(hold.accountId);
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
       const args = [epoch, hold.rid, hold.accountId, hold.modelId, this.#now()];
-      const touched = [...this.#settlementKeys(shard, hold), keys.reaped(shard)];
+      const touched = [
+        ...this.#settlementKeys(shard, hold),
+        keys.reaped(shard),
+        keys.budgets(shard, hold.accountId),
+      ];
       return toReapReply(await this.#library.call('reap', touched, args));
     });
   }
@@ -276,8 +282,8 @@ export class MeteringStore {
     );
   }
 
-  #macOf({ rid, accountId, modelId }: HoldRef, usedTokens: number): string {
-    return this.#signHold({ rid, accountId, modelId, usedTokens });
+  #macOf({ rid, accountId, modelId }: HoldRef, usedTokens: number, claims?: string): string {
+    return this.#signHold({ rid, accountId, modelId, usedTokens, claims });
   }
 
   #settlementKeys(shard: string, { rid, accountId, modelId }: HoldRef): string[] {

@@ -10,6 +10,20 @@ export interface Recounted extends SubscriptionRef {
   held: number;
 }
 
+/** What Redis said that a budget holds in one of its periods, and what the open holds claim of it. */
+export interface RecountedBudget {
+  accountId: number;
+  budgetId: number;
+  before: number;
+  held: number;
+}
+
+/** What was wrong. */
+export interface Recounts {
+  subscriptions: Recounted[];
+  budgets: RecountedBudget[];
+}
+
 export interface LiveCountsParts {
   library: FunctionLibrary;
   epochs: EpochCache;
@@ -32,24 +46,28 @@ export class LiveCounts {
    * Counts what these subscriptions hold, and what all others in their shards do that run requests. Answers those that were wrong.
    * One call a shard, which reads each of its open holds. A fenced shard is left as it is.
    */
-  async recountHolds(subscriptions: readonly SubscriptionRef[]): Promise<Recounted[]> {
+  async recountHolds(subscriptions: readonly SubscriptionRef[]): Promise<Recounts> {
     const byShard = Map.groupBy(subscriptions, ({ accountId }) => shardOf(accountId, this.#shards));
     return this.#recountEach([...byShard]);
   }
 
   /** As `recountHolds`, for all subscriptions that run requests. */
-  async recountAllHolds(): Promise<Recounted[]> {
+  async recountAllHolds(): Promise<Recounts> {
     return this.#recountEach(shardNames(this.#shards).map((shard) => [shard, []]));
   }
 
   /** One shard whose holds cannot be read keeps no other from being counted. Throws only when none could be. */
   async #recountEach(
     shards: readonly (readonly [string, readonly SubscriptionRef[]])[],
-  ): Promise<Recounted[]> {
+  ): Promise<Recounts> {
     const counted = await settledInTurn(shards, ([shard, refs]) => this.#recount(shard, refs));
     const failed = counted.find((each) => each.status === 'rejected');
     if (failed && counted.every(({ status }) => status === 'rejected')) throw failed.reason;
-    return counted.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const found = counted.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    return {
+      subscriptions: found.flatMap(({ subscriptions }) => subscriptions),
+      budgets: found.flatMap(({ budgets }) => budgets),
+    };
   }
 
   /** False when the record is not as it was found any more, or the shard is fenced. `seq`: of the last credit that PostgreSQL has given. */
@@ -70,8 +88,12 @@ export class LiveCounts {
     return reply.kind === 'reset';
   }
 
-  async #recount(shard: string, refs: readonly SubscriptionRef[]): Promise<Recounted[]> {
-    const prefixes = [keys.holdPrefix(shard), keys.subscriptionPrefix(shard)];
+  async #recount(shard: string, refs: readonly SubscriptionRef[]): Promise<Recounts> {
+    const prefixes = [
+      keys.holdPrefix(shard),
+      keys.subscriptionPrefix(shard),
+      keys.budgetsPrefix(shard),
+    ];
     const names = refs.map(({ accountId, modelId }) => keys.subscriptionName(accountId, modelId));
     const reply = await this.#epochs.refreshingOnce(shard, async (epoch) => {
       const reader = new ReplyReader(
@@ -82,9 +104,13 @@ export class LiveCounts {
         ),
       );
       if (reader.oneOf('OK', 'FENCED') === 'FENCED') return { kind: 'fenced' as const };
-      return { kind: 'counted' as const, found: reader.all(readRecounted) };
+      return {
+        kind: 'counted' as const,
+        subscriptions: reader.list().all(readRecounted),
+        budgets: reader.list().all(readRecountedBudget),
+      };
     });
-    return reply.kind === 'counted' ? reply.found : [];
+    return reply.kind === 'counted' ? reply : { subscriptions: [], budgets: [] };
   }
 }
 
@@ -93,6 +119,11 @@ const RESET_REPLIES = { OK: 'reset', CHANGED: 'changed', FENCED: 'fenced' } as c
 function readRecounted(reader: ReplyReader): Recounted {
   const [accountId = 0, modelId = 0] = reader.text().split(':').map(Number);
   return { accountId, modelId, before: reader.text(), held: reader.integer() };
+}
+
+function readRecountedBudget(reader: ReplyReader): RecountedBudget {
+  const [accountId = 0, budgetId = 0] = reader.text().split(':').map(Number);
+  return { accountId, budgetId, before: reader.integer(), held: reader.integer() };
 }
 
 async function settledInTurn<Item, Value>(

@@ -3,6 +3,7 @@ import type { EpochCache } from '../epochs.ts';
 import type { FunctionLibrary, RedisConnection } from '../functions/function-library.ts';
 import { identifier, keys, natural, shardOf } from '../keys.ts';
 import { lastGeneratedId, ReplyReader } from '../connection/reply-reader.ts';
+import { LiveBudgets, withBudgets } from './live-budgets.ts';
 import {
   BALANCE_FIELDS,
   readableOf,
@@ -31,6 +32,8 @@ export interface LiveKey extends KeyLimits {
   drain: boolean;
   /** The row's revision: an older write never replaces a newer one. */
   revision: number;
+  /** Its budgets as `budgets.lua` reads them; '' without any, as by default. */
+  budgets?: string;
 }
 
 export interface LiveAccount {
@@ -39,6 +42,7 @@ export interface LiveAccount {
   status: string;
   drain: boolean;
   revision: number;
+  budgets?: string;
 }
 
 export interface LiveSubscription {
@@ -77,6 +81,7 @@ export interface LiveRecordsParts {
 }
 
 export class LiveRecords {
+  readonly budgets: LiveBudgets;
   readonly #redis: RedisConnection;
   readonly #library: FunctionLibrary;
   readonly #epochs: EpochCache;
@@ -87,6 +92,7 @@ export class LiveRecords {
     this.#library = library;
     this.#epochs = epochs;
     this.#shards = shards;
+    this.budgets = new LiveBudgets({ redis, shards });
   }
 
   putKey(record: LiveKey): Promise<PutReply> {
@@ -104,6 +110,7 @@ export class LiveRecords {
         ...LIMIT_NAMES.map((name) => natural(record[name], name)),
         record.allowedModels,
         record.allowlist,
+        record.budgets ?? '',
       ],
     ];
     return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
@@ -154,7 +161,12 @@ export class LiveRecords {
       shard,
       'put_account',
       [keys.account(shard, record.accountId)],
-      [natural(record.revision, 'revision'), record.status, flag(record.drain)],
+      [
+        natural(record.revision, 'revision'),
+        record.status,
+        flag(record.drain),
+        record.budgets ?? '',
+      ],
     );
   }
 
@@ -216,7 +228,7 @@ export class LiveRecords {
     const record = keys.key(shardOf(accountId, this.#shards), keyHash);
     const values = await this.#redis.hmget(record, ...KEY_FIELDS);
     if (values[0] === null) return null;
-    const reader = new ReplyReader(values);
+    const reader = new ReplyReader(withBudgets(values));
     return {
       ...limitFields(() => reader.integer()),
       keyHash,
@@ -228,23 +240,21 @@ export class LiveRecords {
       allowlist: reader.text(),
       drain: reader.text() === '1',
       revision: reader.integer(),
+      budgets: reader.text(),
     };
   }
 
   async getAccount(accountId: number): Promise<LiveAccount | null> {
-    const values = await this.#redis.hmget(
-      keys.account(shardOf(accountId, this.#shards), accountId),
-      'st',
-      'drain',
-      'rev',
-    );
+    const record = keys.account(shardOf(accountId, this.#shards), accountId);
+    const values = await this.#redis.hmget(record, 'st', 'drain', 'rev', 'bud');
     if (values[0] === null) return null;
-    const reader = new ReplyReader(values);
+    const reader = new ReplyReader(withBudgets(values));
     return {
       accountId,
       status: reader.text(),
       drain: reader.text() === '1',
       revision: reader.integer(),
+      budgets: reader.text(),
     };
   }
 
@@ -277,7 +287,7 @@ export class LiveRecords {
 }
 
 const PUT_REPLIES = { OK: 'applied', STALE: 'stale', FENCED: 'fenced' } as const;
-const KEY_FIELDS = [...LIMIT_NAMES, ...'id acct st exp models ips drain rev'.split(' ')];
+const KEY_FIELDS = [...LIMIT_NAMES, ...'id acct st exp models ips drain rev bud'.split(' ')];
 
 /** The request that this event charges first; a correction stands on a charge that left before it. */
 function firstChargeOf(fields: readonly string[]): string[] {

@@ -1,3 +1,6 @@
+import type { AlertsService } from '../../../../apps/control-plane/src/features/alerts/alerts.service.ts';
+import { BudgetBooking } from '../../../../apps/control-plane/src/features/budgets/budget-booking.sql.ts';
+import { BookedFacts } from '../../../../apps/control-plane/src/features/usage/ingest/booked-facts.ts';
 import { EventEmitter } from 'node:events';
 import {
   shardOf,
@@ -69,8 +72,6 @@ interface SideParts {
 /** Batches of the model are small. */
 const COPIED_MIN = 2;
 
-type IngestParts = ConstructorParameters<typeof UsageIngest>;
-
 /** What asks PostgreSQL in a simulation, as it is shipped, over one of the two databases. Redis answers what the sequence says. */
 export function openSide({ source, seed, now }: SideParts) {
   const answers: Answer[] = [];
@@ -114,7 +115,10 @@ export function openSide({ source, seed, now }: SideParts) {
   const epochs = new ShardEpochs(dataSource, { SHARDS });
   const ledger = new LedgerService(events);
   const days = new DroppedDays(host);
-  const alerts = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
+  const alerts = {
+    raise: () => Promise.resolve(),
+    resolve: () => Promise.resolve(),
+  } as unknown as AlertsService;
   const ingest = new UsageIngest(
     transactions,
     new EventJudge(
@@ -125,7 +129,7 @@ export function openSide({ source, seed, now }: SideParts) {
     ),
     tokens,
     new WithdrawalBooking(tokens, ledger),
-    alerts as unknown as IngestParts[4],
+    new BookedFacts(alerts, new BudgetBooking(alerts, live)),
     new LateUsage(epochs, tokens, live),
     new UsageRows({ copiedMin: COPIED_MIN }),
     host,
@@ -133,7 +137,7 @@ export function openSide({ source, seed, now }: SideParts) {
   const recharge = openRecharge((...parts) => new AutoRechargeService(...parts), {
     ...{ dataSource, transactions, tokens, ledger, live, host },
     records: records as unknown as LiveRecords,
-    alerts: alerts as unknown as IngestParts[4],
+    alerts,
   });
   return {
     answers,

@@ -20,7 +20,7 @@ function chosen<Row extends { id: number }>(
 }
 
 const accounts: Statement = (db, tx, parameters) =>
-  chosen(db.rows.users.all(tx), parameters, ({ id }) => id);
+  chosen(db.rows.users.all(tx), parameters, ({ id }) => id).map((row) => ({ ...row, budgets: '' }));
 
 const keys: Statement = (db, tx, parameters) =>
   chosen(db.rows.keys.all(tx), parameters, (row) => row.user_id).map((row) => ({
@@ -32,6 +32,7 @@ const keys: Statement = (db, tx, parameters) =>
     ip_allowlist: '',
     drain: false,
     revision: 1,
+    budgets: '',
   }));
 
 const subscriptions: Statement = (db, tx, parameters) =>
@@ -187,7 +188,8 @@ const ownSubscriptions: Statement = (db, tx, [accounts, models]) =>
     .map(({ id, user_id, model_id }) => ({ id, user_id, model_id }));
 
 export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
-  ['SELECT id, status, drain, revision FROM users', accounts],
+  ['SELECT id, status, drain, revision, coalesce((SELECT json_agg', accounts],
+  ['SELECT users.id, (SELECT json_object_agg', () => []],
   ['SELECT id, user_id, key_hash, status, expires_at', keys],
   ['SELECT id, user_id, model_id, status, generation, drain', subscriptions],
   [

@@ -43,7 +43,7 @@ const adoptLocked: Statement = (db, tx, parameters) => {
     string[],
     string[],
   ];
-  const adopted: { subscription_id: number; delta: number }[] = [];
+  const adopted: object[] = [];
   for (const [index, rid] of rids.entries()) {
     const key = `${rid.toLowerCase()}:${seqs[index]}`;
     const row = db.rows.usage.get(tx, key);
@@ -55,7 +55,9 @@ const adoptLocked: Statement = (db, tx, parameters) => {
       outbox_ms: ms ?? null,
       outbox_n: n ?? null,
     });
-    adopted.push({ subscription_id: row.subscription_id, delta: row.delta });
+    const { subscription_id, seq, delta, charge } = row;
+    const user_id = db.rows.subscriptions.get(tx, subscription_id)?.user_id;
+    adopted.push({ subscription_id, user_id, seq, delta, charge, budgets: null });
   }
   return [adopted, adopted.length];
 };

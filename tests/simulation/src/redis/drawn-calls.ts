@@ -35,8 +35,8 @@ export class DrawnCalls {
   /** What a first request of an account needs; a request that takes all, and one that finds nothing left. */
   opening(): DrawnCall[] {
     const calls: [FunctionName, string[], string][] = [
-      ['put_key', [keys.key(SHARD, HASHES[0] ?? '')], '1 enabled 0 1 1 0 0 0 0 * '],
-      ['put_account', [keys.account(SHARD, 1)], '1 active 0'],
+      ['put_key', [keys.key(SHARD, HASHES[0] ?? '')], '1 enabled 0 1 1 0 0 0 0 *  '],
+      ['put_account', [keys.account(SHARD, 1)], `1 active 0 ${this.#random.pick(BUDGETS)}`],
       [
         'put_subscription',
         [keys.subscription(SHARD, 1, 3), keys.subscribedModels(SHARD, 1)],
@@ -51,6 +51,7 @@ export class DrawnCalls {
             keys.account(SHARD, 1),
             keys.subscription(SHARD, 1, 3),
             ...[keys.hold(SHARD, rid), keys.holds(SHARD), keys.windows(SHARD, HASHES[0] ?? '')],
+            keys.budgets(SHARD, 1),
           ],
           `${rid} 1 3 gpt-4 2 7000 10  0 60000 n:0 ${this.#baseMs}`,
         ]),
@@ -97,7 +98,9 @@ export class DrawnCalls {
     ];
     const [H, Z, O] = [keys.hold(SHARD, rid), keys.holds(SHARD), keys.outbox(SHARD)];
     const [T, R, W] = [keys.latestTime(SHARD), keys.reaped(SHARD), keys.windows(SHARD, hash)];
+    const B = keys.budgets(SHARD, account);
     const holdPrefix = keys.holdPrefix(SHARD);
+    const claims = pick('', '', '1:0:1000000', '1:0:1000000,2:1700000000:0,3:0:75000');
     const withdrawal = `00000000-0000-7000-8000-00000000000${pick(1, 2, 3)}`;
     const status = pick('active', 'active', 'active', 'active', 'closing', 'closed');
     const revision = (this.#revision += pick(0, 1, 1, -1)) + 1;
@@ -106,7 +109,7 @@ export class DrawnCalls {
     const mac = pick('', 'mac"/\\');
     const draws: Record<FunctionName, () => [string[], string[]]> = {
       admit: () => [
-        [E, K, A, S, H, Z, W],
+        [E, K, A, S, H, Z, W, B],
         [
           epoch,
           ...by,
@@ -123,6 +126,7 @@ export class DrawnCalls {
           flag(),
           flag(),
           mac,
+          pick('0', '750000', '750000', '2500001', ''),
         ],
       ],
       access: () => [
@@ -134,11 +138,11 @@ export class DrawnCalls {
         [epoch, String(account), address, odd(1), odd(1), now],
       ],
       checkpoint: () => [
-        [E, K, A, S, H, Z],
+        [E, K, A, S, H, Z, B],
         [epoch, ...by, size(), size(), odd(60_000), now, mac, 'n:1'],
       ],
       restore: () => [
-        [E, S, H, Z],
+        [E, S, H, Z, B],
         [
           epoch,
           ...by,
@@ -152,14 +156,15 @@ export class DrawnCalls {
           odd(60_000),
           now,
           mac,
+          claims,
         ],
       ],
       settle: () => [
-        [E, S, H, Z, O, T],
-        [epoch, ...by, size(), '{"final":"ü/"}', flag(), now],
+        [E, S, H, Z, O, T, B],
+        [epoch, ...by, size(), '{"final":"ü/"}', flag(), now, claims],
       ],
       reap: () => [
-        [E, S, H, Z, O, T, R],
+        [E, S, H, Z, O, T, R, B],
         [epoch, ...by, now],
       ],
       credit: () => [
@@ -198,6 +203,7 @@ export class DrawnCalls {
           '0',
           pick('', '*', 'gpt*', ' o*r ,gpt-4', 'o'),
           pick('', '', '', '', `${ADDRESS}/128`, `2001${'0'.repeat(28)}/13`),
+          this.#random.pick(BUDGETS),
         ],
       ],
       put_account: () => [
@@ -207,6 +213,7 @@ export class DrawnCalls {
           odd(revision),
           pick('active', 'active', 'active', 'frozen', 'deleted'),
           pick('0', '1'),
+          this.#random.pick(BUDGETS),
         ],
       ],
       put_subscription: () => [
@@ -228,7 +235,10 @@ export class DrawnCalls {
       ],
       recount: () => [
         [E, Z],
-        [epoch, holdPrefix, keys.subscriptionPrefix(SHARD), ...pick([], ['1:3', '2:4'])],
+        [
+          ...[epoch, holdPrefix, keys.subscriptionPrefix(SHARD), keys.budgetsPrefix(SHARD)],
+          ...pick([], ['1:3', '2:4']),
+        ],
       ],
       reset_credits: () => [
         [E, S],
@@ -260,6 +270,13 @@ export class DrawnCalls {
   }
 }
 
+/** As the control plane writes them: limits that are reached and others, of each unit, with and without periods. */
+const BUDGETS = [
+  ...Array.from({ length: 12 }, () => ''),
+  '[[1,"charged_tokens",3000,"0000000000","","refuse",{"0":500}]]',
+  '[[2,"requests",3,"17000000001800000000","gpt*","refuse",{}],[3,"money",90000,"0000000000","","notify",{}]]',
+  '[[3,"money",0,"0000000000","","refuse",{}]]',
+];
 const ADVANCES = [
   ['e1', 'restoring:e1'],
   ...Array.from({ length: 6 }, () => ['restoring:e1', 'e1']),
@@ -267,7 +284,7 @@ const ADVANCES = [
 ];
 const WEIGHTS: Record<FunctionName, number> = {
   ...{
-    admit: 26,
+    admit: 32,
     access: 2,
     inquire: 3,
     checkpoint: 6,

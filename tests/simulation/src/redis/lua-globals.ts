@@ -25,6 +25,7 @@ export const LUA_LIBRARIES = {
   unpack: (table: Lua, from: Lua = 1) => (table as Table).list.slice((from as number) - 1),
   math: named({
     floor: (value) => Math.floor(number(value)),
+    ceil: (value) => Math.ceil(number(value)),
     min: (...values) => Math.min(...values.map(number)),
     max: (...values) => Math.max(...values.map(number)),
   }),
@@ -41,7 +42,10 @@ export const LUA_LIBRARIES = {
     sort: (table) => void (table as Table).list.sort((a, b) => (isLess(a, b) ? -1 : 1)),
   }),
   struct: named({ pack, unpack }),
-  cjson: named({ encode: (value) => encodeJson(value) }),
+  cjson: named({
+    encode: (value) => encodeJson(value),
+    decode: (value) => decoded(JSON.parse(text(value))),
+  }),
   cmsgpack: named({
     pack: (...values) => values.map(packMessage).join(''),
     unpack: (bytes) => unpackMessage(text(bytes)),
@@ -125,4 +129,15 @@ function tryCall(callee: Lua, ...parameters: Lua[]): Lua[] {
 function encodeJson(value: Lua): string {
   if (typeof one(value) !== 'string') throw new LuaError(`cannot encode ${typeOf(value)}`);
   return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('\x7f', '\\u007f');
+}
+
+/** Lists and objects of JSON are tables. */
+function decoded(value: unknown): Lua {
+  if (Array.isArray(value)) return new Table(value.map(decoded));
+  if (value !== null && typeof value === 'object')
+    return new Table(
+      [],
+      Object.entries(value).map(([name, each]) => [name, decoded(each)]),
+    );
+  return value as Lua;
 }

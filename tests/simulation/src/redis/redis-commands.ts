@@ -43,6 +43,7 @@ const COMMANDS: Record<string, Command> = {
     const hash = data.hash(key);
     return fields.map((field) => hash?.get(field) ?? null);
   },
+  hgetall: (data, [key = '']) => [...(data.hash(key) ?? [])].flat(),
   hset: (data, [key = '', ...pairs]) => {
     if (pairs.length === 0 || pairs.length % 2 > 0)
       throw new RedisError('ERR wrong number of arguments');

@@ -1,0 +1,185 @@
+-- Budgets of keys and accounts, and the claims that requests have on them.
+--
+-- A live record's `bud` has its budgets, as the control plane writes them: a JSON list of {id, unit, amount, starts, models, action, adjustments}. `starts`: Unix seconds at
+-- which its periods begin, ten digits each, in order; the last one has no end. `adjustments`: by period, what is added to the amount.
+-- The hash {s}:bud:<account> counts, for each budget and period `<id>:<period>`, '<used>,<held>' in the budget's units.
+-- A claim is '<id>:<period>:<rate>': units for a million charged tokens, or 0 where the budget counts requests. A hold keeps its claims, so that whatever ends it
+-- changes the period in which it was admitted, without the budget.
+local MILLION = 1000000
+local PERIOD_DIGITS = 10
+
+-- Units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Nothing for nil.
+local function claim_units(rate, tokens)
+  if not tokens then return 0 end
+  if rate == 0 then return 1 end
+  local millions = math.floor(tokens / MILLION)
+  return millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
+end
+
+-- The most charged tokens that cost no more than so many units; below zero when nothing fits.
+local function tokens_within(rate, units)
+  if units < 0 or (rate == 0 and units < 1) then return -1 end
+  if rate == 0 then return INTEGER_MAX end
+  local millions = math.floor(units / rate)
+  return math.min(INTEGER_MAX, millions * MILLION + math.floor((units - millions * rate) * MILLION / rate))
+end
+
+-- The start of the period that `now` is in, and that of the next one or nil; the first period also has what was before it.
+local function period_at(starts, now)
+  local seconds = text(math.floor(now / 1000))
+  seconds = string.rep('0', PERIOD_DIGITS - #seconds) .. seconds
+  local from = 1
+  while true do
+    local after = string.sub(starts, from + PERIOD_DIGITS, from + 2 * PERIOD_DIGITS - 1)
+    if after == '' or after > seconds then
+      return text(tonumber(string.sub(starts, from, from + PERIOD_DIGITS - 1))), after ~= '' and text(tonumber(after)) or '0'
+    end
+    from = from + PERIOD_DIGITS
+  end
+end
+
+-- Reads `<used>,<held>`. What is no such text was written by another than these functions, and counts as nothing.
+local function read_counts(value)
+  local comma = value and string.find(value, ',', 1, true)
+  if not comma then return 0, 0 end
+  return integer(string.sub(value, 1, comma - 1)) or 0, integer(string.sub(value, comma + 1)) or 0
+end
+
+local function write_counts(key, name, used, held)
+  redis.call('HSET', key, name, text(used) .. ',' .. text(held))
+end
+
+-- Units that may be used in a period.
+local function limit_of(budget, period)
+  return budget[3] + (budget[7][period] or 0)
+end
+
+local function has_budgets(list)
+  return list and list ~= ''
+end
+
+-- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens.
+local function claim_on(budget, request)
+  if not model_allowed(budget[5], request.model) then return nil end
+  local unit, rate = budget[2], MILLION
+  if unit == 'requests' then
+    -- It was counted when another model was to answer it.
+    if request.is_counted then return nil end
+    rate = 0
+  elseif unit == 'money' then
+    rate = request.price
+    if rate == 0 then return nil end
+  end
+  local period, ends = period_at(budget[4], request.now)
+  local id = text(budget[1])
+  return {
+    id = id, unit = unit, name = id .. ':' .. period, rate = rate, limit = limit_of(budget, period), ends = ends,
+    is_bound = budget[6] == 'refuse',
+  }
+end
+
+-- The claims of a request on the budgets in `lists`; nil when one counts money and the price is not known.
+local function claims_of(lists, request)
+  local claims = {}
+  for i = 1, 2 do
+    if has_budgets(lists[i]) then
+      for _, budget in ipairs(cjson.decode(lists[i])) do
+        if budget[2] == 'money' and not request.price then return nil end
+        local claim = claim_on(budget, request)
+        if claim then table.insert(claims, claim) end
+      end
+    end
+  end
+  return claims
+end
+
+local function counts_of(key, claims)
+  if #claims == 0 then return {} end
+  local names = {}
+  for _, claim in ipairs(claims) do table.insert(names, claim.name) end
+  return redis.call('HMGET', key, unpack(names))
+end
+
+local function budget_exceeded(claim, left)
+  return {
+    'BUDGET_EXCEEDED', text(math.max(0, left)), claim.id, claim.unit, text(claim.limit), text(claim.used), text(claim.held), claim.ends,
+  }
+end
+
+-- Reads what is counted of these claims. Returns the most tokens that all of them have room for, and the refusal of a request that needs `min`: a budget that is
+-- used up comes before one in which other holds are in the way.
+local function judge_claims(key, claims, min)
+  local counts, tokens, held = counts_of(key, claims), INTEGER_MAX, nil
+  for i, claim in ipairs(claims) do
+    claim.used, claim.held = read_counts(counts[i])
+    if claim.is_bound then
+      local left = tokens_within(claim.rate, claim.limit - claim.used)
+      if left < min then return tokens, budget_exceeded(claim, left) end
+      local room = tokens_within(claim.rate, claim.limit - claim.used - math.max(0, claim.held))
+      if room < min then held = { 'TOKENS_HELD', text(left), text(left - math.max(0, room)), '0' } end
+      tokens = math.min(tokens, room)
+    end
+  end
+  return tokens, held
+end
+
+-- Holds a grant in the budgets that were read. Returns the claims as their text, nil without any.
+local function hold_claims(key, claims, grant)
+  local claims_text
+  for _, claim in ipairs(claims) do
+    write_counts(key, claim.name, claim.used, claim.held + claim_units(claim.rate, grant))
+    local one = claim.name .. ':' .. text(claim.rate)
+    claims_text = claims_text and claims_text .. ',' .. one or one
+  end
+  return claims_text
+end
+
+-- The claims in a text of them; none where it is nil or ''.
+local function claims_in(claims_text)
+  local claims, from = {}, 1
+  while claims_text and claims_text ~= '' do
+    local comma = string.find(claims_text, ',', from, true)
+    local one = string.sub(claims_text, from, (comma or 0) - 1)
+    local after_id = string.find(one, ':', 1, true)
+    local after_period = string.find(one, ':', after_id + 1, true)
+    table.insert(claims, {
+      id = string.sub(one, 1, after_id - 1), period = string.sub(one, after_id + 1, after_period - 1),
+      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(one, after_period + 1)),
+    })
+    if not comma then break end
+    from = comma + 1
+  end
+  return claims
+end
+
+-- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` and `unheld` taken away.
+local function move_claims(key, claims, move)
+  local counts = counts_of(key, claims)
+  for i, claim in ipairs(claims) do
+    local used, held = read_counts(counts[i])
+    used = used + claim_units(claim.rate, move.used) - claim_units(claim.rate, move.unused)
+    held = held + claim_units(claim.rate, move.held) - claim_units(claim.rate, move.unheld)
+    write_counts(key, claim.name, used, held)
+  end
+end
+
+-- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
+local function grown_within(key, claim, budget, amount)
+  if not budget or budget[6] ~= 'refuse' or claim.rate == 0 then return INTEGER_MAX end
+  local used, held = read_counts(redis.call('HGET', key, claim.name))
+  return tokens_within(claim.rate, limit_of(budget, claim.period) - used - math.max(0, held) + claim_units(claim.rate, amount))
+end
+
+-- Grows a hold of `growth.amount` tokens by up to `growth.wanted` in its budgets, whose live records have `growth.lists`. Returns by how many.
+local function grow_claims(key, claims, growth)
+  local budgets, amount, grown = {}, growth.amount, growth.wanted
+  for i = 1, 2 do
+    if has_budgets(growth.lists[i]) then
+      for _, budget in ipairs(cjson.decode(growth.lists[i])) do budgets[text(budget[1])] = budget end
+    end
+  end
+  for _, claim in ipairs(claims) do grown = math.min(grown, grown_within(key, claim, budgets[claim.id], amount) - amount) end
+  if grown <= 0 then return 0 end
+  move_claims(key, claims, { held = amount + grown, unheld = amount })
+  return grown
+end
