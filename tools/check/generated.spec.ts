@@ -53,10 +53,10 @@ test('docs/errors.md has every code that the sources of nodes and protocols put 
   );
 });
 
-test('docs/errors.md lists a code of the proxy interface once for each of its statuses', () => {
+test('docs/errors.md lists a code of the proxy interface once for each pair of its statuses', () => {
   const [, proxy = ''] = read('docs/errors.md').split('## Proxy interface');
-  const named = [...proxy.matchAll(/^\| `(\w+)` \| (\d+)/gm)].map(
-    ([, code, status]) => `${status} ${code}`,
+  const named = [...proxy.matchAll(/^\| `(\w+)` \| (\d+) [^|]*\| (\d+) /gm)].map(
+    ([, code, chat, messages]) => `${chat} ${messages} ${code}`,
   );
   expect(named.length).toBeGreaterThan(20);
   expect(named.toSorted()).toEqual([...new Set(named)].toSorted());

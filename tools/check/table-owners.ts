@@ -4,6 +4,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   alerts: ['alerts', 'alert_deliveries'],
   auth: ['access_tokens', 'sessions'],
   books: ['books_audit', 'books_proofs'],
+  budgets: ['budgets', 'budget_periods', 'budget_entries'],
   ceilings: ['ceilings'],
   epochs: ['shard_counts', 'shard_epochs'],
   events: ['stream_events', 'stream_horizon', 'stream_nodes'],
@@ -53,6 +54,9 @@ interface ForeignTables {
 export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   'books/equalities.ts': {
     tables: [
+      'budget_entries',
+      'budget_periods',
+      'budgets',
       'ledger_accounts',
       'ledger_entries',
       'ledger_transactions',
@@ -64,6 +68,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
       'token_entries',
       'token_lots',
       'token_overdrafts',
+      'usage_dropped_days',
       'usage_events',
       'usage_rollups',
       'usage_rollups_daily',
@@ -93,12 +98,12 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'withdrawals that Redis may have lost since the shard was filled',
   },
   'live-state/live-rows.sql.ts': {
-    tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
-    reason: 'the rows that live records copy, the revisions of keys',
+    tables: ['api_keys', 'budget_periods', 'budgets', 'subscriptions', 'token_credits', 'users'],
+    reason: 'the rows that live records copy, the revisions of keys and accounts',
     isWriter: true,
   },
   'live-state/lost-tail.sql.ts': {
-    tables: ['ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
+    tables: ['ceilings', 'api_keys', 'budgets', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
   },
   'reconciliation/drift.sql.ts': {

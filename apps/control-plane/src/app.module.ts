@@ -4,6 +4,7 @@ import { ActivityModule } from './features/activity/activity.module.ts';
 import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
 import { BooksModule } from './features/books/books.module.ts';
+import { BudgetsModule } from './features/budgets/budgets.module.ts';
 import { CeilingsModule } from './features/ceilings/ceilings.module.ts';
 import { ConfigCheckModule } from './features/config-check/config-check.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
@@ -63,6 +64,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   UsersModule,
   AuthModule,
   CeilingsModule,
+  BudgetsModule,
   SnapshotsModule,
   WalletModule,
   PaymentsModule,

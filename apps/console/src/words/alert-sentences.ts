@@ -31,6 +31,7 @@ const zh: AlertSentences = {
   'drift.lost_credits': 'Redis 曾有 {last} 笔入账，现只有 {counted} 笔；其余的重新发送',
   'drift.unreadable': 'Redis 中的余额无法读取；已按账本重写',
   'drift.held': 'Redis 中预留了 {before} 个 token，而运行中的请求只预留 {held} 个；已重新计算',
+  'drift.budget': '预算在 Redis 中预留 {before}，而运行中的请求只预留 {held}；已重新计算',
   'redis_tampered.usage':
     'Redis 中有 {events} 条用量并非来自其所称的节点；它们作为死信等待，例如：{reason}',
   'redis_tampered.snapshot': 'Redis 中版本 {version} 的配置被改动；已按 PostgreSQL 重写',
@@ -44,6 +45,8 @@ const zh: AlertSentences = {
   restore_open:
     '数据库由 {taken_at} 的备份恢复；在运行 tollgate-ops loss 之前，Redis 中的余额不作核对',
   overdraft: '使用或取出的 token 超出余额 {tokens} 个；已记为透支',
+  budget_threshold: '预算 {budget_id} 已用 {percent}%：{used} / {limit}（{unit}）',
+  budget_exhausted: '预算 {budget_id} 已用完：{used} / {limit}（{unit}）',
   low_balance: '最近一次购买的 {bought} 个 token 还剩 {balance} 个',
   'auto_recharge_failed.funds': '无法自动充值：钱包余额不足以购买 {amount} 个 token',
   'auto_recharge_failed.refused': '无法自动充值：{reason}',

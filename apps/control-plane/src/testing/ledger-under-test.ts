@@ -233,8 +233,9 @@ export function usageEvent(
 /** Returns the event that the reaper writes for a hold whose node vanished. */
 export function reapEvent(
   tokens: number,
-  { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()) }: EventParts,
+  { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()), final }: EventParts,
 ): RelayedEvent {
+  const claims = final?.budgets;
   const payload = {
     kind: 'reap',
     account_id: account.id,
@@ -243,8 +244,9 @@ export function reapEvent(
     model_id: model.id,
     price_version_id: model.priceId,
     node: 'node-a:0',
+    budgets: claims,
   };
-  const use = { rid, accountId: account.id, modelId: model.id, usedTokens: tokens };
+  const use = { rid, accountId: account.id, modelId: model.id, usedTokens: tokens, claims };
   const mac = holdSigner(hashCredential(FLEET_CREDENTIAL))(use);
   return {
     shard: 's00',

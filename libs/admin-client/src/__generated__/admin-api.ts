@@ -417,6 +417,111 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List budgets; administrators see those of all accounts */
+        get: operations["Budgets_list"];
+        put?: never;
+        /** Set a budget of a key or an account; it holds from the next request on */
+        post: operations["Budgets_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/budgets/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is used and held of several budgets in their current periods; those that are unknown or of others are left out */
+        get: operations["Budgets_readUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/budgets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One budget */
+        get: operations["Budgets_get"];
+        /** Change the given fields of a budget; what is used stays */
+        put: operations["Budgets_update"];
+        post?: never;
+        /** Remove a budget */
+        delete: operations["Budgets_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/budgets/{id}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The grants and resets of a budget, newest first */
+        get: operations["Budgets_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/budgets/{id}/grant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add to what the current period of a budget may use */
+        post: operations["Budgets_grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/budgets/{id}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start the current period of a budget again */
+        post: operations["Budgets_reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/snapshots": {
         parameters: {
             query?: never;
@@ -1834,7 +1939,7 @@ export interface components {
             resolved_at: string | null;
         };
         /** @enum {string} */
-        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
         AutoRecharge: {
             id: number;
             user_id: number;
@@ -1879,6 +1984,73 @@ export interface components {
             dead_letters: number;
             /** @description Batches of usage not booked yet; null: Redis does not answer */
             waiting_jobs: number | null;
+        };
+        Budget: {
+            id: number;
+            user_id: number;
+            /** @description Null: it is of the whole account */
+            key_id: number | null;
+            /** @enum {string} */
+            unit: "charged_tokens" | "money" | "requests";
+            /** @description Units of the budget; decimal text where it counts money, else a whole number */
+            amount: string;
+            /** @enum {string} */
+            period: "day" | "week" | "month" | "year" | "none";
+            time_zone: string;
+            models: string;
+            /** @enum {string} */
+            action: "refuse" | "notify";
+            notify_at: number[];
+            /** @description An administrator set it: the account can neither change nor grant nor reset it */
+            is_of_administrator: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+        };
+        BudgetEntry: {
+            id: number;
+            /** @enum {string} */
+            kind: "grant" | "reset";
+            /** @description Units of the budget; decimal text where it counts money, else a whole number */
+            amount: string;
+            period_began_at: string | null;
+            reason: string;
+            author_id: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        BudgetUsage: {
+            budget_id: number;
+            /** @description Null without periods */
+            period_began_at: string | null;
+            /** @description Null without periods */
+            resets_at: string | null;
+            /** @description The amount with what was granted in this period */
+            limit: string;
+            /** @description Of requests that are booked */
+            used: string;
+            /** @description Units of the budget; decimal text where it counts money, else a whole number */
+            granted: string;
+            /** @description As admission counts; null where Redis does not answer */
+            live: {
+                /** @description Of requests that have ended, booked or not */
+                used: string;
+                /** @description Of requests that run */
+                held: string;
+            } | null;
+        };
+        BudgetUsageList: {
+            data: components["schemas"]["BudgetUsage"][];
         };
         BurnRate: {
             model_id: number;
@@ -3020,6 +3192,7 @@ export interface components {
                         multipliers?: {
                             [key: string]: number;
                         };
+                        price_per_million?: number;
                     }[];
                 }[];
                 upstreams: {
@@ -5485,6 +5658,392 @@ export interface operations {
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "created_at" | "-created_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+                key_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Budget"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": {
+                 *         "key_id": 1
+                 *       },
+                 *       "unit": "charged_tokens",
+                 *       "amount": 1000000,
+                 *       "period": "month",
+                 *       "time_zone": "Europe/Berlin",
+                 *       "notify_at": [
+                 *         80,
+                 *         100
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A key with its later rotations, or the whole account */
+                    scope: {
+                        key_id: number;
+                    } | {
+                        user_id: number;
+                    };
+                    /** @enum {string} */
+                    unit: "charged_tokens" | "money" | "requests";
+                    /** @description Units of one period. Money is decimal text in the currency of the installation */
+                    amount: string | number;
+                    /**
+                     * @description Weeks begin on Mondays. none: a total, to be raised with a grant
+                     * @enum {string}
+                     */
+                    period: "day" | "week" | "month" | "year" | "none";
+                    /**
+                     * @description Of the IANA database: periods begin by its clocks
+                     * @default UTC
+                     */
+                    time_zone?: string;
+                    /**
+                     * @description Comma-separated names of models, in which * stands for any text; empty = all models
+                     * @default
+                     */
+                    models?: string;
+                    /**
+                     * @description refuse: requests that do not fit are refused. notify: it only counts and alerts
+                     * @default refuse
+                     * @enum {string}
+                     */
+                    action?: "refuse" | "notify";
+                    /**
+                     * @description Percentages of the amount, each of which raises an alert once a period
+                     * @default []
+                     */
+                    notify_at?: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_readUsage: {
+        parameters: {
+            query: {
+                /** @description Ids of budgets, separated by commas; 100 at most */
+                ids: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetUsageList"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 2000000
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Units of one period. Money is decimal text in the currency of the installation */
+                    amount?: string | number;
+                    /** @description Comma-separated names of models, in which * stands for any text; empty = all models */
+                    models?: string;
+                    /**
+                     * @description refuse: requests that do not fit are refused. notify: it only counts and alerts
+                     * @enum {string}
+                     */
+                    action?: "refuse" | "notify";
+                    /** @description Percentages of the amount, each of which raises an alert once a period */
+                    notify_at?: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_entries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BudgetEntry"][];
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_grant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 50000,
+                 *       "reason": "release week"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Units of one period. Money is decimal text in the currency of the installation */
+                    amount: string | number;
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Budgets_reset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "a test run used it up"
+                 *     }
+                 */
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

@@ -76,6 +76,14 @@ export const ALERT_RULES = [
     "severity": "warning"
   },
   {
+    "name": "budget_threshold",
+    "severity": "info"
+  },
+  {
+    "name": "budget_exhausted",
+    "severity": "warning"
+  },
+  {
     "name": "low_balance",
     "severity": "info"
   },

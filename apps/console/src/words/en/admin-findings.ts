@@ -20,6 +20,8 @@ export const adminFindings = {
     redis_data_lost: 'Redis lost data',
     restore_open: 'A restore is not finished',
     overdraft: 'A balance is below zero',
+    budget_threshold: 'A budget has reached a percentage',
+    budget_exhausted: 'A budget is used up',
     low_balance: 'Tokens run low',
     auto_recharge_failed: 'A recharge failed',
     payout_unsettled: 'A payout has no outcome',

@@ -21,6 +21,8 @@ export const adminFindings: typeof en.admin.findings = {
     redis_data_lost: 'Redis 丢失数据',
     restore_open: '恢复尚未完成',
     overdraft: '余额低于零',
+    budget_threshold: '预算已达到设定比例',
+    budget_exhausted: '预算已用完',
     low_balance: 'Token 即将用完',
     auto_recharge_failed: '自动充值失败',
     payout_unsettled: '退款没有结果',

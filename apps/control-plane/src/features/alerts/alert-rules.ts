@@ -19,6 +19,8 @@ export const ALERT_RULES = {
   redis_data_lost: 'critical',
   restore_open: 'critical',
   overdraft: 'warning',
+  budget_threshold: 'info',
+  budget_exhausted: 'warning',
   low_balance: 'info',
   auto_recharge_failed: 'warning',
   payout_unsettled: 'warning',
@@ -28,7 +30,7 @@ export const ALERT_RULES = {
 /** The sentences of the rules that have several: `detail.kind` of an alert names its own. */
 export const ALERT_KINDS = {
   settlement_backlog: ['node', 'outbox', 'queue'],
-  drift: ['below', 'above', 'reap', 'credits', 'lost_credits', 'unreadable', 'held'],
+  drift: ['below', 'above', 'reap', 'credits', 'lost_credits', 'unreadable', 'held', 'budget'],
   redis_tampered: ['usage', 'snapshot', 'seal', 'version', 'types', 'records'],
   redis_data_lost: ['lost', 'stale'],
   auto_recharge_failed: ['funds', 'refused'],

@@ -51,6 +51,10 @@ export class ApiKeyRow {
   @Column({ type: 'integer', nullable: true })
   replacesId: number | null;
 
+  /** The key whose budgets this one counts against; null: its own. */
+  @Column({ type: 'integer', nullable: true })
+  budgetsOfId: number | null;
+
   @Column({ type: 'boolean' })
   drain: boolean;
 

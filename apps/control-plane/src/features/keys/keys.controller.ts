@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nest
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
-import { pageOf } from '../../platform/http/list-query.ts';
+import { pageOf, type IdsQuery } from '../../platform/http/list-query.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
@@ -23,7 +23,6 @@ import {
   type KeyList,
   type RotateKey,
   type UpdateKey,
-  type WindowsOf,
 } from './keys.dto.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysService } from './keys.service.ts';
@@ -83,7 +82,7 @@ export class KeysController {
   )
   async readManyWindows(
     @FromCaller() caller: Caller,
-    @Query({ schema: windowsOfSchema }) { ids }: WindowsOf,
+    @Query({ schema: windowsOfSchema }) { ids }: IdsQuery,
   ) {
     return { data: await this.windows.readMany(caller, ids) };
   }

@@ -9,7 +9,7 @@ import {
   IN_FUTURE,
   listQuery,
   momentField,
-  PAGE_SIZE_MAX,
+  idsQuery,
 } from '../../platform/http/list-query.ts';
 import { keyLimitField } from '../../platform/openapi/named-tables.ts';
 import { nameText } from '../../platform/http/text-field.ts';
@@ -166,22 +166,7 @@ export const keyWindowsSchema = z
   .meta({ id: 'KeyWindows' });
 export type KeyWindowsResponse = z.output<typeof keyWindowsSchema>;
 
-const ID_TOO_LARGE = `is larger than any id, ${INTEGER_MAX}`;
-const TOO_MANY_IDS = `at most ${PAGE_SIZE_MAX} ids`;
-
-/** `?ids=3,17` */
-export const windowsOfSchema = z.strictObject({
-  ids: z
-    .string()
-    .regex(/^[1-9]\d{0,9}(,[1-9]\d{0,9})*$/, 'must be ids separated by commas, e.g. 3,17')
-    .transform((text) => [...new Set(text.split(',').map(Number))])
-    .pipe(z.array(z.number().max(INTEGER_MAX, ID_TOO_LARGE)).max(PAGE_SIZE_MAX, TOO_MANY_IDS))
-    .meta({
-      description: `Ids of keys, separated by commas; ${PAGE_SIZE_MAX} at most`,
-      'x-rules': [ID_TOO_LARGE, TOO_MANY_IDS],
-    }),
-});
-export type WindowsOf = z.infer<typeof windowsOfSchema>;
+export const windowsOfSchema = idsQuery('keys');
 
 export const windowsListSchema = z
   .object({ data: z.array(keyWindowsSchema) })

@@ -108,6 +108,7 @@ export class KeysService {
         ipAllowlist,
         name,
         replacesId: id,
+        budgetsOfId: old.budgetsOfId ?? id,
       };
       const created = await this.issue(tx, caller, { userId, columns, action: 'key.rotate' });
       const until = new Date(Date.now() + body.overlap_minutes * 60_000);

@@ -122,6 +122,7 @@ async function insertKey(
     limits: { ...like?.limits, rpm: Math.min(RPM, like?.limits.rpm || RPM) },
     expiresAt: new Date(Date.now() + LIFETIME_MS),
     playgroundSid: sid,
+    budgetsOfId: like ? (like.budgetsOfId ?? like.id) : null,
   });
   const id: number = inserted.identifiers[0]?.['id'];
   return repository.findOneByOrFail({ id });

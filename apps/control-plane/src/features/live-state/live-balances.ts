@@ -1,5 +1,5 @@
 import { Injectable, Logger, Optional } from '@nestjs/common';
-import { LiveRecords } from '@tollgate/keyspace';
+import { LiveRecords, type LiveBudget } from '@tollgate/keyspace';
 import { Host } from '../../platform/host/host.ts';
 
 export interface LiveBalance {
@@ -27,27 +27,27 @@ export class LiveBalances {
     accountId: number,
     modelIds: readonly number[],
   ): Promise<Map<number, LiveBalance> | undefined> {
+    const refs = modelIds.map((modelId) => ({ accountId, modelId }));
+    const balances = await this.inTime(() => this.records.getBalances(refs));
+    if (!balances) return undefined;
+    const found = balances.filter((one) => one !== null);
+    return new Map(
+      found.map(({ modelId, balance, held, creditSeq }) => [modelId, { balance, held, creditSeq }]),
+    );
+  }
+
+  /** Undefined when Redis does not answer in time. */
+  readBudgets(accountId: number): Promise<LiveBudget[] | undefined> {
+    return this.inTime(() => this.records.budgets.read(accountId));
+  }
+
+  private async inTime<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     const cancel = this.host.after(WAIT_MS, () =>
       reject(new Error(`no answer within ${WAIT_MS} ms`)),
     );
     try {
-      const balances = await Promise.race([
-        this.records.getBalances(modelIds.map((modelId) => ({ accountId, modelId }))),
-        tooLate,
-      ]);
-      return new Map(
-        balances.flatMap((one) =>
-          one
-            ? [
-                [
-                  one.modelId,
-                  { balance: one.balance, held: one.held, creditSeq: one.creditSeq },
-                ] as const,
-              ]
-            : [],
-        ),
-      );
+      return await Promise.race([read(), tooLate]);
     } catch (error) {
       this.logger.warn(error, 'live balances are not available');
       return undefined;

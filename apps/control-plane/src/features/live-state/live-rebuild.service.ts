@@ -51,6 +51,11 @@ export class LiveRebuildService {
         write: this.records.putSubscription(asOpened(row)),
       }),
     );
+    await this.eachPage(
+      index,
+      (which) => this.rows.budgetCounts(which),
+      ({ id, used }) => ({ id, write: this.records.budgets.fill(id, used) }),
+    );
     return { accounts, keys, subscriptions };
   }
 
@@ -66,6 +71,11 @@ export class LiveRebuildService {
           .discardBalance({ accountId: userId, modelId })
           .then(() => ({ kind: 'applied' })),
       }),
+    );
+    await this.eachPage(
+      shardNames(this.config.SHARDS).indexOf(shard),
+      (which) => this.rows.budgetCounts(which),
+      ({ id }) => ({ id, write: this.records.budgets.discard(id) }),
     );
   }
 

@@ -8,7 +8,13 @@ import { prepared } from '../../platform/database/prepared.ts';
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 
 const accountRow = z
-  .object({ id: z.number(), status: z.string(), drain: z.boolean(), revision: integer })
+  .object({
+    id: z.number(),
+    status: z.string(),
+    drain: z.boolean(),
+    revision: integer,
+    budgets: z.string(),
+  })
   .transform(({ id, ...row }) => ({ accountId: id, ...row }));
 
 const keyRow = z
@@ -23,6 +29,7 @@ const keyRow = z
     ip_allowlist: z.string(),
     drain: z.boolean(),
     revision: integer,
+    budgets: z.string(),
   })
   .transform((row) => ({
     id: row.id,
@@ -35,6 +42,7 @@ const keyRow = z
     ipAllowlist: row.ip_allowlist,
     drain: row.drain,
     revision: row.revision,
+    budgets: row.budgets,
   }));
 
 const subscriptionRow = z
@@ -77,10 +85,33 @@ export type AccountLiveRow = z.output<typeof accountRow>;
 export type KeyLiveRow = z.output<typeof keyRow>;
 export type SubscriptionLiveRow = z.output<typeof subscriptionRow>;
 
-const ACCOUNTS = 'SELECT id, status, drain, revision FROM users';
+const budgetCountsRow = z.object({ id: z.number(), used: z.record(z.string(), z.number()) });
+const keyOfBudgetsRow = z
+  .object({ id: z.number(), user_id: z.number() })
+  .transform((row) => ({ id: row.id, userId: row.user_id }));
+export type KeyOfBudgets = z.output<typeof keyOfBudgetsRow>;
+
+/** The budgets as `budgets.lua` of libs/keyspace reads them. Late usage, which Redis does not count, lowers the limit of its period. */
+const budgetsWhere = (condition: string): string => `
+  coalesce((SELECT json_agg(json_build_array(b.id, b.unit, b.amount,
+      (SELECT string_agg(lpad(start::text, 10, '0'), '' ORDER BY start) FROM unnest(b.starts) start), b.models, b.action,
+      coalesce((SELECT json_object_agg(p.started_at, p.granted - p.late ORDER BY p.started_at) FROM budget_periods p
+        WHERE p.budget_id = b.id AND p.started_at >= b.starts[1] AND p.granted <> p.late), '{}')) ORDER BY b.id)::text
+    FROM budgets b WHERE ${condition} AND b.deleted_at IS NULL), '')`;
+const BUDGETS_OF_ID = 'coalesce(api_keys.budgets_of_id, api_keys.id)';
+
+const ACCOUNTS = `SELECT id, status, drain, revision, ${budgetsWhere('b.user_id = users.id AND b.key_id IS NULL')} AS budgets FROM users`;
+/** Periods whose requests may still run, and the current one. */
+const COUNTED_PERIODS = 3;
+/** What Redis is to count as used, by budget and period. */
+const BUDGET_COUNTS = `
+  SELECT users.id, (SELECT json_object_agg(b.id || ':' || p.started_at, p.used - p.late) FROM budgets b,
+      LATERAL (SELECT started_at, used, late FROM budget_periods WHERE budget_id = b.id ORDER BY started_at DESC LIMIT ${COUNTED_PERIODS}) p
+    WHERE b.user_id = users.id) AS used
+  FROM (SELECT id FROM users WHERE EXISTS (SELECT FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.user_id = users.id)) users`;
 /** Limits as they are in force: under the ceilings of account and installation. */
-const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, allowed_models, ip_allowlist, drain, revision
-   FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
+const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, allowed_models, ip_allowlist, drain, revision,
+   ${budgetsWhere(`b.key_id = ${BUDGETS_OF_ID}`)} AS budgets FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
 /** Nodes may rely on auto-recharge: it is on, and no purchase was refused since. */
 const IS_ARMED = 'auto_recharge_amount > 0 AND auto_recharge_retry_at IS NULL';
 const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq,
@@ -107,6 +138,11 @@ export class LiveRows {
     return (await this.select(SUBSCRIPTIONS, 'user_id', which)).map((row) =>
       subscriptionRow.parse(row),
     );
+  }
+
+  /** Accounts without any used budget are left out. */
+  async budgetCounts(which: Which): Promise<z.output<typeof budgetCountsRow>[]> {
+    return (await this.select(BUDGET_COUNTS, 'id', which)).map((row) => budgetCountsRow.parse(row));
   }
 
   /** Is true when the account has a key with this hash, whatever its status. */
@@ -150,6 +186,32 @@ export function asOpened(row: SubscriptionLiveRow) {
     withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
     opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
   };
+}
+
+/** Returns the key to which budgets of this one are bound: the first of its rotations. Undefined where there is no such key. */
+export async function keyOfBudgets(
+  tx: Pick<EntityManager, 'query'>,
+  keyId: number,
+): Promise<KeyOfBudgets | undefined> {
+  const rows: unknown[] = await tx.query(
+    `SELECT ${BUDGETS_OF_ID} AS id, user_id FROM api_keys WHERE id = $1 AND status <> 'deleted'`,
+    [keyId],
+  );
+  return rows.map((row) => keyOfBudgetsRow.parse(row))[0];
+}
+
+/** Raises the revision of an account whose budgets changed. */
+export async function raiseAccount(tx: EntityManager, userId: number): Promise<void> {
+  await tx.query('UPDATE users SET revision = revision + 1 WHERE id = $1', [userId]);
+}
+
+/** Raises the revisions of a key and its rotations, whose budgets changed. */
+export async function raiseRotations(tx: EntityManager, keyId: number): Promise<number[]> {
+  const [rows]: [{ id: number }[], number] = await tx.query(
+    `UPDATE api_keys SET revision = revision + 1 WHERE id = $1 OR budgets_of_id = $1 RETURNING id`,
+    [keyId],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Raises the revisions of the keys of these accounts. Live records of deleted keys are kept for two days and compared with their rows until then. */

@@ -3,7 +3,13 @@ import type { EntityManager } from 'typeorm';
 import { afterCommit } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
 import { promiseWrites } from './live-outbox.sql.ts';
-import { raiseKeys } from './live-rows.sql.ts';
+import {
+  keyOfBudgets,
+  raiseAccount,
+  raiseKeys,
+  raiseRotations,
+  type KeyOfBudgets,
+} from './live-rows.sql.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import type { LiveRecord } from './live-target.ts';
 
@@ -45,6 +51,21 @@ export class LiveStateService {
   /** The limits in force for the keys of these accounts changed, which are not in the rows of the keys alone. */
   async limitsChanged(tx: EntityManager, userIds: readonly number[]): Promise<void> {
     await this.keysChanged(tx, await raiseKeys(tx, userIds));
+  }
+
+  /** Budgets of this key, or of this account, changed. Locks the row of the key or account until the end of the transaction. */
+  async budgetsChanged(
+    tx: EntityManager,
+    { userId, keyId }: { userId: number; keyId: number | null },
+  ): Promise<void> {
+    if (keyId !== null) return this.keysChanged(tx, await raiseRotations(tx, keyId));
+    await raiseAccount(tx, userId);
+    return this.accountChanged(tx, userId);
+  }
+
+  /** See `keyOfBudgets`. */
+  keyOfBudgets(tx: EntityManager, keyId: number): Promise<KeyOfBudgets | undefined> {
+    return keyOfBudgets(tx, keyId);
   }
 
   /** The row changed, or a credit was given. */

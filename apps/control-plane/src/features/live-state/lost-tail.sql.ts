@@ -8,7 +8,7 @@ const RELEASES_FOLLOW = '1 day';
 const NEWEST = `
   SELECT greatest(
     (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
-    (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM ceilings)) AS at`;
+    (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM ceilings), (SELECT max(updated_at) FROM budgets)) AS at`;
 /** Finds the rows that live in Redis too and may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
   WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at)
@@ -18,6 +18,8 @@ const RECENT = `
     UNION SELECT 2, 'subscription', subscription_id FROM token_credits, since WHERE created_at > since.at
     UNION SELECT 2, 'subscription', id FROM subscriptions, since WHERE revised_at > since.at
     UNION SELECT 3, 'account', id FROM users, since WHERE updated_at > since.at
+    UNION SELECT 3, 'account', user_id FROM budgets, since WHERE key_id IS NULL AND updated_at > since.at
+    UNION SELECT 4, 'key', k.id FROM since, budgets b JOIN api_keys k ON b.key_id IN (k.id, k.budgets_of_id) WHERE b.updated_at > since.at
     UNION SELECT 4, 'key', k.id FROM since, ceilings c, api_keys k JOIN users u ON u.id = k.user_id WHERE greatest(k.updated_at, u.updated_at, c.updated_at) > since.at) recent
   ORDER BY turn, id
   RETURNING id, kind, target_id`;

@@ -9,6 +9,7 @@ const signedOf = z.discriminatedUnion('kind', [
     node: z.string(),
     account_id: z.number().int(),
     model_id: z.number().int(),
+    budgets: z.string().optional(),
   }),
 ]);
 
@@ -35,11 +36,16 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
     if (mac === null) return false;
     if (kind === 'usage')
       return isFinalSigned({ rid, payload: textBeforeMac(relayed.payload), mac }, hash);
-    const { account_id: accountId, model_id: modelId } = signed;
+    const { account_id: accountId, model_id: modelId, budgets: claims } = signed;
     // A reap is a first charge, of all that its hold had used.
     if (relayed.seq !== '0') return false;
     const usedTokens = Number(relayed.delta);
-    return isHoldSigned({ rid, accountId, modelId, usedTokens }, mac, hash);
+    const use = { rid, accountId, modelId, usedTokens };
+    // A node learns the budgets as it is admitted, so it has signed them once it has counted something.
+    return (
+      isHoldSigned({ ...use, claims }, mac, hash) ||
+      (usedTokens === 0 && isHoldSigned(use, mac, hash))
+    );
   };
   return { relayed, kind, node, mac, isSignedBy };
 }

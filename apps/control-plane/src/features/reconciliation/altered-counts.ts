@@ -125,7 +125,13 @@ export class AlteredCounts {
 
   private async reportRecounted(found: ReturnType<LiveCounts['recountHolds']>): Promise<number[]> {
     const ids: number[] = [];
-    for (const { accountId, modelId, before, held } of await found) {
+    const { subscriptions, budgets } = await found;
+    for (const { budgetId, before, held } of budgets) {
+      const message = `Budget ${budgetId}: Redis had ${before} of it held, running requests hold ${held}; it has been recounted`;
+      const detail = { kind: 'budget', before, held } as const;
+      await this.raise(this.dataSource.manager, `budget:${budgetId}`, { message, detail });
+    }
+    for (const { accountId, modelId, before, held } of subscriptions) {
       for (const id of await idsOf(this.dataSource, { accountId, modelId })) {
         const message = `Subscription ${id}: Redis had ${before} tokens held, its running requests hold ${held.toLocaleString('en')}; it has been recounted`;
         await this.report(this.dataSource.manager, id, message, { kind: 'held', before, held });
@@ -135,13 +141,21 @@ export class AlteredCounts {
     return ids;
   }
 
-  private async report(
+  private report(
     tx: EntityManager,
     id: number,
     message: string,
     detail: AlertDetail<'drift'>,
   ): Promise<void> {
+    return this.raise(tx, `subscription:${id}`, { message, detail });
+  }
+
+  private async raise(
+    tx: EntityManager,
+    subject: string,
+    { message, detail }: { message: string; detail: AlertDetail<'drift'> },
+  ): Promise<void> {
     this.logger.error(message);
-    await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message, detail });
+    await this.alerts.raise(tx, { rule: 'drift', subject, message, detail });
   }
 }

@@ -52,6 +52,7 @@ const routingRows = z.strictObject({
       effectiveAtMs: count,
       weights: z.strictObject(weightFields(count, count.optional())),
       multipliers: z.record(z.string(), count),
+      pricePerMillion: count,
       isUndeclaredZero: z.boolean(),
     }),
   ),
@@ -102,7 +103,7 @@ SELECT
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,
-     'weights', jsonb_strip_nulls(jsonb_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', price.${name}`).join(', ')})), 'multipliers', price.multipliers, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
+     'weights', jsonb_strip_nulls(jsonb_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', price.${name}`).join(', ')})), 'multipliers', price.multipliers, 'pricePerMillion', price.price_per_million, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
    FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,

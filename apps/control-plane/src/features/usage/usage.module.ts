@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
+import { BudgetsModule } from '../budgets/budgets.module.ts';
 import { EpochsModule } from '../epochs/epochs.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ModelsModule } from '../models/models.module.ts';
@@ -16,6 +17,7 @@ import { UsageStatisticsService } from './api/usage-statistics.service.ts';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.ts';
 import { DeadLettersService } from './dead-letters/dead-letters.service.ts';
 import { DeadLetterRow } from './dead-letters/dead-letter.entity.ts';
+import { BookedFacts } from './ingest/booked-facts.ts';
 import { BookedFigures } from './ingest/booked-figures.ts';
 import { BookingTraces } from './ingest/booking-traces.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
@@ -40,6 +42,7 @@ import { JournalService } from './journal/journal.service.ts';
     SubscriptionsModule,
     LiveStateModule,
     AlertsModule,
+    BudgetsModule,
     ModelsModule,
     EpochsModule,
     ProxyNodesModule,
@@ -47,6 +50,7 @@ import { JournalService } from './journal/journal.service.ts';
   ],
   controllers: [UsageController, JournalController, DeadLettersController],
   providers: [
+    BookedFacts,
     BookedFigures,
     BookingTraces,
     DeadLettersService,

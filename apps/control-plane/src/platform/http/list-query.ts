@@ -69,6 +69,25 @@ export const IN_FUTURE = 'must lie in the future';
 export const idFilter = z.coerce.number().int().positive().max(INTEGER_MAX);
 export const booleanFilter = z.enum(['true', 'false']).transform((text) => text === 'true');
 
+const ID_TOO_LARGE = `is larger than any id, ${INTEGER_MAX}`;
+const TOO_MANY_IDS = `at most ${PAGE_SIZE_MAX} ids`;
+
+/** `?ids=3,17` */
+export function idsQuery(of: string) {
+  return z.strictObject({
+    ids: z
+      .string()
+      .regex(/^[1-9]\d{0,9}(,[1-9]\d{0,9})*$/, 'must be ids separated by commas, e.g. 3,17')
+      .transform((text) => [...new Set(text.split(',').map(Number))])
+      .pipe(z.array(z.number().max(INTEGER_MAX, ID_TOO_LARGE)).max(PAGE_SIZE_MAX, TOO_MANY_IDS))
+      .meta({
+        description: `Ids of ${of}, separated by commas; ${PAGE_SIZE_MAX} at most`,
+        'x-rules': [ID_TOO_LARGE, TOO_MANY_IDS],
+      }),
+  });
+}
+export type IdsQuery = z.output<ReturnType<typeof idsQuery>>;
+
 /**
  * Runs a list. `columns` maps each sort name to a column of the builder (`alias.property`), `search` names the text columns `q` looks into.
  * The id breaks ties, so that no row shows up on two pages.

@@ -28,6 +28,12 @@ const CREATIONS: Record<
   '/users': { body: () => ({ username: 'repeated' }), secret: 'one_time_password' },
   '/keys': { body: () => ({ name: 'repeated' }), secret: 'key' },
   '/keys/{id}/rotate': { body: () => ({ overlap_minutes: 1 }), secret: 'key' },
+  '/budgets': {
+    body: (ids) => ({
+      scope: { key_id: ids['/keys'] },
+      ...{ unit: 'requests', amount: 1, period: 'day' },
+    }),
+  },
   '/auth/tokens': { body: () => ({ name: 'repeated', scope: 'read' }), secret: 'token' },
   '/playground/key': { body: () => ({}), secret: 'key' },
   '/models': {
@@ -55,6 +61,7 @@ const OTHER: Record<string, object> = {
   '/users': { username: 'other' },
   '/keys': { name: 'other' },
   '/keys/{id}/rotate': { overlap_minutes: 2 },
+  '/budgets': { amount: 2 },
   '/auth/tokens': { name: 'other' },
   '/playground/key': { key_id: 1 },
   '/models': { name: 'other' },
@@ -119,6 +126,9 @@ async function records(): Promise<Record<string, { path: string; changes: [objec
   const route = (await go('POST', '/routing', { model_id: model, upstream_id: upstream })).body.id;
   const key = (await go('POST', '/keys', { name: 'tagged' })).body.id;
   const node = (await go('POST', '/proxy-nodes', { name: 'tagged' })).body.id;
+  const scope = { key_id: key };
+  const limit = { scope, unit: 'requests', amount: 1, period: 'day' };
+  const budget = (await go('POST', '/budgets', limit)).body.id;
   return {
     user: { path: `/users/${userId}`, changes: [{ is_demo: true }, { is_demo: false }] },
     model: { path: `/models/${model}`, changes: [{ description: 'a' }, { description: 'b' }] },
@@ -127,6 +137,7 @@ async function records(): Promise<Record<string, { path: string; changes: [objec
       changes: [{ max_concurrency: 3 }, { max_concurrency: 4 }],
     },
     route: { path: `/routing/${route}`, changes: [{ weight: 2 }, { weight: 3 }] },
+    budget: { path: `/budgets/${budget}`, changes: [{ amount: '2' }, { amount: '3' }] },
     key: { path: `/keys/${key}`, changes: [{ rpm: 2 }, { rpm: 3 }] },
     node: { path: `/proxy-nodes/${node}`, changes: [{ url: 'http://127.0.0.1:9' }, { url: null }] },
     ceilings: { path: '/admin/ceilings', changes: [{ rpm: 600 }, { rpm: 500 }] },

@@ -43,6 +43,7 @@ export function noSuch(
   kind:
     | 'access token'
     | 'account'
+    | 'budget'
     | 'key'
     | 'model'
     | 'node'

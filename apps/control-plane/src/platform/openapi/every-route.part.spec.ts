@@ -182,6 +182,22 @@ async function moneyAndKeys(modelId: number): Promise<void> {
   );
 }
 
+async function budgets(): Promise<void> {
+  const { id: user_id } = await go('GET /auth/me');
+  const amounts = { unit: 'money', amount: '12.5', period: 'month', time_zone: 'Europe/Berlin' };
+  const budget = await go('POST /budgets', { scope: { user_id }, ...amounts, notify_at: [80] });
+  await go(`PUT /budgets/${budget.id}`, { action: 'notify' });
+  await go(`POST /budgets/${budget.id}/grant`, { amount: 1, reason: 'walked' });
+  await go(`POST /budgets/${budget.id}/reset`, { reason: 'walked' });
+  await goAll(
+    'GET /budgets',
+    `GET /budgets/${budget.id}`,
+    `GET /budgets/${budget.id}/entries`,
+    `GET /budgets/usage?ids=${budget.id}`,
+    `DELETE /budgets/${budget.id}`,
+  );
+}
+
 async function usage(): Promise<void> {
   const ledger = ledgerOf(plane);
   await ledger.initialiseShards();
@@ -248,6 +264,7 @@ test('every route of the API document succeeds, with the documented answer', asy
   await accounts();
   const { modelId, routeId, upstreamId } = await catalogue();
   await moneyAndKeys(modelId);
+  await budgets();
   await usage();
   await fleet();
   await goAll(

@@ -21,6 +21,7 @@ const TAGS: Readonly<Record<string, string>> = {
   previews: 'What a purchase, a refund, a request or a price would come to, before it is done',
   playground: 'A temporary key to try models with',
   keys: 'API keys for /v1',
+  budgets: 'What keys and accounts may use in a period',
   ceilings: 'What the request limits of keys are bounded by',
   upstreams: 'Providers that answer requests',
   routing: 'Which upstream answers for which model',

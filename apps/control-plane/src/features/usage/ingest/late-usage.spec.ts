@@ -16,6 +16,7 @@ import {
   read,
   shareLateUsage,
 } from '../../../testing/late-usage-under-test.ts';
+import { correctionOf } from './late-usage.sql.ts';
 import type { ReadEvent } from './read-event.ts';
 
 shareLateUsage();
@@ -30,7 +31,7 @@ describe('what Redis does not know', () => {
       read({ kind: 'reap', delta: 8, epoch: 'before' }),
       read({ kind: 'withdraw', delta: 9, epoch: 'before' }),
     ];
-    const of = (isLate: boolean) => late.missedBy(events, current(), { isLate });
+    const of = (isLate: boolean) => late.missedOf(events, current(), { isLate }).map(correctionOf);
     expect(of(false)).toEqual([
       { subscriptionId: one.id, delta: -6 },
       { subscriptionId: one.id, delta: -8 },
@@ -173,14 +174,14 @@ describe('an event of an outbox whose usage a journal brought before', () => {
     await book(withoutPlace(event), withoutPlace(reap), withoutPlace(other));
     expect(await adopt([event, reap])).toEqual(
       expect.arrayContaining([
-        { subscriptionId: one.id, delta: 70 },
-        { subscriptionId: one.id, delta: 12 },
+        expect.objectContaining({ subscriptionId: one.id, delta: 70 }),
+        expect.objectContaining({ subscriptionId: one.id, delta: 12 }),
       ]),
     );
     expect(await placeOf(event)).toEqual([['s09', 5, 7]]);
     expect(await placeOf(other)).toEqual([[null, null, null]]);
     expect(await adopt([event, reap])).toEqual([]);
-    expect(await adopt([other])).toEqual([{ subscriptionId: one.id, delta: 30 }]);
+    expect(await adopt([other])).toMatchObject([{ subscriptionId: one.id, delta: 30 }]);
   });
 
   test('adopts nothing of another number, epoch or kind, or without a place', async () => {

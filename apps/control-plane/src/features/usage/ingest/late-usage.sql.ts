@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { UsageFinal } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
-import type { ReadEvent } from './read-event.ts';
+import { reapOf, type ReadEvent } from './read-event.ts';
 
 const bookedRow = z.object({
   rid: z.string(),
@@ -15,7 +14,28 @@ const bookedRow = z.object({
   charge: z.coerce.number(),
 });
 type BookedRow = z.output<typeof bookedRow>;
-const adoptedRow = z.object({ subscription_id: z.number(), delta: z.coerce.number() });
+const adoptedRow = z
+  .object({
+    subscription_id: z.number(),
+    user_id: z.number(),
+    seq: z.number(),
+    delta: z.coerce.number(),
+    charge: z.coerce.number().nullable(),
+    budgets: z.string().nullable(),
+  })
+  .transform((row) => ({
+    subscriptionId: row.subscription_id,
+    delta: row.delta,
+    use: {
+      accountId: row.user_id,
+      claims: row.budgets ?? '',
+      seq: row.seq,
+      delta: row.delta,
+      charge: row.charge,
+    },
+  }));
+/** A row that Redis counts after all. */
+export type AdoptedUsage = z.output<typeof adoptedRow>;
 
 export interface LiveCorrection {
   subscriptionId: number;
@@ -42,17 +62,15 @@ export class LateUsage {
     return this.epochs.hold(tx, accountIds, options);
   }
 
-  /** What Redis does not know of the events that were booked now. */
-  missedBy(
+  /** Those of the events booked now that Redis does not know. */
+  missedOf(
     booked: readonly ReadEvent[],
     current: ReadonlyMap<string, string>,
     { isLate }: { isLate: boolean },
-  ): LiveCorrection[] {
-    return booked
-      .filter(
-        (read) => read.event.payload.kind !== 'withdraw' && (isLate || this.isLate(read, current)),
-      )
-      .map(({ event }) => ({ subscriptionId: event.payload.subscription_id, delta: -event.delta }));
+  ): ReadEvent[] {
+    return booked.filter(
+      (read) => read.event.payload.kind !== 'withdraw' && (isLate || this.isLate(read, current)),
+    );
   }
 
   /** Events of an epoch that is gone have no place in the outbox of today. */
@@ -109,7 +127,7 @@ export class LateUsage {
     tx: EntityManager,
     duplicates: readonly ReadEvent[],
     current: ReadonlyMap<string, string>,
-  ): Promise<LiveCorrection[]> {
+  ): Promise<AdoptedUsage[]> {
     const known = duplicates.filter(
       ({ event, relayed }) =>
         event.payload.kind !== 'withdraw' &&
@@ -121,7 +139,7 @@ export class LateUsage {
     const [rows]: [unknown[], number] = await tx.query(
       `UPDATE usage_events u SET shard = v.shard, outbox_ms = split_part(v.outbox, '-', 1)::bigint, outbox_n = split_part(v.outbox, '-', 2)::bigint
        FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) AS v(day, rid, seq, shard, outbox)
-       WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.shard IS NULL AND u.kind IN ('usage', 'reap') RETURNING u.subscription_id, u.delta`,
+       WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.shard IS NULL AND u.kind IN ('usage', 'reap') RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets`,
       [
         known.map(dayOf),
         known.map(({ event }) => event.rid),
@@ -130,9 +148,7 @@ export class LateUsage {
         known.map(({ relayed }) => relayed.outboxId),
       ],
     );
-    return rows
-      .map((row) => adoptedRow.parse(row))
-      .map(({ subscription_id, delta }) => ({ subscriptionId: subscription_id, delta }));
+    return rows.map((row) => adoptedRow.parse(row));
   }
 
   async correct(
@@ -226,6 +242,11 @@ export class LateUsage {
   }
 }
 
+/** For an event that Redis does not know. */
+export function correctionOf({ event }: ReadEvent): LiveCorrection {
+  return { subscriptionId: event.payload.subscription_id, delta: -event.delta };
+}
+
 /** It left an outbox beside which no epoch stood, or the mark of a rebuild. Nothing is emitted under either, so its data was there before. */
 function isOfNoEpoch({ epoch }: ReadEvent['relayed']): boolean {
   return epoch === 'none' || epoch.startsWith('rebuilding:');
@@ -265,25 +286,6 @@ function correcting(read: ReadEvent, reaped: number): ReadEvent {
 
 function partition<T>(list: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
   return [list.filter((item) => isFirst(item)), list.filter((item) => !isFirst(item))];
-}
-
-function reapOf({
-  account_id,
-  key_id,
-  subscription_id,
-  model_id,
-  price_version_id,
-  node,
-}: UsageFinal) {
-  return {
-    kind: 'reap' as const,
-    account_id,
-    key_id,
-    subscription_id,
-    model_id,
-    price_version_id,
-    node,
-  };
 }
 
 function dayOf({ beganAtMs }: ReadEvent): string {

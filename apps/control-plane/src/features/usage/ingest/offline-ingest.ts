@@ -4,6 +4,7 @@ import type { Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { DomainEvents } from '../../../platform/domain-events/domain-events.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
+import { BudgetBooking } from '../../budgets/budget-booking.sql.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 import { LiveStatePump } from '../../live-state/live-state-pump.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
@@ -11,6 +12,7 @@ import { keyspaceOf, openWriter } from '../../reconciliation/offline-reconciler.
 import { TokenLedger } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.sql.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
+import { BookedFacts } from './booked-facts.ts';
 import { BookedAtOnce } from './booked-at-once.ts';
 import { DroppedDays } from './dropped-days.sql.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
@@ -26,6 +28,8 @@ type OfflineConfig = Pick<Config, 'SHARDS' | 'ALERT_WEBHOOK_URL'>;
 /** Booking without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL. */
 export function offlineIngest(dataSource: DataSource, config: OfflineConfig): UsageIngest {
   const tokens = new TokenLedger();
+  const alerts = new AlertsService(dataSource, config);
+  const live = new LiveStateService({ deliver: () => Promise.resolve() });
   return new UsageIngest(
     new Transactions(dataSource),
     new EventJudge(
@@ -36,12 +40,8 @@ export function offlineIngest(dataSource: DataSource, config: OfflineConfig): Us
     ),
     tokens,
     new WithdrawalBooking(tokens, new LedgerService(new DomainEvents())),
-    new AlertsService(dataSource, config),
-    new LateUsage(
-      new ShardEpochs(dataSource, config),
-      tokens,
-      new LiveStateService({ deliver: () => Promise.resolve() }),
-    ),
+    new BookedFacts(alerts, new BudgetBooking(alerts, live)),
+    new LateUsage(new ShardEpochs(dataSource, config), tokens, live),
     new UsageRows(),
   );
 }

@@ -107,6 +107,28 @@ function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
   }
 }
 
+/** The reap that a final corrects, where no other trace of it is left. */
+export function reapOf({
+  account_id,
+  key_id,
+  subscription_id,
+  model_id,
+  price_version_id,
+  node,
+  budgets,
+}: UsageFinal) {
+  return {
+    kind: 'reap' as const,
+    account_id,
+    key_id,
+    subscription_id,
+    model_id,
+    price_version_id,
+    node,
+    ...(budgets !== undefined && { budgets }),
+  };
+}
+
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 /** A later one is no clock's error but made up, and PostgreSQL's dates have an end. */
 const RID_BEFORE_MS = Date.UTC(2100, 0, 1);

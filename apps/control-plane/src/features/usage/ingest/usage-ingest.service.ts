@@ -4,15 +4,13 @@ import type { EntityManager } from 'typeorm';
 import { isDataError, isRefusedData } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Host } from '../../../platform/host/host.ts';
-import { AlertsService } from '../../alerts/alerts.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.sql.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.sql.ts';
 import { EventJudge } from './event-judge.ts';
-import { LateUsage } from './late-usage.sql.ts';
-import { overdraftsOf, overdrawnSince, type Overdrawn } from './overdrawn.ts';
+import { correctionOf, LateUsage } from './late-usage.sql.ts';
+import { BookedFacts, overdraftsOf, overdrawnSince } from './booked-facts.ts';
 import type { ReadEvent } from './read-event.ts';
-import { bookRollups } from './rollups.sql.ts';
 import { usageKeyOf, UsageRows } from './usage-rows.sql.ts';
 
 /**
@@ -28,7 +26,7 @@ export class UsageIngest {
     private readonly judge: EventJudge,
     private readonly tokens: TokenLedger,
     private readonly booking: WithdrawalBooking,
-    private readonly alerts: AlertsService,
+    private readonly facts: BookedFacts,
     private readonly late: LateUsage,
     private readonly rows: UsageRows,
     @Optional() private readonly host: Host = new Host(),
@@ -105,13 +103,10 @@ export class UsageIngest {
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked)
       if (read.event.payload.kind === 'withdraw') await this.withdraw(tx, read, locked);
-    await this.late.correct(
-      tx,
-      [...this.late.missedBy(booked, epochs, { isLate: fromJournal || isLate }), ...adopted],
-      locked,
-    );
-    await bookRollups(tx, booked);
-    await this.raiseAlerts(tx, {
+    const missed = this.late.missedOf(booked, epochs, { isLate: fromJournal || isLate });
+    await this.late.correct(tx, [...missed.map(correctionOf), ...adopted], locked);
+    await this.facts.sum(tx, { booked, missed, adopted });
+    await this.facts.raiseAlerts(tx, {
       overdrawn: overdrawnSince(overdraftBefore, locked),
       newLetters,
       reason: letters[0]?.reason,
@@ -149,29 +144,6 @@ export class UsageIngest {
       tokens: event.delta,
       closes: event.seq === 0 ? event.payload.withdrawal_id : null,
     });
-  }
-
-  private async raiseAlerts(
-    tx: EntityManager,
-    {
-      overdrawn,
-      newLetters,
-      reason,
-    }: { overdrawn: Overdrawn[]; newLetters: number; reason: string | undefined },
-  ): Promise<void> {
-    for (const { subscriptionId, tokens } of overdrawn) {
-      const message = `Subscription ${subscriptionId} used or withdrew ${tokens.toLocaleString('en')} tokens beyond its balance; they are booked as overdraft`;
-      await this.alerts.raise(tx, {
-        rule: 'overdraft',
-        subject: `subscription:${subscriptionId}`,
-        message,
-        detail: { tokens },
-      });
-    }
-    if (newLetters === 0) return;
-    const message = `${newLetters} usage events could not be booked and wait as dead letters, e.g.: ${reason ?? 'unknown'}`;
-    const detail = { events: newLetters, reason: reason ?? 'unknown' };
-    await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message, detail });
   }
 
   private async bookOneByOne({ sound, poison, ...source }: Batch): Promise<ReadEvent[]> {

@@ -56,6 +56,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'started_at', type: 'timestamptz', of: (read) => new Date(read.beganAtMs).toISOString() },
   { name: 'first_token_ms', type: 'integer', of: final((payload) => payload.first_token_ms) },
   { name: 'duration_ms', type: 'integer', of: final((payload) => payload.duration_ms) },
+  { name: 'budgets', type: 'text', of: request((payload) => payload.budgets ?? null) },
   { name: 'shard', type: 'text', of: (read) => read.relayed.shard || null },
   { name: 'outbox_ms', type: 'bigint', of: (read) => outboxPart(read.relayed.outboxId, 0) },
   { name: 'outbox_n', type: 'bigint', of: (read) => outboxPart(read.relayed.outboxId, 1) },

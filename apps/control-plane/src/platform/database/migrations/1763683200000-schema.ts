@@ -1,6 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { ACCOUNTS } from './schema/accounts.ts';
 import { ACTIVITY } from './schema/activity.ts';
+import { BUDGETS } from './schema/budgets.ts';
 import { CATALOGUE } from './schema/catalogue.ts';
 import { FLEET } from './schema/fleet.ts';
 import { KEYS } from './schema/keys.ts';
@@ -18,6 +19,7 @@ const SECTIONS = [
   CATALOGUE,
   TOKENS,
   KEYS,
+  BUDGETS,
   ROUTING,
   FLEET,
   USAGE,

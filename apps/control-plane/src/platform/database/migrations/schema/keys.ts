@@ -20,7 +20,9 @@ CREATE TABLE api_keys (
   -- Of the session that it serves in the playground, one a session.
   playground_sid uuid,
   -- The key that this one was rotated from.
-  replaces_id integer REFERENCES api_keys (id)
+  replaces_id integer REFERENCES api_keys (id),
+  -- The key whose budgets this one counts against: the first of its rotations, or the key that a temporary one is like. Null: its own.
+  budgets_of_id integer REFERENCES api_keys (id)
 );
 CREATE INDEX api_keys_user ON api_keys (user_id);
 CREATE UNIQUE INDEX api_keys_playground ON api_keys (playground_sid) WHERE playground_sid IS NOT NULL AND status <> 'deleted';

@@ -29,6 +29,9 @@ BEGIN
   IF NEW.rule IN ('low_balance', 'auto_recharge_failed', 'overdraft') AND NEW.subject ~ '^subscription:[0-9]{1,9}$' THEN
     SELECT user_id INTO owner FROM subscriptions WHERE id = split_part(NEW.subject, ':', 2)::integer;
   END IF;
+  IF NEW.rule IN ('budget_threshold', 'budget_exhausted') AND NEW.subject ~ '^budget:[0-9]{1,9}:' THEN
+    SELECT user_id INTO owner FROM budgets WHERE id = split_part(NEW.subject, ':', 2)::integer;
+  END IF;
   INSERT INTO stream_events (user_id, kind, data) VALUES (owner, 'alert', jsonb_build_object('id', NEW.id));
   RETURN NULL;
 END $$;

@@ -40,6 +40,8 @@ CREATE TABLE usage_events (
   cache_write_1h_tokens bigint,
   audio_input_tokens bigint,
   audio_output_tokens bigint,
+  -- The budgets in which it was admitted; null without any.
+  budgets text,
   PRIMARY KEY (day, rid, seq)
 ) PARTITION BY RANGE (day);
 CREATE TABLE usage_events_default PARTITION OF usage_events DEFAULT;

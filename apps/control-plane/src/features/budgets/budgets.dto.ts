@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { formatAmount, InvalidAmount, parseAmount } from '@tollgate/money';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
+import { idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { noteText } from '../../platform/http/text-field.ts';
+import { BUDGET_PERIODS, isTimeZone } from './calendar.ts';
+
+export const BUDGET_UNITS = ['charged_tokens', 'money', 'requests'] as const;
+export type BudgetUnit = (typeof BUDGET_UNITS)[number];
+export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
+
+/** Of the budgets of one key, and of those of one account: both together apply to a request. */
+export const BUDGETS_PER_SCOPE_MAX = 8;
+const REASON_CHARS_MAX = 500;
+const MODELS_CHARS_MAX = 1_000;
+const PERCENTAGES_MAX = 5;
+const ZONE_CHARS_MAX = 64;
+
+const UNKNOWN_ZONE = 'is no time zone of the IANA database, such as Europe/Berlin';
+export const AMOUNT_RANGE =
+  'must be a whole number from 0 to 9007199254740991; for money a decimal';
+
+const id = z.number().int().positive().max(INTEGER_MAX);
+/** Read with the unit beside it. */
+const amount = z
+  .union(
+    [
+      z
+        .string()
+        .max(32)
+        .regex(/^\d{1,16}(\.\d{1,6})?$/),
+      z.number().nonnegative(),
+    ],
+    AMOUNT_RANGE,
+  )
+  .describe('Units of one period. Money is decimal text in the currency of the installation')
+  .meta({ 'x-rules': [AMOUNT_RANGE] });
+const reason = noteText(REASON_CHARS_MAX);
+const models = z
+  .string()
+  .max(MODELS_CHARS_MAX)
+  .regex(/^[\x20-\x7e]*$/)
+  .describe('Comma-separated names of models, in which * stands for any text; empty = all models');
+const action = z
+  .enum(BUDGET_ACTIONS)
+  .describe('refuse: requests that do not fit are refused. notify: it only counts and alerts');
+const notifyAt = z
+  .array(z.number().int().min(1).max(100))
+  .max(PERCENTAGES_MAX)
+  .describe('Percentages of the amount, each of which raises an alert once a period');
+
+const ofKey = z.strictObject({ key_id: id });
+const ofAccount = z.strictObject({ user_id: id });
+
+export const createBudgetSchema = z
+  .strictObject({
+    scope: z
+      .union([ofKey, ofAccount])
+      .describe('A key with its later rotations, or the whole account'),
+    unit: z.enum(BUDGET_UNITS),
+    amount,
+    period: z
+      .enum(BUDGET_PERIODS)
+      .describe('Weeks begin on Mondays. none: a total, to be raised with a grant'),
+    time_zone: z
+      .string()
+      .max(ZONE_CHARS_MAX)
+      .refine(isTimeZone, UNKNOWN_ZONE)
+      .default('UTC')
+      .describe('Of the IANA database: periods begin by its clocks'),
+    models: models.default(''),
+    action: action.default('refuse'),
+    notify_at: notifyAt.default([]),
+  })
+  .meta({
+    'x-example': {
+      scope: { key_id: 1 },
+      unit: 'charged_tokens',
+      amount: 1_000_000,
+      period: 'month',
+      time_zone: 'Europe/Berlin',
+      notify_at: [80, 100],
+    },
+  });
+export type CreateBudget = z.output<typeof createBudgetSchema>;
+
+const NOTHING_TO_CHANGE = 'name at least one field to change';
+export const updateBudgetSchema = z
+  .strictObject({
+    amount: amount.optional(),
+    models: models.optional(),
+    action: action.optional(),
+    notify_at: notifyAt.optional(),
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    path: ['amount'],
+    message: NOTHING_TO_CHANGE,
+  })
+  .meta({ minProperties: 1, 'x-example': { amount: 2_000_000 } });
+export type UpdateBudget = z.output<typeof updateBudgetSchema>;
+
+export const grantSchema = z
+  .strictObject({ amount, reason })
+  .meta({ 'x-example': { amount: 50_000, reason: 'release week' } });
+export type Grant = z.output<typeof grantSchema>;
+
+export const resetSchema = z
+  .strictObject({ reason })
+  .meta({ 'x-example': { reason: 'a test run used it up' } });
+export type Reset = z.output<typeof resetSchema>;
+
+export const budgetListSchema = listQuery({
+  sorts: ['id', 'created_at'],
+  sort: '-id',
+  filters: { user_id: idFilter.optional(), key_id: idFilter.optional() },
+});
+export type BudgetList = z.output<typeof budgetListSchema>;
+
+const unitsText = z
+  .string()
+  .describe('Units of the budget; decimal text where it counts money, else a whole number');
+
+export const budgetResponseSchema = z
+  .object({
+    id: idField,
+    user_id: idField,
+    key_id: idField.nullable().describe('Null: it is of the whole account'),
+    unit: z.enum(BUDGET_UNITS),
+    amount: unitsText,
+    period: z.enum(BUDGET_PERIODS),
+    time_zone: z.string(),
+    models: z.string(),
+    action: z.enum(BUDGET_ACTIONS),
+    notify_at: z.array(z.int()),
+    is_of_administrator: z
+      .boolean()
+      .describe('An administrator set it: the account can neither change nor grant nor reset it'),
+    created_at: timeField,
+    updated_at: timeField,
+  })
+  .meta({ id: 'Budget' });
+export type BudgetResponse = z.output<typeof budgetResponseSchema>;
+
+const budgetUsageSchema = z
+  .object({
+    budget_id: idField,
+    period_began_at: timeField.nullable().describe('Null without periods'),
+    resets_at: timeField.nullable().describe('Null without periods'),
+    limit: unitsText.describe('The amount with what was granted in this period'),
+    used: unitsText.describe('Of requests that are booked'),
+    granted: unitsText,
+    live: z
+      .object({
+        used: unitsText.describe('Of requests that have ended, booked or not'),
+        held: unitsText.describe('Of requests that run'),
+      })
+      .nullable()
+      .describe('As admission counts; null where Redis does not answer'),
+  })
+  .meta({ id: 'BudgetUsage' });
+export type BudgetUsage = z.output<typeof budgetUsageSchema>;
+
+export const budgetUsageListSchema = z
+  .object({ data: z.array(budgetUsageSchema) })
+  .meta({ id: 'BudgetUsageList' });
+
+const budgetEntrySchema = z
+  .object({
+    id: idField,
+    kind: z.enum(['grant', 'reset']),
+    amount: unitsText,
+    period_began_at: timeField.nullable(),
+    reason: z.string(),
+    author_id: idField,
+    created_at: timeField,
+  })
+  .meta({ id: 'BudgetEntry' });
+export const budgetEntriesSchema = z.object({ data: z.array(budgetEntrySchema) });
+
+/** Undefined for what is no amount of this unit. */
+export function readAmount(unit: BudgetUnit, written: string | number): number | undefined {
+  try {
+    const units = unit === 'money' ? Number(parseAmount(written)) : Number(written);
+    return Number.isSafeInteger(units) && units >= 0 ? units : undefined;
+  } catch (error) {
+    if (error instanceof InvalidAmount) return undefined;
+    throw error;
+  }
+}
+
+export function writeAmount(unit: BudgetUnit, units: number): string {
+  return unit === 'money' ? formatAmount(BigInt(units)) : String(units);
+}

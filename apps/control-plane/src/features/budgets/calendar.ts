@@ -1,0 +1,67 @@
+export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'none'] as const;
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
+
+/** The period of a budget without periods: it counts from the beginning of time. */
+export const NO_PERIOD = 0;
+const STEPS = {
+  day: { days: 1 },
+  week: { weeks: 1 },
+  month: { months: 1 },
+  year: { years: 1 },
+} as const;
+const NANOSECONDS = 1_000_000_000n;
+
+/**
+ * Unix seconds at which `count` consecutive periods begin, the first of them the one that `atMs` is in. A day begins at its first instant in the zone, which is not
+ * midnight where a clock change skips midnight. Weeks begin on Mondays. Time zones move by whole seconds, so every period does.
+ */
+export function periodStarts(
+  { period, timeZone }: { period: BudgetPeriod; timeZone: string },
+  { atMs, count }: { atMs: number; count: number },
+): number[] {
+  if (period === 'none') return [NO_PERIOD];
+  const now = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
+  let date = firstDayOf(now.toPlainDate(), period);
+  const starts: number[] = [];
+  for (let index = 0; index < count; index += 1) {
+    starts.push(secondsOf(date.toZonedDateTime(timeZone)));
+    date = date.add(STEPS[period]);
+  }
+  return starts;
+}
+
+/** The start of the period that `seconds` is in; the first period also has what was before it. */
+export function periodAt(starts: readonly number[], seconds: number): number {
+  return starts.findLast((start) => start <= seconds) ?? starts[0] ?? NO_PERIOD;
+}
+
+/** Returns whether the runtime knows this IANA zone. */
+export function isTimeZone(name: string): boolean {
+  try {
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
+    return !/^[+-]/.test(name);
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function firstDayOf(
+  date: Temporal.PlainDate,
+  period: Exclude<BudgetPeriod, 'none'>,
+): Temporal.PlainDate {
+  switch (period) {
+    case 'day':
+      return date;
+    case 'week':
+      return date.subtract({ days: date.dayOfWeek - 1 });
+    case 'month':
+      return date.with({ day: 1 });
+    case 'year':
+      return date.with({ month: 1, day: 1 });
+  }
+}
+
+function secondsOf(start: Temporal.ZonedDateTime): number {
+  return Number(start.startOfDay().epochNanoseconds / NANOSECONDS);
+}

@@ -1,0 +1,55 @@
+/** Budgets of keys and accounts, what was used of each in each of its periods, and what people changed in one. */
+export const BUDGETS = `
+CREATE TABLE budgets (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  user_id integer NOT NULL REFERENCES users (id),
+  -- Null: it is of the whole account.
+  key_id integer REFERENCES api_keys (id),
+  unit text NOT NULL CHECK (unit IN ('charged_tokens', 'money', 'requests')),
+  -- Of one period: micro-units where it is money.
+  amount bigint NOT NULL CHECK (amount BETWEEN 0 AND 9007199254740991),
+  period text NOT NULL CHECK (period IN ('day', 'week', 'month', 'year', 'none')),
+  time_zone text NOT NULL,
+  -- Comma-separated names and globs of models; empty = all.
+  models text NOT NULL DEFAULT '',
+  action text NOT NULL CHECK (action IN ('refuse', 'notify')),
+  notify_at smallint[] NOT NULL DEFAULT '{}',
+  is_of_administrator boolean NOT NULL,
+  -- Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
+  starts bigint[] NOT NULL CHECK (cardinality(starts) > 0),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- Of every change that the live record in Redis must follow.
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  deleted_at timestamptz
+);
+CREATE INDEX budgets_user ON budgets (user_id) WHERE deleted_at IS NULL;
+CREATE INDEX budgets_key ON budgets (key_id) WHERE deleted_at IS NULL;
+
+-- Written in the transaction that books the usage.
+CREATE TABLE budget_periods (
+  budget_id integer NOT NULL REFERENCES budgets (id),
+  started_at bigint NOT NULL,
+  used bigint NOT NULL DEFAULT 0,
+  -- The part of it that Redis does not count: it was booked from a journal, or from an epoch that is gone.
+  late bigint NOT NULL DEFAULT 0,
+  -- Sum of the grants of budget_entries.
+  granted bigint NOT NULL DEFAULT 0,
+  -- The highest percentage that was notified.
+  notified smallint NOT NULL DEFAULT 0,
+  PRIMARY KEY (budget_id, started_at)
+);
+
+-- What people changed in a period. Never edited.
+CREATE TABLE budget_entries (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  budget_id integer NOT NULL REFERENCES budgets (id),
+  started_at bigint NOT NULL,
+  kind text NOT NULL CHECK (kind IN ('grant', 'reset')),
+  amount bigint NOT NULL,
+  reason text NOT NULL,
+  author_id integer NOT NULL REFERENCES users (id),
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX budget_entries_budget ON budget_entries (budget_id, id);
+CREATE TRIGGER budget_entries_unchanged BEFORE UPDATE OR DELETE ON budget_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+`;
