@@ -126,6 +126,10 @@ export const REFUSALS = {
     error: 'insufficient_quota',
     message: balanceTooLowText('BALANCE', 'ENOUGH'),
   },
+  budget_exceeded: {
+    error: 'budget_exceeded',
+    message: 'A budget of this key or account is used up.',
+  },
   metering_unavailable: {
     error: 'unavailable',
     message: 'The gateway cannot meter requests right now; try again shortly.',

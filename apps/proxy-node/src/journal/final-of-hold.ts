@@ -32,6 +32,7 @@ export function finalOfHold(
     ...tokenFieldsOf(usage),
     charge: chargeOf(usage, hold.price),
     ...(hold.price.premiums && { premiums: hold.price.premiums }),
+    ...(hold.claims !== undefined && { budgets: hold.claims }),
     started_at: hold.startedAtMs,
     first_token_ms: null,
     // Both by the wall clock, which may have been set in between.

@@ -40,6 +40,7 @@ const openHoldSchema = z.object({
   /** Absent from lines of earlier builds. */
   generation: count.default(0),
   epoch: z.string(),
+  claims: usageFinalSchema.shape.budgets,
   price: priceVersionSchema
     .omit({ multipliers: true })
     .extend({ premiums: z.array(z.string()).optional() }),

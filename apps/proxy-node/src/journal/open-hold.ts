@@ -34,6 +34,8 @@ export interface OpenHold {
   generation: number;
   /** Of the shard that holds: as `admit` answered it, later as the hold was restored in. Any other refuses what was held before. */
   epoch: string;
+  /** On budgets, as `readClaims` reads them; absent without any. */
+  claims?: string | undefined;
   /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
   price: ChargedPrice;
   /** What `admit` granted, in charged tokens. */

@@ -1,5 +1,6 @@
 import { shareNode } from './pipeline-under-test.ts';
 import './answered-chats.part.spec.ts';
+import './budgeted-requests.part.spec.ts';
 import './failover.part.spec.ts';
 import './large-calls.part.spec.ts';
 import './rate-limited-upstreams.part.spec.ts';

@@ -52,11 +52,19 @@ export function settle({
     charge: chargeOf(usage, price),
     key_hash: admitted.keyHash,
     basis,
-    ...(price.premiums && { premiums: price.premiums }),
+    ...whereThere(price, admitted),
     started_at: startedAtMs,
     first_token_ms: metered.firstTokenMs,
     duration_ms: durationMs,
     ...(traceparent !== undefined && { traceparent }),
   };
   return { final, journalled: admitted.hold.settle(final) };
+}
+
+/** Fields that a final has only where there is something to say. */
+function whereThere(
+  { premiums }: Admitted['price'],
+  { claims }: Admitted,
+): Pick<UsageFinal, 'premiums' | 'budgets'> {
+  return { ...(premiums && { premiums }), ...(claims !== '' && { budgets: claims }) };
 }

@@ -139,6 +139,6 @@ function modelOf(id: number): SnapshotModel {
     max_output_tokens: null,
     unbounded_input_tokens: null,
     is_on_shelf: true,
-    prices: [{ id, effective_at: 0, ...weights }],
+    prices: [{ id, effective_at: 0, ...weights, price_per_million: 2_000_000 }],
   };
 }

@@ -53,7 +53,10 @@ describe('without Redis a request is served', () => {
     failOpen.remember(SEEN);
     expect(
       failOpen.admit({ rid: 'r', keyHash: 'k', modelId: 3, addressHex: 'a1', tokens: 400 }),
-    ).toEqual({ keyId: 5, subscriptionId: 9, generation: 2, epoch: 'e', grantedTokens: 400 });
+    ).toEqual({
+      ...{ keyId: 5, subscriptionId: 9, generation: 2, epoch: 'e', claims: '' },
+      grantedTokens: 400,
+    });
     expect(failOpen.state).toEqual({ admissions: 1, tokens: 400 });
   });
 

@@ -37,6 +37,8 @@ export interface LoneRequest {
 }
 
 export type LoneGrant = Pick<SeenAdmission, 'keyId' | 'subscriptionId' | 'generation' | 'epoch'> & {
+  /** A key with budgets is not served alone. */
+  claims: '';
   grantedTokens: number;
 };
 
@@ -134,7 +136,7 @@ export class FailOpen {
     this.#count(rid, tokens);
     this.#admissions += 1;
     const { keyId, subscriptionId, generation, epoch } = seen;
-    return { keyId, subscriptionId, generation, epoch, grantedTokens: tokens };
+    return { keyId, subscriptionId, generation, epoch, claims: '', grantedTokens: tokens };
   }
 
   /** Its hold gives way to what it cost. */

@@ -32,6 +32,8 @@ export interface Admitted {
   readonly keyId: number;
   readonly keyHash: string;
   readonly subscriptionId: number;
+  /** On budgets, as `readClaims` reads them; '' without any. */
+  readonly claims: string;
   readonly price: ChargedPrice;
   readonly plan: HoldPlan;
   /** Of the prompt's text, where the hold had to know. */

@@ -2,6 +2,7 @@ import { KEY_LIMITS } from '@tollgate/contracts';
 import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
 import { balanceTooLow, modelNotFound, Refusal, retryHeaders } from '../../refusals.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { budgetExceeded } from './budget-exceeded.ts';
 import { rechargePending } from './recharge-waits.ts';
 
 /** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
@@ -33,6 +34,8 @@ export function admitRefusal(
       return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
     case 'tokens_held':
       return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'budget_exceeded':
+      return budgetExceeded(reply);
     case 'recharge_due':
       return rechargePending();
     case 'balance_too_low':
@@ -84,4 +87,18 @@ export function accessRefusal(denied: AccessDenied): Refusal {
 
 export function unavailable(): Refusal {
   return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
+}
+
+/** Charged tokens that are there, or come, for a request that was refused for lack of them: its exact count may still fit. Null for other answers. */
+export function tokensThere(reply: AdmitReply): number | null {
+  switch (reply.kind) {
+    case 'balance_too_low':
+      return reply.balance + reply.dueTokens;
+    case 'tokens_held':
+      return reply.balance - reply.held + reply.dueTokens;
+    case 'budget_exceeded':
+      return reply.leftTokens;
+    default:
+      return null;
+  }
 }

@@ -163,6 +163,7 @@ describe('what Redis said of a key last stands for it alone', () => {
     generation: 1,
     expiresAtMs: 0,
     epoch: 'e',
+    claims: '',
     windows: [],
   };
   const SILENCE = new Error('Command timed out');

@@ -13,7 +13,7 @@ import { Refusal } from '../../refusals.ts';
 import type { ChargedPrice } from '../../journal/open-hold.ts';
 import type { UsageRecorder } from '../../usage/usage-recorder.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
-import { admitRefusal, isKeyDenied, unavailable } from './admit-refusal.ts';
+import { admitRefusal, isKeyDenied, tokensThere, unavailable } from './admit-refusal.ts';
 import { CallerAccess, unanswered, type Access, type KnownCaller } from './caller-access.ts';
 import { countPrompt } from '../request/count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
@@ -24,7 +24,7 @@ import { rechargePending, type RechargeWaits } from './recharge-waits.ts';
 type Keys = readonly ParsedApiKey[];
 type Granted = Pick<
   Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>,
-  'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch'
+  'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch' | 'claims'
 >;
 interface Trial {
   key: ParsedApiKey;
@@ -112,10 +112,9 @@ export class Admitter {
     let trial = await this.#try(keys, admission, plan);
     const isWaiting = trial.reply?.kind === 'recharge_due';
     if (isWaiting) trial = await this.#waitForTokens(trial.key, admission, plan);
-    if (trial.reply?.kind === 'balance_too_low' || trial.reply?.kind === 'tokens_held') {
-      const { balance, dueTokens } = trial.reply;
-      const held = trial.reply.kind === 'tokens_held' ? trial.reply.held : 0;
-      const textTokensMax = affordableText(request, balance - held + dueTokens);
+    const thereMax = trial.reply && tokensThere(trial.reply);
+    if (trial.reply && typeof thereMax === 'number') {
+      const textTokensMax = affordableText(request, thereMax);
       const exactTextTokens = await countPrompt(admission.ask.prompt, textTokensMax);
       if (exactTextTokens > textTokensMax)
         throw this.#refused(trial.key, trial.reply, admission, plan);
@@ -171,7 +170,7 @@ export class Admitter {
     const { failOpen } = this.#recorder;
     // Without its windows a reply does not tell whether the key has any.
     if (!failOpen.isOn || !isCounted) return;
-    if (reply.kind === 'admitted' && reply.windows.length === 0)
+    if (reply.kind === 'admitted' && reply.windows.length === 0 && reply.claims === '')
       failOpen.remember({ ...reply, accountId, keyHash, modelId: model.id, addressHex });
     else failOpen.forget(keyHash);
   }
@@ -203,6 +202,7 @@ export class Admitter {
           modelId: model.id,
           modelName: model.name,
           priceVersionId: price.id,
+          pricePerMillion: price.price_per_million,
           wantTokens: plan.wantTokens,
           minTokens: plan.minTokens,
           addressHex,
@@ -230,7 +230,7 @@ export class Admitter {
     { rid, receivedAtMs, ask, model }: Admission,
     { request, plan, price, granted, windows }: Opening,
   ): Promise<Admitted> {
-    const { keyId, subscriptionId, generation, grantedTokens, epoch } = granted;
+    const { keyId, subscriptionId, generation, grantedTokens, epoch, claims } = granted;
     const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });
     const hold = this.#recorder.open({
       rid,
@@ -241,6 +241,7 @@ export class Admitter {
       subscriptionId,
       generation,
       epoch,
+      ...(claims !== '' && { claims }),
       price,
       grantedTokens,
       sliceTokens: plan.sliceTokens,
@@ -254,6 +255,7 @@ export class Admitter {
       keyId,
       keyHash: key.hash,
       subscriptionId,
+      claims,
       price,
       plan: judgedBy(plan, ask, outputLimit),
       exactTextTokens: request.exactTextTokens ?? null,

@@ -180,11 +180,11 @@ export class Checkpointer implements HoldKeeper {
   }
 
   #checkpoint(kept: KeptHold, extendTokens: number): Promise<void> {
-    const { rid, epoch, accountId, modelId, keyHash } = kept.hold;
+    const { rid, epoch, accountId, modelId, keyHash, claims } = kept.hold;
     const { metering, leaseMs, node } = this.#options;
     const { charged: usedTokens } = kept.state;
     const request = {
-      ...{ rid, epoch, accountId, modelId, keyHash, node },
+      ...{ rid, epoch, accountId, modelId, keyHash, node, claims },
       ...{ extendTokens, leaseMs, usedTokens },
     };
     return this.#ask(kept, async () => {
@@ -214,7 +214,7 @@ export class Checkpointer implements HoldKeeper {
     const epoch = await metering.epochOf(hold.accountId);
     const { state } = kept;
     if (epoch === null || isLeaseOver(state, now()) || !onRestoring(hold, epoch)) return null;
-    const { rid, accountId, modelId, subscriptionId, keyId, generation, price } = hold;
+    const { rid, accountId, modelId, subscriptionId, keyId, generation, price, claims } = hold;
     return metering.restore({
       rid,
       epoch,
@@ -223,6 +223,7 @@ export class Checkpointer implements HoldKeeper {
       subscriptionId,
       keyId,
       generation,
+      claims,
       priceVersionId: price.id,
       node,
       wantTokens: Math.max(state.heldTokens, state.charged),

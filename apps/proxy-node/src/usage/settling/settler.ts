@@ -186,9 +186,14 @@ export class Settler {
   async #ask({ pending, state }: Entry): Promise<FinalEvent> {
     const { metering, random, log } = this.#options;
     const { rid, epoch, final, payload } = pending;
-    const { account_id: accountId, model_id: modelId, charge: chargeTokens } = final;
+    const {
+      account_id: accountId,
+      model_id: modelId,
+      charge: chargeTokens,
+      budgets: claims,
+    } = final;
     const { reEmit } = state;
-    const request = { rid, epoch, accountId, modelId, chargeTokens, payload, reEmit };
+    const request = { rid, epoch, accountId, modelId, chargeTokens, payload, reEmit, claims };
     try {
       const reply = await metering.settle(request);
       return { kind: 'replied', reply, spread: random() };

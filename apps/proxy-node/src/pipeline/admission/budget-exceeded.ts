@@ -1,0 +1,20 @@
+import type { BudgetExceeded } from '@tollgate/keyspace';
+import { Refusal, retryHeaders } from '../../refusals.ts';
+
+const UNIT_WORDS = {
+  charged_tokens: 'charged tokens',
+  money: 'in the currency of this gateway',
+  requests: 'requests',
+} as const;
+const MICROS = 1_000_000;
+
+/** Names the budget, its amount and when it starts again: the owner of the account raises it, or waits. */
+export function budgetExceeded(reply: BudgetExceeded): Refusal {
+  const { budgetId, unit, used, limit, endsAtMs } = reply;
+  const written = (units: number): string => String(unit === 'money' ? units / MICROS : units);
+  const resets =
+    endsAtMs === null ? 'It has no end' : `It starts again at ${new Date(endsAtMs).toISOString()}`;
+  const detail = `Budget ${budgetId} of this key or account does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
+  const headers = endsAtMs === null ? {} : retryHeaders(Math.max(0, endsAtMs - Date.now()));
+  return new Refusal('budget_exceeded', { detail, headers });
+}
