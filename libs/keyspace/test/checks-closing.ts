@@ -114,6 +114,23 @@ export const closingChecks: Checks = {
     assert.equal((await tenant.store.withdraw(ask)).kind, 'not_found');
   },
 
+  'a withdrawal that arrives after a later one takes nothing': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const earlier = tenant.rid();
+    tenant.clock.now += 1_000;
+    const later = tenant.rid();
+    await withdraw(tenant, earlier);
+    await putSubscription(tenant, { generation: 2, revision: 2, withdrawalId: earlier });
+    await withdraw(tenant, later);
+    await putSubscription(tenant, { generation: 3, revision: 3, withdrawalId: later });
+    await credit(tenant, 2, 500);
+    await drain(tenant);
+    assert.equal((await withdraw(tenant, earlier)).kind, 'not_found');
+    assert.deepEqual(await drain(tenant), []);
+    assert.deepEqual(await funds(tenant), { balance: 500, held: 0, running: 0, status: 'active' });
+  },
+
   'what running requests release on a closing subscription is withdrawn as they end': async (
     world,
   ) => {
