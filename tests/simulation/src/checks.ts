@@ -4,7 +4,10 @@ import type { LotRow } from './postgres/rows.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Scheduler } from './scheduler.ts';
 import { FIRST_SUBSCRIPTIONS, FIRST_WALLET, MODEL_ID } from './postgres/first-rows.ts';
+import type { FaultKind } from './fault-plan.ts';
+import { CallChecks } from './redis/call-checks.ts';
 import { RechargeNeeds } from './recharge-needs.ts';
+import { RepairCauses } from './repair-causes.ts';
 import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
 
@@ -24,6 +27,7 @@ interface Sums {
 const NO_RECORD = { balance: 0, held: 0, running: 0, creditSeq: null };
 
 interface CheckedParts {
+  struck: ReadonlySet<FaultKind>;
   redis: LiveStore;
   postgres: ModelPostgres;
   truth: Truth;
@@ -54,21 +58,36 @@ export class Checks {
   recharges = 0;
   #spent = 0n;
   readonly #needs: RechargeNeeds;
+  readonly #causes: RepairCauses;
+  #broken: unknown = null;
 
   constructor(parts: CheckedParts) {
     this.#live = new LiveView(parts.redis);
     this.#shardOf = (accountId) => parts.redis.shardOf(accountId);
     this.#truth = parts.truth;
     this.#needs = new RechargeNeeds(parts);
+    this.#causes = new RepairCauses(parts);
+    const calls = new CallChecks();
     parts.redis.onChanged = (shard, isLoss = false) => {
       if (shard !== null) this.#shards.add(shard);
       // What was released or debited last may be held or there again: nothing was taken.
-      if (isLoss) this.#held.clear();
+      if (isLoss) {
+        this.#held.clear();
+        calls.lost();
+      }
     };
+    parts.redis.onCalled.push((call, changes) => {
+      try {
+        calls.after(call, parts.redis.data, changes);
+      } catch (error) {
+        this.#broken ??= error;
+      }
+    });
     this.#watch(parts);
   }
 
   after(): void {
+    if (this.#broken !== null) throw this.#broken;
     this.#needs.check();
     for (const credit of this.#paid.splice(0)) this.#spent += this.#costs.get(credit) ?? 0n;
     for (const id of this.#changed) this.#checkBooks(id);
@@ -104,6 +123,7 @@ export class Checks {
     rows.usage.onChange = (before, after) => {
       // Rows of days that are dropped stay charged.
       if (before || !after) return;
+      this.#causes.booked(after);
       if (after.kind === 'withdraw') this.#add(after.subscription_id, { withdrawn: after.delta });
       else this.#charge(after);
     };
@@ -115,15 +135,20 @@ export class Checks {
         this.#needs.bought(after);
       }
       if (after?.kind === 'reconciliation' && !before)
-        this.repairs.push({
-          what: `subscription ${after.subscription_id}: ${after.delta} tokens`,
-          step: parts.scheduler.steps,
-        });
+        this.#repaired(after.subscription_id, after.delta, parts.scheduler.steps);
     };
     rows.postingEntries.onChange = (_, after) => void (after && (this.#ledger += after.amount));
     rows.accounts.onChange = (before, after) => {
       if (after?.kind === 'wallet') this.#wallets += after.balance - (before?.balance ?? 0n);
     };
+  }
+
+  /** In the commit of the repair, where nothing may be thrown. */
+  #repaired(id: number, delta: number, step: number): void {
+    const what = `subscription ${id}: ${delta} tokens`;
+    this.repairs.push({ what, step });
+    if (this.#causes.explain(id, delta) === null)
+      this.#broken ??= new Violation(`had to be repaired at step ${step}: ${what}`);
   }
 
   #charge(row: { subscription_id: number; rid: string; seq: number; delta: number }): void {

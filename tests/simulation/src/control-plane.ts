@@ -2,7 +2,7 @@ import { JOURNAL_HEADERS } from '@tollgate/contracts';
 import type { JournalPost } from '../../../apps/proxy-node/src/usage/settling/journal-uplink.ts';
 import type { ControlPlaneWorld } from './control-plane-parts.ts';
 import { openServices, type Services } from './control-plane-services.ts';
-import { Link } from './link.ts';
+import { COMMAND_TIMEOUT_MS, Link } from './link.ts';
 import { SimulatedProcess } from './process.ts';
 import { SimulatedHost } from './simulated-host.ts';
 import { UsageJobs } from './usage-jobs.ts';
@@ -24,7 +24,10 @@ export class ControlPlane {
     const { scheduler, random, redis, postgres, parts, wallErrorMs } = world;
     this.#world = world;
     this.process = new SimulatedProcess(name, { scheduler, wallErrorMs });
-    this.redisLink = new Link(this.process, { server: redis, scheduler, random });
+    this.redisLink = new Link(this.process, {
+      ...{ server: redis, scheduler, random },
+      timeoutMs: COMMAND_TIMEOUT_MS,
+    });
     this.postgresLink = new Link(this.process, { server: postgres, scheduler, random });
     this.#jobs = new UsageJobs({
       redis,

@@ -10,6 +10,14 @@ interface File {
   durable: Buffer;
   /** Bytes of it that the disk has given room to. */
   allocated: number;
+  /** A fault changed what was written. */
+  isDamaged?: boolean;
+}
+
+/** A change of names in a folder that a power loss may take back, with every later one. */
+interface NameChange {
+  folder: string;
+  undo: () => void;
 }
 
 /** The disk of one machine. It outlives its processes; a power loss takes what was not synced, and may leave a part of it. */
@@ -18,13 +26,18 @@ export class SimulatedDisk {
   readonly #folders = new Set<string>(['/']);
   readonly #locks = new Map<string, SimulatedProcess>();
   readonly #random: Random;
+  #nameChanges: NameChange[] = [];
   /** A write that needs new room fails. */
   isFull = false;
   /** Syncs that say they are done and did nothing. */
   isLying = false;
   isFailing = false;
+  /** When it first refused what a process wrote, by that process; those of which it took something since are left out. */
+  readonly refusingSinceMs = new Map<SimulatedProcess, number>();
   hasLied = false;
   hasFailed = false;
+  /** The name of a damaged file that was removed: what it still says is gone. */
+  removedDamaged: string | null = null;
 
   constructor(random: Random) {
     this.#random = random;
@@ -46,18 +59,20 @@ export class SimulatedDisk {
       read: (path) => Buffer.from(this.#file(path).bytes),
       create: (path) => {
         if (this.files.has(path)) throw new Error('EEXIST: file already exists');
-        this.files.set(path, { bytes: Buffer.alloc(0), durable: Buffer.alloc(0), allocated: 0 });
+        this.#name(path, { bytes: Buffer.alloc(0), durable: Buffer.alloc(0), allocated: 0 });
         open.set((last += 1), path);
         return last;
       },
-      rename: (from, to) => {
-        this.files.set(to, this.#file(from));
-        this.files.delete(from);
+      rename: (from, to) => this.#rename(from, to),
+      remove: (path) => {
+        if (this.files.get(path)?.isDamaged) this.removedDamaged ??= path;
+        this.#name(path, undefined);
       },
-      remove: (path) => void this.files.delete(path),
-      syncFolder: () => undefined,
-      writeSync: (descriptor, bytes, offset, length, position) =>
-        this.#write(pathOf(descriptor), bytes.subarray(offset, offset + length), position),
+      syncFolder: (folder) => this.#syncFolder(folder),
+      writeSync: (descriptor, bytes, offset, length, position) => {
+        this.#noteRefusal(process);
+        return this.#write(pathOf(descriptor), bytes.subarray(offset, offset + length), position);
+      },
       truncate: (descriptor, bytes) => this.#truncate(pathOf(descriptor), bytes),
       fdatasync: (descriptor, done) => {
         const path = pathOf(descriptor);
@@ -88,6 +103,9 @@ export class SimulatedDisk {
 
   /** What was written after the last sync is lost, but for a piece of its beginning, which may end in the middle of a line. */
   losePower(): void {
+    const kept = this.#random.integer(0, this.#nameChanges.length);
+    for (const { undo } of this.#nameChanges.splice(kept).toReversed()) undo();
+    this.#nameChanges = [];
     for (const file of this.files.values()) {
       const { bytes, durable } = file;
       const kept = Math.min(bytes.length, durable.length);
@@ -112,8 +130,49 @@ export class SimulatedDisk {
     const end = file.bytes.findLastIndex((byte) => byte !== 0);
     const at = this.#random.integer(0, Math.max(0, end - 1));
     file.bytes[at] = (file.bytes[at] ?? 0) ^ 1;
+    file.isDamaged = true;
     file.durable = Buffer.from(file.bytes);
     return true;
+  }
+
+  /** Puts a file under a name, or takes it away. */
+  #name(path: string, file: File | undefined): void {
+    const before = this.files.get(path);
+    this.#nameChanges.push({ folder: dirname(path), undo: () => this.#put(path, before) });
+    this.#put(path, file);
+  }
+
+  /** Both names change at once. */
+  #rename(from: string, to: string): void {
+    const [moved, replaced] = [this.#file(from), this.files.get(to)];
+    const undo = (): void => {
+      this.#put(to, replaced);
+      this.#put(from, moved);
+    };
+    this.#nameChanges.push({ folder: dirname(to), undo });
+    this.#put(to, moved);
+    this.#put(from, undefined);
+  }
+
+  #put(path: string, file: File | undefined): void {
+    if (file) this.files.set(path, file);
+    else this.files.delete(path);
+  }
+
+  /** Changes are kept in their order: with those of this folder, the earlier ones of others. */
+  #syncFolder(folder: string): void {
+    if (this.isFailing) throw new Error('EIO: i/o error, fsync');
+    if (this.isLying) return;
+    this.#nameChanges.splice(
+      0,
+      this.#nameChanges.findLastIndex((one) => one.folder === folder) + 1,
+    );
+  }
+
+  #noteRefusal(process: SimulatedProcess): void {
+    if (!this.isFailing) this.refusingSinceMs.delete(process);
+    else if (!this.refusingSinceMs.has(process))
+      this.refusingSinceMs.set(process, process.monotonicMs());
   }
 
   #file(path: string): File {

@@ -72,6 +72,9 @@ function checkLetters(world: World): void {
 
 /** A final that cannot be read any more is booked, or its file is kept. */
 function checkSetAside(world: World): void {
+  for (const { disk } of world.machines)
+    if (disk.removedDamaged !== null)
+      throw new Violation(`${disk.removedDamaged} could not be read and was removed`);
   for (const [rid, machine] of world.damaged) {
     const request = world.truth.requests.get(rid);
     const isBooked = request && world.truth.bookedFor(rid) === request.charge;

@@ -1,3 +1,4 @@
+import type { FunctionName } from '../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from './random.ts';
 
 const FAULT_KINDS = [
@@ -12,6 +13,8 @@ const FAULT_KINDS = [
   'redis-clock',
   'control-plane-clock',
   'cut-node',
+  'slow-link',
+  'stall',
   'kill-control-plane',
   'cut-redis',
   'cut-postgres',
@@ -34,7 +37,17 @@ export interface Fault {
   forMs: number;
   target: number;
   size: number;
+  /** It waits for calls of this function and strikes so long after each of the next `times`; else it strikes at its moment. */
+  afterCall?: { name: FunctionName; lagMs: number; times: number };
 }
+
+const LAG_MS_MAX = 2_000;
+const STRIKES_MAX = 4;
+/** Those that move tokens or records: each is as likely to be struck, however seldom it is called. */
+const STRUCK_CALLS: readonly FunctionName[] = [
+  ...(['admit', 'checkpoint', 'restore', 'settle', 'reap', 'credit', 'withdraw'] as const),
+  ...(['repeat_withdrawal', 'repeat_release', 'put_subscription', 'advance_epoch'] as const),
+];
 
 const WEIGHTS: Record<FaultKind, number> = {
   'kill-node': 6,
@@ -48,6 +61,8 @@ const WEIGHTS: Record<FaultKind, number> = {
   'redis-clock': 3,
   'control-plane-clock': 2,
   'cut-node': 4,
+  'slow-link': 3,
+  stall: 3,
   'kill-control-plane': 3,
   'cut-redis': 2,
   'cut-postgres': 4,
@@ -74,14 +89,21 @@ export function drawFaults(
     forMs: random.chance(0.2) ? random.integer(20_000, 90_000) : random.integer(200, 12_000),
     target: random.integer(0, 1_000),
     size: random.next(),
+    ...(random.chance(0.6) && { afterCall: drawCall(random) }),
   }));
-  const losses = [...drawn, ...drawn.flatMap((fault) => lossesAfter(fault, random))];
-  return [...losses, ...losses.flatMap((fault) => oldFileAfter(fault, random))].toSorted(
+  return [...drawn, ...drawn.flatMap((fault) => oldFileAfter(fault, random))].toSorted(
     (a, b) => a.atMs - b.atMs,
   );
 }
 
-const LOSSES = ['redis-flush', 'redis-crash'] as const;
+/** At once, or after as much as takes a thousand times as long. */
+function drawCall(random: Random): NonNullable<Fault['afterCall']> {
+  return {
+    name: random.pick(STRUCK_CALLS),
+    lagMs: random.chance(0.3) ? 0 : Math.round(LAG_MS_MAX ** random.next()),
+    times: random.integer(1, STRIKES_MAX),
+  };
+}
 
 /** A file from before a loss is put in place, more often than chance would have it. */
 function oldFileAfter({ kind, atMs }: Fault, random: Random): Fault[] {
@@ -97,20 +119,9 @@ function oldFileAfter({ kind, atMs }: Fault, random: Random): Fault[] {
   ];
 }
 
-/** Redis is lost just when a subscription's tokens are on their way out, more often than chance would have it. */
-function lossesAfter({ kind, atMs }: Fault, random: Random): Fault[] {
-  if (kind !== 'unsubscribe' || random.chance(0.4)) return [];
-  return [
-    {
-      kind: random.pick(LOSSES),
-      atMs: atMs + random.integer(50, 4_000),
-      forMs: random.integer(200, 3_000),
-      target: 0,
-      size: random.next(),
-    },
-  ];
-}
-
-export function describeFault({ kind, atMs, forMs, target, size }: Fault): string {
-  return `${kind} at ${atMs} ms for ${forMs} ms (target ${target}, size ${size.toFixed(3)})`;
+export function describeFault({ kind, atMs, forMs, target, size, afterCall }: Fault): string {
+  const moment = afterCall
+    ? `, ${afterCall.lagMs} ms after each of the next ${afterCall.times} ${afterCall.name}`
+    : '';
+  return `${kind} at ${atMs} ms${moment} for ${forMs} ms (target ${target}, size ${size.toFixed(3)})`;
 }

@@ -1,6 +1,6 @@
-import { decodeLine } from '../../../apps/proxy-node/src/journal/journal-line.ts';
 import { Violation } from './violation.ts';
 import type { Fault } from './fault-plan.ts';
+import { finalsOn } from './finals-on-disk.ts';
 import { forge } from './forge.ts';
 import type { Link } from './link.ts';
 import type { World } from './world.ts';
@@ -8,6 +8,7 @@ import type { World } from './world.ts';
 /** What a power loss may cost at most: a tick between two syncs, and the sync itself. */
 const SYNCED_WITHIN_MS = 250;
 const LOSING_EVERY_MS = 10;
+const SYNCED_EVERY_MS = 1_000;
 
 type Strike = (world: World, fault: Fault) => void;
 
@@ -25,6 +26,23 @@ function linksToRedis(world: World): Link[] {
   return [...links, ...world.controlPlanes.flatMap((one) => one?.redisLink ?? [])];
 }
 
+const slowDown: Strike = (world, { target, forMs }) => {
+  const links = [
+    ...linksToRedis(world),
+    ...world.controlPlanes.flatMap((one) => one?.postgresLink ?? []),
+  ];
+  const link = links[target % links.length];
+  if (!link) return;
+  link.isSlow = true;
+  later(world, forMs, () => void (link.isSlow = false));
+};
+
+/** As a paused machine, or a process that is stopped for a moment. */
+const stall: Strike = (world, { target, forMs }) => {
+  const processes = [...world.nodes, ...world.controlPlanes].flatMap((one) => one?.process ?? []);
+  processes[target % processes.length]?.stall(forMs);
+};
+
 function killNode(world: World, index: number, forMs: number): void {
   const node = world.nodes[index];
   if (!node) return;
@@ -38,17 +56,8 @@ function killNode(world: World, index: number, forMs: number): void {
 
 /** Requests of a machine whose finals can no longer be read from its disk. */
 function lostFinals(world: World, machine: number): Set<string> {
-  const texts = [...(world.machines[machine]?.disk.files ?? [])]
-    .filter(([path]) => path.includes('.journal'))
-    .map(([, { bytes }]) => bytes.toString('utf8'));
-  const kept = new Set(
-    texts.flatMap((text) =>
-      text.split('\n').flatMap((line) => {
-        const decoded = decodeLine(line);
-        return decoded?.t === 'F' ? [decoded.rid] : [];
-      }),
-    ),
-  );
+  const { disk } = world.machines[machine] ?? {};
+  const kept = new Set(disk && finalsOn(disk));
   const addresses = world.addressesOn(machine);
   const ended = [...world.truth.requests].filter(
     ([, request]) => request.charge !== null && addresses.includes(request.node),
@@ -147,10 +156,14 @@ function stopRedis(world: World, forMs: number, lose: () => void): void {
   });
 }
 
-/** Of what it wrote in its last second, as with a file that is synced once a second. */
-const crashRedis: Strike = (world, { forMs, size }) => {
-  const written = world.redis.callsWithin(1_000);
-  stopRedis(world, forMs, () => world.redis.loseTail(Math.floor(written * size)));
+/** Loses of what it wrote in its last second, as with a file that is synced once a second; from the struck call on where it strikes after one. */
+const crashRedis: Strike = (world, { forMs, size, afterCall }) => {
+  const { redis } = world;
+  const isFromCall = afterCall !== undefined && afterCall.lagMs < SYNCED_EVERY_MS;
+  const lost = isFromCall
+    ? redis.callsWithin(afterCall.lagMs)
+    : Math.floor(redis.callsWithin(SYNCED_EVERY_MS) * size);
+  stopRedis(world, forMs, () => redis.loseTail(lost));
 };
 
 const killControlPlane: Strike = (world, { target, forMs }) => {
@@ -228,6 +241,8 @@ export const STRIKES: Readonly<Record<Fault['kind'], Strike>> = {
   forgery: forge,
   'cut-node': (world, { target, forMs }) =>
     cut(world, world.nodes[target % world.nodes.length]?.link, forMs),
+  'slow-link': slowDown,
+  stall,
   'kill-control-plane': killControlPlane,
   'cut-redis': cutControlPlane('redisLink'),
   'cut-postgres': cutControlPlane('postgresLink'),

@@ -4,12 +4,13 @@ import { ClientGone } from '../../../apps/proxy-node/src/http/read-body.ts';
 import type { RechargeWaits } from '../../../apps/proxy-node/src/pipeline/admission/recharge-waits.ts';
 import { Refusal } from '../../../apps/proxy-node/src/refusals.ts';
 import type { NodeWorld } from './node-parts.ts';
+import { COMMAND_TIMEOUT_MS } from './link.ts';
 import type { SimulatedProcess } from './process.ts';
 import { previewOf } from './redis/redis-client.ts';
 import { Violation } from './violation.ts';
 
 /** A call that was sent as the wait ended, with an answer that never came. */
-const LAST_CALL_MS = 3_500;
+const LAST_CALL_MS = COMMAND_TIMEOUT_MS + 500;
 /** Between the last answer and the refusal that rests on it. */
 const JUST_NOW_MS = 10;
 
@@ -45,8 +46,9 @@ export class Funds {
   }
 
   async #waited(request: AdmitRequest, need: FundsHint): Promise<AdmitReply | null> {
-    const { client, waits, world, waitMs } = this.#parts;
+    const { client, waits, world, waitMs, process } = this.#parts;
     const { nowMs: startedMs } = world.scheduler;
+    const { stalledMs } = process;
     let answeredMs = startedMs;
     const again = async (): Promise<AdmitReply | null | undefined> => {
       const reply = await client.admit(request).catch(() => null);
@@ -58,7 +60,7 @@ export class Funds {
       if (error instanceof Refusal) return 'full' as const;
       throw error;
     });
-    const waitedMs = world.scheduler.nowMs - startedMs;
+    const waitedMs = world.scheduler.nowMs - startedMs - (process.stalledMs - stalledMs);
     if (waitedMs > waitMs + LAST_CALL_MS)
       this.#broken(`${request.rid} waited ${waitedMs} ms for a purchase`);
     world.truth.waited(ended === undefined ? 'refused' : 'answered');

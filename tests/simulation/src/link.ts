@@ -10,10 +10,22 @@ export interface Server {
 
 const SILENCE_MS = 3_000;
 const DELAY_MS_MAX = 3;
+/** As `open-redis.ts` of libs/keyspace has it. */
+export const COMMAND_TIMEOUT_MS = 5_000;
+/** What a slow connection adds at most to each way. */
+const SLOW_MS_MAX = 4_000;
+
+interface LinkParts {
+  server: Server;
+  scheduler: Scheduler;
+  random: Random;
+  /** An answer is not waited for longer. */
+  timeoutMs?: number;
+}
 
 /**
  * One connection of a process to a store: calls arrive in their order. While it is cut, or its server away, calls fail; a call that was under way may have
- * been served, and may still be served after the connection was made again.
+ * been served, and may still be served after the connection was made again, unless its server ended.
  */
 export class Link extends EventEmitter {
   status: 'ready' | 'close' = 'ready';
@@ -21,13 +33,17 @@ export class Link extends EventEmitter {
   readonly #server: Server;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
+  readonly #timeoutMs: number;
   #lastArrivalMs = 0;
-  #generation = 0;
+  /** When each connection so far broke. */
+  readonly #brokenAtMs: number[] = [];
+  #serverLives = 0;
   #isCut = false;
+  isSlow = false;
 
   constructor(
     process: SimulatedProcess,
-    { server, scheduler, random }: { server: Server; scheduler: Scheduler; random: Random },
+    { server, scheduler, random, timeoutMs = Infinity }: LinkParts,
   ) {
     super();
     this.setMaxListeners(0);
@@ -35,6 +51,7 @@ export class Link extends EventEmitter {
     this.#server = server;
     this.#scheduler = scheduler;
     this.#random = random;
+    this.#timeoutMs = timeoutMs;
   }
 
   cut(): void {
@@ -49,6 +66,7 @@ export class Link extends EventEmitter {
 
   /** The server has ended: every connection to it breaks. */
   serverLost(): void {
+    this.#serverLives += 1;
     this.#break();
   }
 
@@ -67,7 +85,8 @@ export class Link extends EventEmitter {
 
   call<T>(label: string, serve: () => T | Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const generation = this.#generation;
+    const generation = this.#brokenAtMs.length;
+    const life = this.#serverLives;
     if (this.status !== 'ready') {
       this.#process.after(1, () => reject(unanswered()), `${label} refused`);
       return promise;
@@ -78,15 +97,18 @@ export class Link extends EventEmitter {
         () => reject(unanswered()),
         `${label} unanswered`,
       );
+    if (this.isSlow && this.#timeoutMs < Infinity)
+      this.#process.after(this.#timeoutMs, () => reject(unanswered()), `${label} timeout`);
     const arrivesMs = Math.max(this.#lastArrivalMs, this.#scheduler.nowMs + this.#delay());
     this.#lastArrivalMs = arrivesMs;
     this.#scheduler.after(
       arrivesMs - this.#scheduler.nowMs,
       `${this.#process.name} ${label}`,
       () => {
-        const isBroken = generation !== this.#generation;
+        const isBroken = generation !== this.#brokenAtMs.length;
+        const isLost = !this.#server.isUp || life !== this.#serverLives;
         // Half of what was under way when the connection broke was already at the server.
-        if (!this.#server.isUp || (isBroken && this.#random.chance(0.5))) return fail();
+        if (isLost || (isBroken && this.#random.chance(0.5))) return fail();
         Promise.resolve()
           .then(serve)
           .then(
@@ -99,19 +121,20 @@ export class Link extends EventEmitter {
   }
 
   #answer(generation: number, fail: () => void, act: () => void): void {
-    this.#process.after(
-      this.#delay(),
-      () => (generation === this.#generation ? act() : fail()),
-      'answer',
-    );
+    const delayMs = this.#delay();
+    const arrivesMs = this.#scheduler.nowMs + delayMs;
+    // What had arrived when the connection broke is read, however late.
+    const read = (): void =>
+      arrivesMs < (this.#brokenAtMs[generation] ?? Infinity) ? act() : fail();
+    this.#process.after(delayMs, read, 'answer');
   }
 
   #delay(): number {
-    return this.#random.next() * DELAY_MS_MAX;
+    return this.#random.next() * (this.isSlow ? SLOW_MS_MAX : DELAY_MS_MAX);
   }
 
   #break(): void {
-    this.#generation += 1;
+    this.#brokenAtMs.push(this.#scheduler.nowMs);
     if (this.status !== 'ready') return;
     this.status = 'close';
     this.emit('close');

@@ -39,6 +39,8 @@ export interface NodeWorld {
   truth: Truth;
   shards: number;
   parts: NodeParts;
+  /** Whether a journal of the node's machine has the final of a request. */
+  isOnDisk: (rid: string) => boolean;
   /** Ends the run. */
   broken: (error: unknown) => void;
   /** Names of the workers that report. */

@@ -13,12 +13,13 @@ import { RequestRecorder } from '../../../apps/proxy-node/src/usage/request-reco
 import type { SimulatedDisk } from './disk.ts';
 import { CREDENTIAL } from './credential.ts';
 import { Funds } from './funds.ts';
-import { Link } from './link.ts';
+import { COMMAND_TIMEOUT_MS, Link } from './link.ts';
 import { SimulatedProcess } from './process.ts';
 import { redisClient } from './redis/redis-client.ts';
 import { addJob } from './take-job.ts';
 import type { Ask, NodeWorld } from './node-parts.ts';
 import { RunningRequest } from './running-request.ts';
+import { Violation } from './violation.ts';
 
 export interface Machine {
   disk: SimulatedDisk;
@@ -30,6 +31,8 @@ const LEASE_MS = 60_000;
 const WAIT_MS = 2_000;
 const WAITERS_MAX = 12;
 const POP_EVERY_MS = 250;
+/** A node tries its journal again ten times a second. */
+const REFUSED_MS_MAX = 1_000;
 const SILENT = Object.fromEntries(
   ['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]),
 );
@@ -43,6 +46,7 @@ export class Node {
   readonly #client: MeteringStore;
   readonly #waits: RechargeWaits;
   readonly #funds: Funds;
+  readonly #disk: SimulatedDisk;
   #recorder: RequestRecorder | null = null;
 
   constructor(
@@ -52,12 +56,16 @@ export class Node {
   ) {
     const { scheduler, random, redis } = world;
     this.#world = world;
+    this.#disk = machine.disk;
     this.address = nodeAddress(node, worker);
     this.process = new SimulatedProcess(this.address, {
       scheduler,
       wallErrorMs: () => machine.wallErrorMs,
     });
-    this.link = new Link(this.process, { server: redis, scheduler, random });
+    this.link = new Link(this.process, {
+      ...{ server: redis, scheduler, random },
+      timeoutMs: COMMAND_TIMEOUT_MS,
+    });
     this.#client = redisClient(redis, this.link, {
       signHold: holdSigner(hashCredential(CREDENTIAL)),
     }).metering;
@@ -118,6 +126,7 @@ export class Node {
   }
 
   async serve(ask: Ask): Promise<void> {
+    this.#checkJournal();
     const { random } = this.#world;
     const startedAt = { unixMs: this.process.unixMs(), monotonicMs: this.process.monotonicMs() };
     const prompt = chargeOf(ask.prompt, ask.price);
@@ -162,6 +171,13 @@ export class Node {
     new RunningRequest(hold, { ask, startedAt, node: this, world: this.#world }).run(
       this.#recorder.open(hold),
     );
+  }
+
+  /** A node whose journal takes nothing serves nothing. */
+  #checkJournal(): void {
+    const sinceMs = this.#disk.refusingSinceMs.get(this.process) ?? Infinity;
+    if (this.process.monotonicMs() - sinceMs > REFUSED_MS_MAX)
+      this.#world.broken(new Violation(`${this.address} serves while its disk takes no journal`));
   }
 
   #options({ node, worker }: { node: string; worker: number }, { disk }: Machine): RecorderOptions {

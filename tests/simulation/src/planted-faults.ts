@@ -119,6 +119,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
+    name: 'the folder of a new journal is not synced',
+    parts: withNode({ disk: (disk) => ({ ...disk, syncFolder: () => undefined }) }),
+  },
+  {
     name: 'what is left in closed subscriptions is not looked for',
     parts: withControlPlane({ paysOutRests: false }),
   },

@@ -10,6 +10,8 @@ export class SimulatedProcess {
   /** What its machine's wall clock is wrong by. */
   readonly #wallErrorMs: () => number;
   #isAlive = true;
+  #stalledUntilMs = 0;
+  #stalledMs = 0;
   #afterDeath: (() => void)[] = [];
 
   constructor(
@@ -31,9 +33,7 @@ export class SimulatedProcess {
   monotonicMs = (): number => Math.floor(this.#scheduler.nowMs - this.#startedAtMs);
 
   after = (ms: number, act: () => void, label = 'timer'): (() => void) =>
-    this.#scheduler.after(ms, `${this.name} ${label}`, () => {
-      if (this.#isAlive) act();
-    });
+    this.#scheduler.after(ms, `${this.name} ${label}`, () => this.#run(act));
 
   /** With the jitter of a busy event loop. */
   timersOf(random: Random): Timers {
@@ -57,6 +57,25 @@ export class SimulatedProcess {
         };
       },
     };
+  }
+
+  /** It does nothing for so long, while its clocks and what it is connected to go on. What was due comes afterwards, in its order. */
+  stall(ms: number): void {
+    const { nowMs } = this.#scheduler;
+    const from = Math.max(this.#stalledUntilMs, nowMs);
+    this.#stalledUntilMs = Math.max(from, nowMs + ms);
+    this.#stalledMs += this.#stalledUntilMs - from;
+  }
+
+  /** Ms that it has done nothing, or will not once it is let go on. */
+  get stalledMs(): number {
+    return this.#stalledMs;
+  }
+
+  #run(act: () => void): void {
+    const leftMs = this.#stalledUntilMs - this.#scheduler.nowMs;
+    if (leftMs > 0) this.#scheduler.after(leftMs, `${this.name} stalled`, () => this.#run(act));
+    else if (this.#isAlive) act();
   }
 
   onDeath(act: () => void): void {

@@ -6,6 +6,7 @@ import type { HoldHandle } from '../../../apps/proxy-node/src/usage/usage-record
 import type { Ask, NodeWorld } from './node-parts.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { TrueRequest } from './truth.ts';
+import { Violation } from './violation.ts';
 
 interface RunningParts {
   ask: Ask;
@@ -71,8 +72,16 @@ export class RunningRequest {
     this.#truth.node = this.#parts.node.address;
     void handle.settle(final).then(() => {
       this.#truth.hasClientSeenEnd = true;
+      this.#checkWritten();
       this.#truth.endedAtMs = this.#parts.world.scheduler.nowMs;
     });
+  }
+
+  #checkWritten(): void {
+    const { world } = this.#parts;
+    const { rid } = this.#hold;
+    if (!world.isOnDisk(rid) && !world.truth.isCharged(rid))
+      world.broken(new Violation(`the client of ${rid} saw the end before its final was written`));
   }
 
   #final(outcome: UsageFinal['outcome']): UsageFinal {

@@ -2,7 +2,6 @@ import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-log
 import { Violation } from './violation.ts';
 import { bookLetters } from './book-letters.ts';
 import { checkEnd, isQuiet } from './end-checks.ts';
-import { checkRepairs } from './repair-causes.ts';
 import { drawFaults, type Fault } from './fault-plan.ts';
 import { STRIKES } from './faults.ts';
 import type { Truth } from './truth.ts';
@@ -35,7 +34,7 @@ export interface RunResult {
 }
 
 const RUN_MS = 90_000;
-const FAULTS_MAX = 12;
+const FAULTS_MAX = 16;
 /** Everything must have come to its end by then: the longest interval between two tries is five minutes. */
 const QUIET_WITHIN_MS = 20 * 60_000;
 const LOOK_EVERY_MS = 5_000;
@@ -58,7 +57,6 @@ export async function simulate({
   let violation: string | null = null;
   try {
     await run(world, plan, forMs);
-    checkRepairs(world.checks.repairs, plan);
   } catch (error) {
     violation = error instanceof Violation ? error.message : `${(error as Error).stack}`;
   }
@@ -79,21 +77,31 @@ export async function simulate({
 async function run(world: World, plan: readonly Fault[], forMs: number): Promise<void> {
   for (const index of world.controlPlanes.keys()) world.startControlPlane(index);
   for (const index of world.nodes.keys()) world.startNode(index);
-  for (const fault of plan)
-    world.scheduler.after(fault.atMs, `fault ${fault.kind}`, () => {
-      try {
-        STRIKES[fault.kind](world, fault);
-      } catch (error) {
-        world.failure ??= error;
-      }
-    });
+  for (const fault of plan) world.scheduler.after(fault.atMs, 'fault', () => begin(world, fault));
   startWorkload(world, forMs);
   const longest = Math.max(0, ...plan.map((fault) => fault.atMs + fault.forMs));
   await world.runTo(Math.max(forMs, longest) + 1_000);
+  world.waitingFaults.splice(0);
   await rest(world);
   const dismissed = await bookLetters(world);
   await rest(world);
   checkEnd(world, dismissed);
+}
+
+function begin(world: World, fault: Fault): void {
+  const strike = (): void => {
+    try {
+      world.struck.add(fault.kind);
+      STRIKES[fault.kind](world, fault);
+    } catch (error) {
+      world.failure ??= error;
+    }
+  };
+  const { afterCall } = fault;
+  if (!afterCall) return strike();
+  const { name, lagMs, times } = afterCall;
+  const struck = (): void => void world.scheduler.after(lagMs, `fault ${fault.kind}`, strike);
+  for (let nth = 0; nth < times; nth += 1) world.waitingFaults.push({ name, strike: struck });
 }
 
 async function rest(world: World): Promise<void> {

@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
 const ARRIVALS_EVERY_MS = 220;
-const ADMIN_EVERY_MS = 6_000;
+const ADMIN_EVERY_MS = 3_000;
 
 /** Requests and what administrators and customers do, until `untilMs` of the run. */
 export function startWorkload(world: World, untilMs: number): void {

@@ -4,6 +4,8 @@ import { Checks } from './checks.ts';
 import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-parts.ts';
 import { ControlPlane } from './control-plane.ts';
 import { SimulatedDisk } from './disk.ts';
+import { hasFinal } from './finals-on-disk.ts';
+import type { FaultKind } from './fault-plan.ts';
 import { LiveStore } from './redis/live-store.ts';
 import type { RedisFunctions } from './redis/redis-functions.ts';
 import { SHIPPED_NODE, type NodeParts } from './node-parts.ts';
@@ -65,6 +67,10 @@ export class World {
   readonly damaged = new Map<string, number>();
   /** Requests of which something else than their node wrote finals to Redis. */
   readonly forged = new Set<string>();
+  /** Faults that strike after the next call of a function. */
+  readonly waitingFaults: { name: string; strike: () => void }[] = [];
+  /** Kinds of the faults that have struck. */
+  readonly struck = new Set<FaultKind>();
   failure: unknown = null;
   readonly #parts: Parts;
 
@@ -77,6 +83,10 @@ export class World {
       return stream;
     };
     this.redis = new LiveStore(SHARDS, this.scheduler, parts.functions);
+    this.redis.onCalled.push(({ name }) => {
+      const due = this.waitingFaults.findIndex((fault) => fault.name === name);
+      if (due >= 0) this.waitingFaults.splice(due, 1)[0]?.strike();
+    });
     this.postgres = new ModelPostgres(() => Math.floor(this.scheduler.nowMs), STATEMENTS);
     this.checks = new Checks(this);
     this.machines = [0, 1].map((index) => ({
@@ -131,6 +141,7 @@ export class World {
       shards: SHARDS,
       parts: this.#parts.node,
       broken: (error) => void (this.failure ??= error),
+      isOnDisk: (rid) => hasFinal(machine.disk, rid),
       peers: () => this.#alive().map(({ address }) => address),
       post: (process) => (upload) => this.#post(process, upload),
     });

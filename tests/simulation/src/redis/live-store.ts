@@ -3,7 +3,8 @@ import { shardNames, shardOf } from '@tollgate/keyspace';
 import type { Server } from '../link.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { runCommand, type Reply } from './redis-commands.ts';
-import { RedisData, RedisError } from './redis-data.ts';
+import { RedisData, RedisError, type Changes } from './redis-data.ts';
+import type { FunctionCall as Called } from './seen-call.ts';
 import { RedisFunctions } from './redis-functions.ts';
 
 /** The file is synced once a second: nothing older can be lost. */
@@ -28,7 +29,7 @@ export interface Queue {
 
 interface Call {
   atMs: number;
-  changes: ReturnType<RedisData['takeUndo']>;
+  changes: Changes;
   queue: Queue;
 }
 
@@ -55,6 +56,8 @@ export class LiveStore implements Server {
   clockErrorMs = 0;
   /** After each call, with the account's shard when it has one. */
   onChanged: (shard: string | null, isLoss?: boolean) => void = () => undefined;
+  /** After each call of a function, with what it changed. */
+  readonly onCalled: ((call: Called, changes: Changes) => void)[] = [];
 
   constructor(
     shards: number,
@@ -80,7 +83,13 @@ export class LiveStore implements Server {
   }
 
   fcall(...[name, keys, parameters]: FunctionCall): Reply {
-    return this.#run(keys[0], () => this.#functions.call(this.data, name, keys, parameters));
+    return this.#run(
+      keys[0],
+      () => this.#functions.call(this.data, name, keys, parameters),
+      (changes) => {
+        for (const act of this.onCalled) act({ name, keys, parameters }, changes);
+      },
+    );
   }
 
   /** Returns what a function would answer now. */
@@ -117,7 +126,7 @@ export class LiveStore implements Server {
     });
   }
 
-  #run<R>(key: unknown, act: () => R): R {
+  #run<R>(key: unknown, act: () => R, called: (changes: Changes) => void = () => undefined): R {
     const { data } = this;
     const call = { atMs: this.#scheduler.nowMs, queue: this.#queue };
     data.nowMs = this.nowMs;
@@ -128,7 +137,9 @@ export class LiveStore implements Server {
     try {
       return act();
     } finally {
-      this.#remember({ ...call, changes: data.takeUndo() });
+      const changes = data.takeUndo();
+      this.#remember({ ...call, changes });
+      called(changes);
       this.onChanged(/\{(s\d+)\}/.exec(String(key))?.[1] ?? null);
     }
   }

@@ -11,24 +11,25 @@ interface Entry {
   expiresAtMs: number;
 }
 
-type Undo = Map<string, Entry | undefined>;
+/** Of a call: each key that it wrote, with what stood there before. */
+export type Changes = Map<string, Entry | undefined>;
 
 export class RedisError extends Error {}
 
 /** The keys of a Redis, by their types. Remembers of each call what undoes it. */
 export class RedisData {
   #entries = new Map<string, Entry>();
-  #undo: Undo = new Map();
+  #undo: Changes = new Map();
   nowMs = 0;
 
   /** Returns the changes of the calls since it was last asked, to be undone. */
-  takeUndo(): Undo {
+  takeUndo(): Changes {
     const undo = this.#undo;
     this.#undo = new Map();
     return undo;
   }
 
-  undo(changes: Undo): void {
+  undo(changes: Changes): void {
     for (const [key, entry] of changes)
       if (entry) this.#entries.set(key, entry);
       else this.#entries.delete(key);

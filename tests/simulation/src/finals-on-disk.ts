@@ -1,0 +1,35 @@
+import { decodeLine } from '../../../apps/proxy-node/src/journal/journal-line.ts';
+import type { SimulatedDisk } from './disk.ts';
+
+/** Requests whose finals the journals of a disk have. */
+export function finalsOn(disk: SimulatedDisk): string[] {
+  return journalsOf(disk).flatMap((bytes) =>
+    bytes
+      .toString('utf8')
+      .split('\n')
+      .flatMap((line) => finalOf(line) ?? []),
+  );
+}
+
+/** True also of a disk whose writes failed: what it did not take is kept in memory. */
+export function hasFinal(disk: SimulatedDisk, rid: string): boolean {
+  if (disk.hasFailed) return true;
+  return journalsOf(disk).some((bytes) => {
+    for (let at = bytes.indexOf(rid); at >= 0; at = bytes.indexOf(rid, at + 1)) {
+      const from = bytes.lastIndexOf('\n', at) + 1;
+      if (finalOf(bytes.toString('utf8', from, bytes.indexOf('\n', at))) === rid) return true;
+    }
+    return false;
+  });
+}
+
+function journalsOf(disk: SimulatedDisk): Buffer[] {
+  return [...disk.files]
+    .filter(([path]) => path.includes('.journal'))
+    .map(([, { bytes }]) => bytes);
+}
+
+function finalOf(line: string): string | null {
+  const decoded = decodeLine(line);
+  return decoded?.t === 'F' ? decoded.rid : null;
+}

@@ -1,0 +1,138 @@
+import { Violation } from '../violation.ts';
+import type { RedisData, Changes } from './redis-data.ts';
+import { freeOf, SeenCall, type FunctionCall, type SeenHold } from './seen-call.ts';
+
+/** Functions that move tokens of a balance, or hold them. What the control plane decides about a record is put by others. */
+const MOVING: ReadonlySet<string> = new Set([
+  ...['admit', 'checkpoint', 'restore', 'settle', 'reap', 'credit', 'withdraw'],
+  ...['repeat_withdrawal', 'repeat_release', 'repeat_reap'],
+]);
+/** A final may come again for so long. */
+const MARKED_MS = 15 * 60_000;
+
+type Rule = (call: SeenCall) => boolean;
+
+const openAmount = (hold: SeenHold | null): number => (hold?.state === 'open' ? hold.amount : 0);
+const sumOf = (call: SeenCall, seqs = ['0', '1', '2']): number =>
+  call.events.filter(({ seq }) => seqs.includes(seq)).reduce((sum, { delta }) => sum + delta, 0);
+
+/** What a call added to the balance without an event: a credit, or what it repeats. */
+function withoutEvent(call: SeenCall): number {
+  if (!call.hasWrittenSubscription) return 0;
+  if (call.name === 'credit') return Number(call.parameter(3));
+  return call.name.startsWith('repeat_') ? -Number(call.parameter(3)) : 0;
+}
+
+/** What must hold of every call that wrote, by any caller and with any arguments. Each is false where it is broken. */
+const RULES: Readonly<Record<string, Rule>> = {
+  'a balance changes by its events and credits': (call) => {
+    const [before, after] = [call.subscription('before'), call.subscription('after')];
+    if (!call.hasWrittenSubscription || !after) return true;
+    return after.balance - (before?.balance ?? 0) === withoutEvent(call) - sumOf(call);
+  },
+  'credits come one by one, each once': (call) => {
+    const before = call.subscription('before')?.creditSeq ?? 0;
+    const after = call.subscription('after')?.creditSeq ?? 0;
+    if (call.name !== 'credit' || !call.hasWrittenSubscription) return after === before;
+    return after === before + 1 && after === Number(call.parameter(2));
+  },
+  'a withdrawal takes what is free, after all credits': (call) => {
+    const [before, after] = [call.subscription('before'), call.subscription('after')];
+    if (call.name !== 'withdraw' || !call.hasWrittenSubscription || !before || !after) return true;
+    const isFree = after.balance === before.balance - Math.max(0, freeOf(before));
+    return isFree && before.creditSeq >= Number(call.parameter(6));
+  },
+  'what a request releases into a withdrawal leaves, and no more': (call) => {
+    const [before, after] = [call.subscription('before'), call.subscription('after')];
+    const hold = call.hold('before');
+    if (!['settle', 'reap'].includes(call.name) || !before || !after || !hold) return true;
+    if (!call.hasWrittenSubscription || !after.withdrawal || hold.hasReleased) return true;
+    const free = Math.max(0, freeOf(before));
+    if (call.events.some(({ seq }) => seq === '2')) return freeOf(after) === free;
+    const isLeaving = after.status !== 'active' || hold.generation < after.generation;
+    return !isLeaving || freeOf(after) <= free;
+  },
+  'a hold is within what is free when it is taken': (call) => {
+    const [before, after] = [call.subscription('before'), call.subscription('after')];
+    return !after || after.held <= (before?.held ?? 0) || after.held <= after.balance;
+  },
+  'what is held of a subscription follows its holds': (call) => {
+    const [before, after] = [call.subscription('before'), call.subscription('after')];
+    if (!before || !after) return true;
+    const moved = openAmount(call.hold('after')) - openAmount(call.hold('before'));
+    return after.held - before.held === moved;
+  },
+  'an open hold has a lease': (call) =>
+    !['admit', 'restore'].includes(call.name) ||
+    call.hold('after')?.state !== 'open' ||
+    call.lease('after') !== undefined,
+  'a hold is not reaped before its lease ends': (call) =>
+    call.name !== 'reap' ||
+    !call.hasWrittenSubscription ||
+    (call.lease('before') ?? 0) <= call.nowMs(4),
+  'a hold that ended is not opened again': (call) => {
+    const before = call.hold('before')?.state;
+    const after = call.hold('after')?.state;
+    return after !== 'open' || before === undefined || before === 'open';
+  },
+  'nothing is admitted or withdrawn while holds are restored': (call) =>
+    !['admit', 'withdraw'].includes(call.name) ||
+    !call.hasWrittenSubscription ||
+    call.epoch() === call.parameter(0),
+  'nothing is written under an old epoch': (call) =>
+    !call.hasWrittenSubscription || call.epoch().replace('restoring:', '') === call.parameter(0),
+  'a settled request is charged its charge': (call) => {
+    if (call.name !== 'settle' || !call.hasWrittenSubscription) return true;
+    const before = call.hold('before');
+    const reaped = before?.state === 'reaped' ? before.charged : 0;
+    return reaped + sumOf(call, ['0', '1']) === Number(call.parameter(4));
+  },
+  'the marker of a request outlasts its repeated finals': (call) =>
+    !call.hasWrittenSubscription ||
+    !['settle', 'reap', 'repeat_release'].includes(call.name) ||
+    (call.name === 'repeat_release' && call.hold('before') !== null) ||
+    (call.holdExpiresMs ?? 0) >= call.clockMs + MARKED_MS,
+};
+
+/** Judges each call of a function by the records it changed. */
+export class CallChecks {
+  /** Events that were emitted since Redis last lost anything: none of them moves a balance again. */
+  readonly #emitted = new Set<string>();
+
+  /** Redis lost some of what it wrote. */
+  lost(): void {
+    this.#emitted.clear();
+  }
+
+  after(given: FunctionCall, data: RedisData, changes: Changes): void {
+    const call = new SeenCall(given, data, changes);
+    if (call.name === 'advance_epoch') return this.#checkEpoch(call);
+    if (!MOVING.has(call.name)) return;
+    for (const [rule, isKept] of Object.entries(RULES)) if (!isKept(call)) broken(rule, given);
+    this.#checkOnce(call, given);
+  }
+
+  #checkEpoch(call: SeenCall): void {
+    const isMoved = call.epoch('before') !== call.epoch('after');
+    if (isMoved && call.epoch('before') !== call.parameter(0))
+      throw new Violation(`Redis: a shard left ${call.epoch('before')} for another state`);
+  }
+
+  /** By subscription: the events of this call, and the one that it repeats without saying so again. */
+  #checkOnce(call: SeenCall, given: FunctionCall): void {
+    const names = call.events.map(({ name }) => name);
+    if (call.hasWrittenSubscription && call.name === 'repeat_withdrawal')
+      names.push(`${call.parameter(2)}:0`);
+    if (call.hasWrittenSubscription && call.name === 'repeat_release')
+      names.push(`${given.keys[2]?.split(':').at(-1)}:2`);
+    for (const name of names.map((each) => `${call.subscriptionKey} ${each}`)) {
+      if (call.hasWrittenSubscription && this.#emitted.has(name))
+        broken('what an event says moves a balance once', given);
+      this.#emitted.add(name);
+    }
+  }
+}
+
+function broken(rule: string, { name, parameters }: FunctionCall): never {
+  throw new Violation(`Redis, ${name}(${parameters.join(', ')}) breaks a rule: ${rule}`);
+}

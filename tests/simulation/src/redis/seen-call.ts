@@ -1,0 +1,155 @@
+import { keys, type FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
+import { unpackMessage } from './message-pack.ts';
+import type { Changes, RedisData, Value } from './redis-data.ts';
+
+export interface FunctionCall {
+  name: FunctionName;
+  keys: readonly string[];
+  parameters: readonly (string | number)[];
+}
+
+export interface SeenSubscription {
+  status: string;
+  balance: number;
+  held: number;
+  creditSeq: number;
+  withdrawal: string | null;
+  generation: number;
+}
+export interface SeenHold {
+  state: string;
+  amount: number;
+  charged: number;
+  /** What it released into a withdrawal was said in an event. */
+  hasReleased: boolean;
+  generation: number;
+}
+export interface SeenEvent {
+  /** `rid:seq`. */
+  name: string;
+  seq: string;
+  delta: number;
+}
+
+/** Tokens that no hold has a claim to. */
+export function freeOf({ balance, held }: SeenSubscription): number {
+  return balance - Math.max(0, held);
+}
+
+/** A call of a function: the records it names, before and after it. */
+export class SeenCall {
+  readonly name: FunctionName;
+  readonly #call: FunctionCall;
+  readonly #data: RedisData;
+  readonly #changes: Changes;
+
+  constructor(call: FunctionCall, data: RedisData, changes: Changes) {
+    this.name = call.name;
+    this.#call = call;
+    this.#data = data;
+    this.#changes = changes;
+  }
+
+  parameter(at: number): string {
+    return String(this.#call.parameters[at] ?? '');
+  }
+
+  /** The time that the call went by: tests give it, else it is the store's. */
+  nowMs(at: number): number {
+    return Number(this.parameter(at)) || this.#data.nowMs;
+  }
+
+  get clockMs(): number {
+    return this.#data.nowMs;
+  }
+
+  epoch(when: 'before' | 'after' = 'after'): string {
+    return String(this.#value(this.#call.keys[0], when) ?? '');
+  }
+
+  /** Null where the call names no subscription or none is there. */
+  subscription(when: 'before' | 'after'): SeenSubscription | null {
+    const record = this.#value(this.subscriptionKey, when);
+    if (!(record instanceof Map) || !record.has('bal')) return null;
+    const number = (field: string): number => Number(record.get(field) ?? 0);
+    return {
+      status: String(record.get('st')),
+      balance: number('bal'),
+      held: number('held'),
+      creditSeq: number('cseq'),
+      withdrawal: (record.get('wd') as string | undefined) ?? null,
+      generation: number('gen'),
+    };
+  }
+
+  get subscriptionKey(): string | undefined {
+    return this.#keyLike(keys.subscriptionPrefix);
+  }
+
+  get hasWrittenSubscription(): boolean {
+    return this.#changes.has(this.subscriptionKey ?? '');
+  }
+
+  hold(when: 'before' | 'after'): SeenHold | null {
+    const packed = this.#value(this.#holdKey, when);
+    if (typeof packed !== 'string') return null;
+    const [state, , , amount, , charged, , , released, , generation] = unpackMessage(packed);
+    return {
+      state: String(state),
+      amount: Number(amount ?? 0),
+      charged: Number(charged ?? 0),
+      hasReleased: released !== undefined,
+      generation: Number(generation ?? 0),
+    };
+  }
+
+  /** Until when the hold is kept; undefined where there is none. */
+  get holdExpiresMs(): number | undefined {
+    return this.#holdKey === undefined ? undefined : this.#data.expiryOf(this.#holdKey);
+  }
+
+  /** Unix ms at which the lease of the hold ends; undefined without one. */
+  lease(when: 'before' | 'after'): number | undefined {
+    const rid = this.#holdKey?.split(':').at(-1) ?? '';
+    const leases = this.#value(
+      this.#call.keys.find((key) => key.endsWith(':holds')),
+      when,
+    );
+    return leases instanceof Map ? (leases as Map<string, number>).get(rid) : undefined;
+  }
+
+  /** Those that the call put into the outbox. */
+  get events(): SeenEvent[] {
+    const outbox = this.#call.keys.find((key) => key.endsWith(':outbox'));
+    if (outbox === undefined || !this.#changes.has(outbox)) return [];
+    const before = new Set(entriesOf(this.#value(outbox, 'before')).map(({ id }) => id));
+    return entriesOf(this.#value(outbox, 'after'))
+      .filter(({ id }) => !before.has(id))
+      .map(({ fields: [, rid = '', , seq = '', , delta = ''] }) => ({
+        name: `${rid}:${seq}`,
+        seq,
+        delta: Number(delta),
+      }));
+  }
+
+  get #holdKey(): string | undefined {
+    return this.#keyLike(keys.holdPrefix);
+  }
+
+  #keyLike(prefixOf: (shard: string) => string): string | undefined {
+    const shard = /\{(s\d+)\}/.exec(this.#call.keys[0] ?? '')?.[1];
+    return shard && this.#call.keys.find((key) => key.startsWith(prefixOf(shard)));
+  }
+
+  #value(key: string | undefined, when: 'before' | 'after'): Value | undefined {
+    if (key === undefined) return undefined;
+    if (when === 'before' && this.#changes.has(key)) return this.#changes.get(key)?.value;
+    return this.#data.valueOf(key);
+  }
+}
+
+function entriesOf(value: Value | undefined): { id: string; fields: readonly string[] }[] {
+  return typeof value === 'object' && 'entries' in value && Array.isArray(value.entries)
+    ? value.entries
+    : [];
+}
