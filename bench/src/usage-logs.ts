@@ -3,12 +3,12 @@ import pg from 'pg';
 
 /**
  * `usage/logs` over HTTP with its filters, deep pages and CSV, over raw rows of 30 days: 200 users with two keys each, 20 models, 8 upstreams, one request in
- * a hundred failed. Key 999 and model 20 are rare: twenty requests each, weeks ago. `npm run bench -- usage-logs [million requests]`.
+ * a hundred failed, a quarter of one account. Key 999, model 20, upstream 20, node-9 and the outcome node_lost are rare: some sixty requests each, or twenty weeks ago. `npm run bench -- usage-logs [million requests]`.
  */
 const DAYS = 30;
 const USERS = 200;
 const ROUNDS = 7;
-const RARE = { key: 999, model: 20 };
+const RARE = { key: 999, model: 20, each: 80_000 };
 
 export async function benchUsageLogs([millions = '3']: readonly string[]): Promise<void> {
   const tollgate = await startTollgate({ nodes: 1 });
@@ -57,9 +57,9 @@ async function addDay(database: pg.Client, ago: number, requests: number): Promi
   await database.query(`
     INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, key_id, delta, charge, basis, node, protocol, is_stream, upstream_id, attempts, outcome, status,
       input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, started_at, first_token_ms, duration_ms, shard, outbox_ms, outbox_n)
-    SELECT '${from}', rid, 0, 'usage', 2 + n % ${USERS}, 1 + n % ${USERS * 2}, CASE WHEN ${ago} > 20 AND n % ${Math.ceil(requests / 2)} = 7 THEN ${RARE.model} ELSE 1 + n % ${RARE.model - 1} END,
-      CASE WHEN ${ago} > 20 AND n % ${Math.ceil(requests / 2)} = ${(RARE.key - 1) % USERS} THEN ${RARE.key} ELSE 1 + n % ${USERS * 2} END, 900, 900, 'reported', 'node-1:0', 'chat', true, 1 + n % 8,
-      '[{"upstream_id": 1, "status": 200, "duration_ms": 120}]', CASE WHEN n % 100 = 0 THEN 'upstream_failed' ELSE 'completed' END, CASE WHEN n % 100 = 0 THEN 502 ELSE 200 END,
+    SELECT '${from}', rid, 0, 'usage', CASE WHEN n % 4 = 0 THEN 7 ELSE 2 + n % ${USERS} END, 1 + n % ${USERS * 2}, CASE WHEN ${ago} > 20 AND n % ${Math.ceil(requests / 2)} = 7 THEN ${RARE.model} ELSE 1 + n % ${RARE.model - 1} END,
+      CASE WHEN ${ago} > 20 AND n % ${Math.ceil(requests / 2)} = ${(RARE.key - 1) % USERS} THEN ${RARE.key} ELSE 1 + n % ${USERS * 2} END, 900, 900, 'reported', CASE WHEN n % ${RARE.each} = 5 THEN 'node-9:0' ELSE 'node-' || 1 + n % 4 || ':0' END, 'chat', true, CASE WHEN n % ${RARE.each} = 11 THEN 20 ELSE 1 + n % 8 END,
+      '[{"upstream_id": 1, "status": 200, "duration_ms": 120}]', CASE WHEN n % 100 = 0 THEN 'upstream_failed' WHEN n % ${RARE.each} = 13 THEN 'node_lost' ELSE 'completed' END, CASE WHEN n % 100 = 0 THEN 502 ELSE 200 END,
       700, 50, 0, 150, 0, uuid_extract_timestamp(rid), 80, 1300, 's00', 1, n
     FROM (SELECT n, uuidv7('${from}'::timestamptz + n * interval '1 day' / ${requests + 1} - clock_timestamp()) AS rid FROM generate_series(1, ${requests}) n OFFSET 0) r`);
 }
@@ -86,6 +86,18 @@ async function questions(database: pg.Client): Promise<Record<string, string>> {
     'an upstream never used': '/usage/logs?upstream_id=77',
     'status 502 (1 in 100)': '/usage/logs?status=502',
     'a status that never was': '/usage/logs?status=418',
+    'a rare outcome': '/usage/logs?outcome=node_lost',
+    'an outcome that never was': '/usage/logs?outcome=balance_exhausted',
+    'a rare node': '/usage/logs?node=node-9',
+    'a rare upstream': '/usage/logs?upstream_id=20',
+    'a rare outcome of a large account': '/usage/logs?user_id=7&outcome=node_lost',
+    'a rare node of a large account': '/usage/logs?user_id=7&node=node-9',
+    'a rare upstream of a large account': '/usage/logs?user_id=7&upstream_id=20',
+    'a rare model of a large account': '/usage/logs?user_id=7&model_id=20',
+    'failures of a rare node': '/usage/logs?outcome=upstream_failed&node=node-9',
+    'a rare outcome of a model': '/usage/logs?outcome=node_lost&model_id=3',
+    'a rare outcome of an upstream': '/usage/logs?outcome=node_lost&upstream_id=3',
+    'a rare node of a model': '/usage/logs?node=node-9&model_id=3',
     'request id': `/usage/logs?rid=${rid}`,
     [`CSV of one user, ${ofUser} rows`]: '/usage/logs?user_id=7&format=csv',
   };

@@ -3828,7 +3828,7 @@ export interface components {
             reported_at: string;
         };
         /** @enum {string} */
-        ErrorCode: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+        ErrorCode: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "query_too_large" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
         /** @description RFC 9457. `code` says which refusal it is; `errors` names the fields. */
         Problem: {
             /** @description `urn:tollgate:problem:<code>` */
@@ -4311,6 +4311,21 @@ export interface components {
         /**
          * @description `invalid_request`: The request is not valid
          *
+         *     `invalid_cursor`: The cursor was not issued by this list
+         *
+         *     `query_too_large`: The question reads too many requests
+         */
+        "invalid_request.invalid_cursor.query_too_large": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `invalid_request`: The request is not valid
+         *
          *     `malformed_json`: The body is not valid JSON
          */
         "invalid_request.malformed_json": {
@@ -4325,8 +4340,10 @@ export interface components {
          * @description `invalid_request`: The request is not valid
          *
          *     `statistics_range`: The period holds too many intervals
+         *
+         *     `query_too_large`: The question reads too many requests
          */
-        "invalid_request.statistics_range": {
+        "invalid_request.statistics_range.query_too_large": {
             headers: {
                 [name: string]: unknown;
             };
@@ -8305,7 +8322,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["invalid_request.invalid_cursor"];
+            400: components["responses"]["invalid_request.invalid_cursor.query_too_large"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
@@ -8397,7 +8414,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["invalid_request.statistics_range"];
+            400: components["responses"]["invalid_request.statistics_range.query_too_large"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];

@@ -409,6 +409,10 @@ export const ERROR_CODES = [
     "status": 409
   },
   {
+    "name": "query_too_large",
+    "status": 400
+  },
+  {
     "name": "statistics_range",
     "status": 400
   },

@@ -38,6 +38,7 @@ export const failures = {
     model_off_shelf: 'This model is no longer offered',
     token_limit: 'The subscription would hold more tokens than it can',
     idempotency_in_progress: 'The same request is still running; wait a moment',
+    query_too_large: 'Too many requests to search: choose a shorter period, or one account or key',
     statistics_range: 'The time range is too long for this interval',
     precondition_failed: 'Someone else has changed this meanwhile; load it again',
     body_too_large: 'That is too much for one request',

@@ -36,6 +36,7 @@ export const failures: typeof en.failures = {
     model_off_shelf: '此模型已下架',
     token_limit: '订阅的 token 数将超过上限',
     idempotency_in_progress: '相同的请求仍在处理，请稍候',
+    query_too_large: '需要查找的请求过多：请缩短时间范围，或选择一个账户或密钥',
     statistics_range: '时间范围对此粒度来说过长',
     precondition_failed: '其他人已修改此内容，请重新加载',
     body_too_large: '单个请求的内容过大',

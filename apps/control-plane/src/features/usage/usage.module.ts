@@ -13,6 +13,7 @@ import { BurnRateService } from './api/burn-rate.service.ts';
 import { UsageController } from './api/usage.controller.ts';
 import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
+import { UsageStore } from './api/usage-store.sql.ts';
 import { UsageStatisticsService } from './api/usage-statistics.service.ts';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.ts';
 import { DeadLettersService } from './dead-letters/dead-letters.service.ts';
@@ -67,6 +68,7 @@ import { JournalService } from './journal/journal.service.ts';
     PartitionKeeper,
     UsagePartitions,
     UsageRows,
+    UsageStore,
     UsageLogsService,
     UsageStatisticsService,
     UsageReceiptService,

@@ -59,6 +59,11 @@ export function isLockTimeout(error: unknown): boolean {
   return parse(error)?.code === '55P03';
 }
 
+/** A statement took longer than `statement_timeout`. */
+export function isStatementTimeout(error: unknown): boolean {
+  return parse(error)?.code === '57014';
+}
+
 /** `constraint` is the name of the index or constraint in the migration. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const known = parse(error);

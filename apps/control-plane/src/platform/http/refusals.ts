@@ -95,6 +95,7 @@ export const REFUSALS = {
     status: 409,
     title: 'The subscription would hold more tokens than can be counted exactly',
   },
+  query_too_large: { status: 400, title: 'The question reads too many requests' },
   statistics_range: { status: 400, title: 'The period holds too many intervals' },
 
   // Routing and the fleet

@@ -1,6 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
 import { TOKEN_FIELDS } from '@tollgate/contracts';
-import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
@@ -9,8 +8,9 @@ import { decodeCursor, toCursorPage, type CursorPage } from '../../../platform/h
 import type { UsageLogResponse } from './usage-answers.ts';
 import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
 import { isRequestId } from '../ingest/read-event.ts';
-import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
+import type { RequestSelection } from './select-requests.ts';
 import { refuseSuppliers } from './refuse-suppliers.ts';
+import { UsageStore } from './usage-store.sql.ts';
 import type { UsageLogs } from './usage.dto.ts';
 
 const EXPORT_BATCH = 1_000;
@@ -44,7 +44,7 @@ const CSV_COLUMNS = [
 @Injectable()
 export class UsageLogsService {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly store: UsageStore,
     private readonly scope: AccountScope,
   ) {}
 
@@ -89,15 +89,7 @@ export class UsageLogsService {
   }
 
   private async read(which: RequestSelection): Promise<UsageLogRow[]> {
-    const { sql, parameters } = selectRequests(which, await this.daysOf(which));
-    const rows: unknown[] = await this.dataSource.query(sql, parameters);
+    const rows = await this.store.requests(which);
     return rows.map((row) => usageLogRow.parse(row));
-  }
-
-  private async daysOf(which: RequestSelection): Promise<string[] | undefined> {
-    const select = selectDays(which);
-    if (!select) return undefined;
-    const rows: { day: string }[] = await this.dataSource.query(select.sql, select.parameters);
-    return rows.map(({ day }) => day);
   }
 }

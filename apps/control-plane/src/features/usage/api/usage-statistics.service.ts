@@ -1,15 +1,15 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
 import { CHARGED_TOKEN_FIELDS, mapFields } from '@tollgate/contracts';
-import { DataSource } from 'typeorm';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
 import { csvFile } from '../../../platform/http/csv.ts';
 import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
-import { BUCKET_COUNT, parseHistogram, percentiles } from '../histogram.ts';
-import { GROUPINGS } from './request-names.ts';
+import { parseHistogram, percentiles } from '../histogram.ts';
 import { refuseSuppliers } from './refuse-suppliers.ts';
+import { isAboutRequesters, type Period, type StatisticsQuestion } from './select-statistics.ts';
 import { STATISTICS_SUMS, statisticsCells, statisticsColumns } from './statistics-csv.ts';
 import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answers.ts';
+import { UsageStore } from './usage-store.sql.ts';
 import { FROM_BEFORE_TO, type Group, type StatisticsQuery } from './usage.dto.ts';
 
 const HOUR_MS = 3_600_000;
@@ -20,23 +20,6 @@ const INTERVALS_MAX = 1_500;
 const ROWS_MAX = 20_000;
 const SLICES_MAX = 3;
 
-interface Period {
-  from: Date;
-  to: Date;
-}
-
-type Question = StatisticsQuery & Period & { userId: number | undefined };
-
-/** Questions that concern no user and no key are answered from the totals, whose size does not grow with the number of accounts. */
-const SOURCES = {
-  hour: { column: 'hour', at: 'hour', totals: 'usage_totals', rollups: 'usage_rollups' },
-  day: {
-    column: 'day',
-    at: "day::timestamp AT TIME ZONE 'UTC'",
-    totals: 'usage_totals_daily',
-    rollups: 'usage_rollups_daily',
-  },
-};
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const;
 
 type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
@@ -53,7 +36,7 @@ type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
 @Injectable()
 export class UsageStatisticsService {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly store: UsageStore,
     private readonly scope: AccountScope,
   ) {}
 
@@ -84,20 +67,15 @@ export class UsageStatisticsService {
   }
 
   /** More than `ROWS_MAX` when there are more. Each slice may bring its share of them; where they lie too unevenly for that, the period is summed as a whole. */
-  private async rowsOf(question: Question): Promise<unknown[]> {
+  private async rowsOf(question: StatisticsQuestion): Promise<unknown[]> {
     const slices = slicesOf(question);
     const share = Math.floor(ROWS_MAX / slices.length);
     const parts = await Promise.all(
-      slices.map((slice) => this.sums({ ...question, ...slice }, share + 1)),
+      slices.map((slice) => this.store.sums({ ...question, ...slice }, share + 1)),
     );
     const rows = parts.flat();
     const isWhole = parts.every((part) => part.length <= share);
-    return isWhole || rows.length > ROWS_MAX ? rows : this.sums(question, ROWS_MAX + 1);
-  }
-
-  private sums(question: Question, rowsMax: number): Promise<unknown[]> {
-    const { sql, parameters } = selectStatistics(question, rowsMax);
-    return this.dataSource.query(sql, parameters);
+    return isWhole || rows.length > ROWS_MAX ? rows : this.store.sums(question, ROWS_MAX + 1);
   }
 }
 
@@ -124,7 +102,7 @@ function slicesOf({
   group_by: group,
   userId,
   key_id: keyId,
-}: Question): Period[] {
+}: StatisticsQuestion): Period[] {
   const lengthMs = INTERVAL_MS[interval];
   const intervals = (to.getTime() - from.getTime()) / lengthMs;
   const isAboutAll = isAboutRequesters(group) && userId === undefined && keyId === undefined;
@@ -135,50 +113,6 @@ function slicesOf({
     from: cutAt(slice),
     to: cutAt(slice + 1),
   }));
-}
-
-function isAboutRequesters(group: Group | undefined): boolean {
-  return group === 'user' || group === 'key';
-}
-
-function selectStatistics(
-  query: Question,
-  rowsMax: number,
-): { sql: string; parameters: unknown[] } {
-  const parameters: unknown[] = [];
-  const bind = (value: unknown): string => `$${parameters.push(value)}`;
-  const { column, at, totals, rollups } = SOURCES[query.interval];
-  const source =
-    isAboutRequesters(query.group_by) || query.userId !== undefined || query.key_id !== undefined
-      ? rollups
-      : totals;
-  const conditions = [
-    `${column} >= ${bind(query.from)}::timestamptz AND ${column} < ${bind(query.to)}::timestamptz`,
-    ...(query.userId === undefined ? [] : [`user_id = ${bind(query.userId)}`]),
-    ...(['key_id', 'model_id', 'upstream_id'] as const).flatMap((name) =>
-      query[name] === undefined ? [] : [`${name} = ${bind(query[name])}`],
-    ),
-  ];
-  const grouping = query.group_by && GROUPINGS[query.group_by];
-  const sql = `
-    SELECT s.*, ${grouping ? `named.${grouping.name}` : 'NULL::text'} AS group_name FROM (
-      SELECT extract(epoch FROM ${at})::float8 * 1000 AS at_ms, ${grouping ? grouping.column : 'NULL::int'} AS group_id,
-        ${STATISTICS_SUMS.map((name) => `${exactSum(name)} AS ${name}`).join(', ')},
-        ${summedBuckets('duration_histogram')} AS durations, ${summedBuckets('first_token_histogram')} AS first_tokens
-      FROM ${source} WHERE ${conditions.join(' AND ')}
-      GROUP BY ${column}, group_id
-    ) s ${grouping ? `LEFT JOIN ${grouping.table} named ON named.id = s.group_id` : ''}
-    WHERE s.requests > 0 OR s.charge > 0 ORDER BY s.at_ms, s.group_id LIMIT ${rowsMax}`;
-  return { sql, parameters };
-}
-
-/** Exact up to 2^53, as all that JSON can tell, and several times cheaper than PostgreSQL's sum of bigint, which is a numeric. */
-function exactSum(expression: string): string {
-  return `sum(${expression}::float8)`;
-}
-
-function summedBuckets(column: string): string {
-  return `concat_ws(',', ${Array.from({ length: BUCKET_COUNT }, (_, index) => `${exactSum(`${column}[${index + 1}]`)}::bigint`).join(', ')})`;
 }
 
 /** Thousands of rows are read at once: this is what a schema would check, at a tenth of its cost. */

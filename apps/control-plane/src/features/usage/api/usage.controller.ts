@@ -46,7 +46,7 @@ export class UsageController {
   @Answers(
     'One row a request, newest first; administrators see all accounts',
     cursorPageOf(usageLogResponseSchema),
-    { isAlsoCsv: true },
+    { refuses: ['query_too_large'], isAlsoCsv: true },
   )
   list(@FromCaller() caller: Caller, @Query({ schema: usageLogsSchema }) query: UsageLogs) {
     return this.logs.list(caller, query);
@@ -72,7 +72,7 @@ export class UsageController {
   @Get('statistics')
   @Permission('user')
   @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, {
-    refuses: ['statistics_range'],
+    refuses: ['statistics_range', 'query_too_large'],
     isAlsoCsv: true,
   })
   read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { isStatementTimeout } from '../../../platform/database/database-errors.ts';
+import { Transactions } from '../../../platform/database/transactions.ts';
+import { Refusal } from '../../../platform/http/refusal.ts';
+import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
+import { selectStatistics, type StatisticsQuestion } from './select-statistics.ts';
+
+/** A page or a chart that takes longer than this is of no use, and what it reads is taken from everyone else. */
+const QUESTION_MS = 10_000;
+const NARROW =
+  'Ask for a shorter period (from, to), one account (user_id) or one key (key_id), or leave out a filter';
+
+interface Statement {
+  sql: string;
+  parameters: unknown[];
+}
+
+/** The one place where requests and their sums are asked for. A question that takes too long ends as a refusal that says what to narrow. */
+@Injectable()
+export class UsageStore {
+  protected readonly questionMs: number = QUESTION_MS;
+
+  constructor(private readonly transactions: Transactions) {}
+
+  /** Rows of single requests, newest first, with their names. */
+  async requests(which: RequestSelection): Promise<unknown[]> {
+    const select = selectDays(which);
+    const days = select && (await this.ask<{ day: string }>(select)).map(({ day }) => day);
+    return this.ask(selectRequests(which, days));
+  }
+
+  /** Sums by interval and group, at most `rowsMax`. */
+  sums(question: StatisticsQuestion, rowsMax: number): Promise<unknown[]> {
+    return this.ask(selectStatistics(question, rowsMax));
+  }
+
+  private async ask<Row>({ sql, parameters }: Statement): Promise<Row[]> {
+    try {
+      return await this.transactions.run(async (tx) => {
+        await tx.query("SELECT set_config('statement_timeout', $1, true)", [
+          `${this.questionMs}ms`,
+        ]);
+        return tx.query(sql, parameters);
+      });
+    } catch (error) {
+      if (!isStatementTimeout(error)) throw error;
+      throw new Refusal('query_too_large', { detail: NARROW });
+    }
+  }
+}
