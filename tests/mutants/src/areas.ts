@@ -58,7 +58,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'late usage',
     project: CONTROL_PLANE,
-    files: [`${INGEST}/late-usage.ts`],
+    files: [`${INGEST}/late-usage*.ts`],
     specs: [INGEST, `${CONTROL_PLANE}/src/features/usage/journal`],
   },
   {

@@ -5,15 +5,16 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
-const USAGE = `npm run test:simulation [-- --seeds 20] [--seconds 3600] [--seed 1] [--planted]
+const USAGE = `npm run test:simulation [-- --seeds 20] [--seconds 3600] [--seed 1] [--planted [--only WORDS]]
   Runs the usage code of nodes and control plane on simulated clocks, disks, network, Redis and PostgreSQL, one run out of each seed from --seed on,
   until --seeds are done or --seconds are over. A seed that breaks a promise is shrunk to fewer faults. --seeds 1 --seed N replays seed N.
-  --planted: puts each of the known errors in instead, and fails unless it is found.`;
+  --planted: puts each of the known errors in instead, and fails unless it is found; --only: those whose name has these words.`;
 const settingsSchema = z.object({
   seeds: z.coerce.number().int().positive().default(20),
   seconds: z.coerce.number().int().positive().default(3_600),
   seed: z.coerce.number().int().nonnegative().default(1),
   planted: z.boolean().default(false),
+  only: z.string().default(''),
 });
 type Settings = z.infer<typeof settingsSchema>;
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -40,7 +41,10 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /** Under jest, which transforms the decorators of the control plane. */
-function runJest({ seeds, seconds, seed, planted }: Settings, report: string): Promise<number> {
+function runJest(
+  { seeds, seconds, seed, planted, only }: Settings,
+  report: string,
+): Promise<number> {
   const jest = [
     '--experimental-vm-modules',
     '--no-warnings',
@@ -56,6 +60,7 @@ function runJest({ seeds, seconds, seed, planted }: Settings, report: string): P
     SIMULATION_SECONDS: String(seconds),
     SIMULATION_SEED: String(seed),
     SIMULATION_PLANTED: String(planted),
+    SIMULATION_ONLY: only,
     SIMULATION_REPORT: report,
   };
   return new Promise((resolve, reject) => {
@@ -72,7 +77,10 @@ function parse(args: readonly string[]): Settings | undefined {
     const option = { type: 'string' } as const;
     const { values } = parseArgs({
       args: [...args],
-      options: { seeds: option, seconds: option, seed: option, planted: { type: 'boolean' } },
+      options: {
+        ...{ seeds: option, seconds: option, seed: option, only: option },
+        planted: { type: 'boolean' },
+      },
     });
     return settingsSchema.safeParse(values).data;
   } catch {
