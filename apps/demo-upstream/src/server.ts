@@ -4,6 +4,7 @@ import { azureCall, azureDialect } from './azure.ts';
 import { chatDialect } from './chat-dialect.ts';
 import { completionsDialect } from './completions-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
+import { geminiCall, geminiDialect, type GeminiCall } from './gemini.ts';
 import { messagesDialect } from './messages-dialect.ts';
 import { parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
@@ -14,7 +15,7 @@ import { compact, respond, serveStored } from './responses-endpoint.ts';
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, and the same as Azure has it below /openai, with modes (plan.ts) and a record of what it reported.
+ * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, the same as Azure has it below /openai, and Gemini's interface below /v1beta, with modes (plan.ts) and a record of what it reported.
  * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
  */
 export function createDemoUpstream(options: { recordFile?: string } = {}): {
@@ -40,6 +41,8 @@ async function handle(
   const url = new URL(request.url ?? '/', 'http://demo');
   const azure = azureCall(request, url);
   if (azure?.refusal) return sendJson(response, azure.refusal.status, azure.refusal.body);
+  const gemini = geminiCall(request, url);
+  if (gemini) return generate({ request, response, record }, gemini);
   const path = azure?.path ?? url.pathname.replace(/^\/v1/, '');
   const call = { request, response, record };
   switch (`${request.method} ${path}`) {
@@ -61,14 +64,21 @@ async function handle(
       return sendJson(response, 200, record.list(url.searchParams.get('rid') ?? undefined));
     case 'DELETE /record':
       record.clear();
-      response.writeHead(204).end();
-      return;
+      return void response.writeHead(204).end();
     case 'GET /healthz':
     case 'GET /readyz':
       return sendJson(response, 200, { status: 'ok' });
     default:
       return handleStored(request, response, { path, store, query: url.searchParams });
   }
+}
+
+async function generate(
+  call: Pick<Completion, 'request' | 'response' | 'record'>,
+  gemini: GeminiCall,
+): Promise<void> {
+  if ('status' in gemini) return sendJson(call.response, gemini.status, gemini.refusal);
+  return complete({ ...call, protocol: 'chat', dialect: geminiDialect, read: gemini.read });
 }
 
 async function handleStored(
@@ -136,6 +146,7 @@ interface Completion {
   record: ProviderRecord;
   protocol: 'chat' | 'messages' | 'completions';
   dialect: Dialect;
+  read?: (text: string | undefined) => DemoRequest | undefined;
 }
 
 async function complete({
@@ -144,8 +155,9 @@ async function complete({
   record,
   protocol,
   dialect,
+  read = (text) => (text === undefined ? undefined : parseDemoRequest(text)),
 }: Completion): Promise<void> {
-  const asked = await readRequest(request);
+  const asked = read(await readText(request));
   if (!asked) return sendJson(response, 400, dialect.error(400, 'malformed request'));
   const gone = goneSignal(response);
   const plan = planFor(asked, headerText(request, 'x-demo-mode'));

@@ -2,7 +2,7 @@
  * The protocols that upstreams speak. A further one takes its line here, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
  * migration of the constraint on upstreams.protocol.
  */
-export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic', 'azure'] as const;
+export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic', 'azure', 'gemini'] as const;
 export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
 
 /** The protocols of the first release: a node of every release speaks them. */
@@ -43,6 +43,7 @@ const VENDORS_HOSTS: Readonly<Partial<Record<UpstreamProtocol, readonly string[]
   openai: ['api.openai.com', 'eu.api.openai.com', 'us.api.openai.com'],
   anthropic: ['api.anthropic.com'],
   azure: AZURE_HOSTS,
+  gemini: ['generativelanguage.googleapis.com'],
 };
 
 /** Is true for an address of the vendor itself; at any other there may be a gateway, or a server with fields of its own. */

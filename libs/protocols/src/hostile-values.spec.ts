@@ -115,6 +115,31 @@ const COMPLETION = {
 const ANSWERS: Readonly<Record<UpstreamProtocol, object>> = {
   openai: COMPLETION,
   azure: COMPLETION,
+  gemini: {
+    candidates: [
+      {
+        index: 0,
+        content: {
+          role: 'model',
+          parts: [
+            { text: 'hm', thought: true },
+            { text: 'so' },
+            { functionCall: { name: 'f', args: {} }, thoughtSignature: 's' },
+          ],
+        },
+        finishReason: 'STOP',
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: 8,
+      candidatesTokenCount: 5,
+      thoughtsTokenCount: 4,
+      cachedContentTokenCount: 3,
+      totalTokenCount: 17,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: 8 }],
+    },
+    modelVersion: 'm',
+  },
   anthropic: {
     id: 'a',
     type: 'message',

@@ -27,7 +27,53 @@ export const RECORDED_PROVIDERS: readonly RecordedProvider[] = [
     isAnswer: ({ url }) => url.includes('/chat/completions'),
     read: readCompletion,
   },
+  {
+    folder: 'gemini',
+    protocol: 'gemini',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    isAnswer: isGeminiAnswer,
+    read: readGemini,
+  },
+  {
+    // The same interface at another address.
+    folder: 'vertex',
+    protocol: 'gemini',
+    baseUrl: 'https://aiplatform.googleapis.com/v1beta1/projects/p/locations/l/publishers/google',
+    isAnswer: isGeminiAnswer,
+    read: readGemini,
+  },
 ];
+
+/** Images have no place in the other protocols; they are not asked for. */
+function isGeminiAnswer({ url, body }: ProviderRecording): boolean {
+  return /:(?:streamG|g)enerateContent/.test(url) && !body.includes('"inlineData"');
+}
+
+function readGemini({ body, isStream }: ProviderRecording): Recorded {
+  const answers = isStream
+    ? jsonEvents(body.toString('utf8'))
+    : [JSON.parse(body.toString('utf8'))];
+  const parts: Loose[] = answers.flatMap((answer) => answer.candidates?.[0]?.content?.parts ?? []);
+  const said = (isThought: boolean): string =>
+    parts
+      .filter(({ text, thought }) => text !== undefined && (thought === true) === isThought)
+      .map(({ text }) => text)
+      .join('');
+  const usage: Loose = answers.at(-1).usageMetadata;
+  const thoughts = usage.thoughtsTokenCount ?? 0;
+  return {
+    says: {
+      text: said(false),
+      thinking: said(true),
+      tools: parts
+        .filter(({ functionCall }) => functionCall)
+        .map(({ functionCall: { name, args } }) => ({ name, args })),
+      prompt: usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0),
+      output: (usage.candidatesTokenCount ?? 0) + thoughts,
+    },
+    usage: { reasoning: thoughts, cacheRead: usage.cachedContentTokenCount ?? 0 },
+  };
+}
 
 function readCompletion({ body, isStream }: ProviderRecording): Recorded {
   const answers = isStream

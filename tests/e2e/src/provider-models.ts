@@ -13,4 +13,8 @@ export const PROVIDER_MODELS: readonly {
     name: 'azure, with the deployment in the path',
     upstream: (origin) => ({ baseUrl: `${origin}/openai`, protocol: 'azure' }),
   },
+  {
+    name: 'gemini',
+    upstream: (origin) => ({ baseUrl: `${origin}/v1beta`, protocol: 'gemini' }),
+  },
 ];

@@ -3199,7 +3199,7 @@ export interface components {
                     id: number;
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic" | "azure";
+                    protocol: "openai" | "anthropic" | "azure" | "gemini";
                     /** Format: uri */
                     base_url: string;
                     headers: {
@@ -3487,7 +3487,7 @@ export interface components {
             updated_at: string;
         };
         /** @enum {string} */
-        UpstreamProtocol: "openai" | "anthropic" | "azure";
+        UpstreamProtocol: "openai" | "anthropic" | "azure" | "gemini";
         UsageLog: {
             /**
              * Format: uuid
@@ -7999,7 +7999,7 @@ export interface operations {
                 sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
                 /** @description Part of a name, any case */
                 q?: string;
-                protocol?: "openai" | "anthropic" | "azure";
+                protocol?: "openai" | "anthropic" | "azure" | "gemini";
                 enabled?: "true" | "false";
             };
             header?: never;
@@ -8054,7 +8054,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic" | "azure";
+                    protocol: "openai" | "anthropic" | "azure" | "gemini";
                     /** Format: uri */
                     base_url: string;
                     api_key?: string | null;
@@ -8156,7 +8156,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
-                    protocol?: "openai" | "anthropic" | "azure";
+                    protocol?: "openai" | "anthropic" | "azure" | "gemini";
                     /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;

@@ -188,7 +188,8 @@ export const OUTCOMES = [
 export const UPSTREAM_PROTOCOLS = [
   "openai",
   "anthropic",
-  "azure"
+  "azure",
+  "gemini"
 ] as const;
 
 export const ERROR_CODES = [

@@ -132,10 +132,19 @@ function wordsOf(value: unknown): Words {
   const code = inner['code'] ?? outer['code'];
   return {
     message: message ?? '',
-    type: nonEmpty(inner['type']) ?? nonEmpty(outer['type']),
+    type: nonEmpty(inner['type']) ?? nonEmpty(outer['type']) ?? reasonOf(inner['details']),
     code: typeof code === 'number' ? String(code) : nonEmpty(code),
     param: nonEmpty(inner['param']),
   };
+}
+
+/** Google's word for the cause, beside a status that many causes share: https://google.aip.dev/193 */
+function reasonOf(details: unknown): string | null {
+  return (
+    list(details)
+      .map((detail) => nonEmpty(record(detail)['reason']))
+      .find((reason) => reason !== null) ?? null
+  );
 }
 
 function describe(

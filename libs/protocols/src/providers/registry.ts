@@ -1,6 +1,7 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
 import { anthropic } from './anthropic.ts';
 import { azure } from './azure.ts';
+import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import type { Provider } from './provider.ts';
 
@@ -8,4 +9,5 @@ export const PROVIDERS: Readonly<Record<UpstreamProtocol, Provider>> = {
   openai,
   anthropic,
   azure,
+  gemini,
 };

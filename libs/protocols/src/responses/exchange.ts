@@ -102,7 +102,7 @@ export function responsesToMessagesExchange({
   const tools = registerTools(ask.body['tools']);
   const start = startOf(ask, idSeed, tools);
   const translation: StreamTranslation<ResponseState> = {
-    ...FORMAT,
+    ...RESPONSE_FORMAT,
     initial: start,
     step: responseStep,
     finish: finishResponse,
@@ -131,13 +131,13 @@ export function responsesToMessagesExchange({
   };
 }
 
-const FORMAT = {
+export const RESPONSE_FORMAT = {
   format: (event: JsonRecord) => namedEvent({ ...event, type: text(event['type']) ?? '' }),
   trailer: '',
   keepAlive: COMMENT_EVENT,
 } as const;
 
-function startOf(ask: Ask, idSeed: string, tools: readonly RegisteredTool[]): ResponseState {
+export function startOf(ask: Ask, idSeed: string, tools: readonly RegisteredTool[]): ResponseState {
   return startResponse(
     { identity: madeIdentity('resp_', idSeed), model: ask.model, asked: ask.body },
     tools,
@@ -155,22 +155,22 @@ function composed(
   response: ResponseState,
 ): StreamTranslation<ComposedState> {
   return {
-    ...FORMAT,
+    ...RESPONSE_FORMAT,
     initial: { message, response },
     step: (state, chunk) => {
       const [next, events] = messageStep(state.message, chunk);
-      const [response, responseEvents] = fold(state.response, events);
+      const [response, responseEvents] = foldResponse(state.response, events);
       return [{ message: next, response }, responseEvents];
     },
     finish: (state, end) => {
-      const [response, events] = fold(state.response, finishMessage(state.message, end));
+      const [response, events] = foldResponse(state.response, finishMessage(state.message, end));
       return [...events, ...finishResponse(response, end)];
     },
     failure: (state, body) => failResponse(state.response, body),
   };
 }
 
-function fold(
+export function foldResponse(
   state: ResponseState,
   events: readonly JsonRecord[],
 ): readonly [ResponseState, JsonRecord[]] {
@@ -200,11 +200,11 @@ function wholeOfCompletion(
 }
 
 /** The items a stream of the same message would have added up to: one code path for both. */
-function wholeResponse(
+export function wholeResponse(
   message: JsonRecord,
   start: ResponseState,
   usage: TokenUsage | null,
 ): JsonRecord {
-  const [{ frame, output, stopReason }] = fold(start, messageBlockEvents(message));
+  const [{ frame, output, stopReason }] = foldResponse(start, messageBlockEvents(message));
   return endedResponse(frame, { stopReason, output, usage: usage ?? NO_USAGE });
 }

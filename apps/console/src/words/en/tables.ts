@@ -29,6 +29,7 @@ export const tables = {
     openai: 'OpenAI',
     anthropic: 'Anthropic',
     azure: 'Azure',
+    gemini: 'Gemini',
   } satisfies Record<Schemas['UpstreamProtocol'], string>,
   outcomes: {
     completed: { name: 'Completed', says: 'The whole answer was delivered.' },

@@ -1,0 +1,34 @@
+import { GEMINI_ERROR_WORDS } from '../answers/gemini/answers.ts';
+import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
+import {
+  chatToGeminiExchange,
+  checkGemini,
+  geminiPath,
+  messagesToGeminiExchange,
+  responsesToGeminiExchange,
+} from '../messages-to-gemini/exchange.ts';
+import { PROBE_OUTPUT_TOKENS } from './probe.ts';
+import { keyOf, type Provider } from './provider.ts';
+
+/** The interface of Gemini at Google AI: https://ai.google.dev/api. */
+export const gemini: Provider = {
+  sign: (_, signing) => ({ 'x-goog-api-key': keyOf(signing) }),
+  exchanges: {
+    chat: { create: chatToGeminiExchange, isNative: false, check: checkGemini.chat },
+    messages: { create: messagesToGeminiExchange, isNative: false, check: checkGemini.messages },
+    responses: { create: responsesToGeminiExchange, isNative: false, check: checkGemini.responses },
+  },
+  probe: (model, kind) =>
+    kind === 'embedding'
+      ? null
+      : {
+          path: geminiPath(model, 'generateContent'),
+          body: {
+            contents: [{ role: 'user', parts: [{ text: 'Say ok.' }] }],
+            generationConfig: { maxOutputTokens: PROBE_OUTPUT_TOKENS },
+          },
+          headers: {},
+        },
+  readUsage: ({ usageMetadata }) => readGeminiUsage(usageMetadata),
+  errorWords: GEMINI_ERROR_WORDS,
+};
