@@ -70,7 +70,7 @@ async function questions(database: pg.Client): Promise<Record<string, string>> {
   );
   const rid = rows[0]?.rid ?? '';
   const ofUser = (
-    await database.query<{ count: string }>('SELECT count(*) FROM usage_events WHERE user_id = 7')
+    await database.query<{ count: string }>('SELECT count(*) FROM usage_events WHERE user_id = 9')
   ).rows[0]?.count;
   const deep = `cursor=${Buffer.from(JSON.stringify(rid)).toString('base64url')}`;
   return {
@@ -99,7 +99,7 @@ async function questions(database: pg.Client): Promise<Record<string, string>> {
     'a rare outcome of an upstream': '/usage/logs?outcome=node_lost&upstream_id=3',
     'a rare node of a model': '/usage/logs?node=node-9&model_id=3',
     'request id': `/usage/logs?rid=${rid}`,
-    [`CSV of one user, ${ofUser} rows`]: '/usage/logs?user_id=7&format=csv',
+    [`CSV of one user, ${ofUser} rows`]: '/usage/logs?user_id=9&format=csv',
   };
 }
 

@@ -93,7 +93,7 @@ test('goes to another node with the whole body when the first cannot be connecte
       void readBody(incoming).then((body) => response.end(String(body.length))),
   );
   const { url, nodes } = await frontDoor({ nodes: [dyingUrl, alive] });
-  expect(nodes.every((node) => node.isReady)).toBe(true);
+  expect(nodes.every(({ standing }) => standing === 'ready')).toBe(true);
   dying.closeAllConnections();
   dying.close();
   const body = 'x'.repeat(1_000_000);

@@ -156,7 +156,7 @@ function usePathForm(request: IncomingMessage): string {
 }
 
 function sendReadiness(response: ServerResponse, pool: NodePool): void {
-  const isReady = pool.nodes.some((node) => node.isReady);
+  const isReady = pool.isAnyUsable;
   sendStatus(response, isReady ? 200 : 503, isReady ? 'ready' : 'no node is ready');
 }
 

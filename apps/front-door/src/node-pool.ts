@@ -1,11 +1,20 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const CHECK_TIMEOUT_MS = 2_000;
+const CHECK_TIMEOUT_MS = 3_000;
+/** Looks in a row that a node leaves unanswered before requests avoid it: a node that is short of CPU answers late, and its neighbours are short of it as well. */
+const STRIKES = 3;
+/** While a smaller share of the nodes is ready, those that only answer late are used as well: to send all requests to the few would end these too. */
+const PANIC_SHARE = 0.5;
+
+/** `silent`: it accepts connections and does not answer in time. `away`: it says that it takes no requests, or nothing listens there. */
+type Standing = 'ready' | 'silent' | 'away';
 
 export interface ProxyNode {
   readonly url: string;
-  isReady: boolean;
+  standing: Standing;
+  /** Looks in a row that it left unanswered. */
+  strikes: number;
   /** Requests passed to it that have not ended. */
   inFlight: number;
 }
@@ -27,7 +36,7 @@ export class NodePool {
     checkIntervalMs: number;
     log: (line: string) => void;
   }) {
-    this.nodes = urls.map((url) => ({ url, isReady: false, inFlight: 0 }));
+    this.nodes = urls.map((url) => ({ url, standing: 'away', strikes: 0, inFlight: 0 }));
     this.checkIntervalMs = checkIntervalMs;
     this.log = log;
   }
@@ -42,13 +51,17 @@ export class NodePool {
     this.stopped.abort();
   }
 
-  /** The ready node with the least to do, in turn among equals; undefined when none is left. */
+  get isAnyUsable(): boolean {
+    return this.usable().length > 0;
+  }
+
+  /** The usable node with the least to do, in turn among equals; undefined when none is left. */
   pick(refused: ReadonlySet<ProxyNode> = new Set()): ProxyNode | undefined {
     this.turn += 1;
-    const inTurn = this.nodes.map(
-      (_, index) => this.nodes[(index + this.turn) % this.nodes.length] as ProxyNode,
+    const left = this.usable().filter((node) => !refused.has(node));
+    const [first, ...others] = left.map(
+      (_, index) => left[(index + this.turn) % left.length] as ProxyNode,
     );
-    const [first, ...others] = inTurn.filter((node) => node.isReady && !refused.has(node));
     return (
       first && others.reduce((best, node) => (node.inFlight < best.inFlight ? node : best), first)
     );
@@ -56,7 +69,14 @@ export class NodePool {
 
   /** Called by a request that could not connect: no other request tries the node before the next health check. */
   markUnreachable(node: ProxyNode): void {
-    this.set(node, false);
+    this.set(node, 'away');
+  }
+
+  /** A node that is away is never among them. */
+  private usable(): ProxyNode[] {
+    const ready = this.nodes.filter(({ standing }) => standing === 'ready');
+    if (ready.length >= this.nodes.length * PANIC_SHARE) return ready;
+    return this.nodes.filter(({ standing }) => standing !== 'away');
   }
 
   private async watch(node: ProxyNode): Promise<void> {
@@ -68,16 +88,21 @@ export class NodePool {
   }
 
   private async check(node: ProxyNode): Promise<void> {
-    this.set(node, await isReady(node.url));
+    const found = await standingOf(node.url);
+    node.strikes = found === 'silent' ? node.strikes + 1 : 0;
+    const isForgiven = node.standing === 'ready' && node.strikes < STRIKES;
+    if (found !== 'silent' || !isForgiven) this.set(node, found);
   }
 
-  private set(node: ProxyNode, isReady: boolean): void {
-    if (node.isReady !== isReady) this.log(`${node.url} is ${isReady ? 'ready' : 'not ready'}`);
-    node.isReady = isReady;
+  private set(node: ProxyNode, standing: Standing): void {
+    const isReady = standing === 'ready';
+    if ((node.standing === 'ready') !== isReady)
+      this.log(`${node.url} is ${isReady ? 'ready' : 'not ready'}`);
+    node.standing = standing;
   }
 }
 
-function isReady(url: string): Promise<boolean> {
+function standingOf(url: string): Promise<Standing> {
   return new Promise((resolve) => {
     // A connection of its own: a look must not be answered by a connection that outlives the listener.
     const check = request(
@@ -85,12 +110,15 @@ function isReady(url: string): Promise<boolean> {
       { agent: false, timeout: CHECK_TIMEOUT_MS },
       (response) => {
         response.resume();
-        resolve(response.statusCode === 200);
+        resolve(response.statusCode === 200 ? 'ready' : 'away');
       },
     );
-    check.on('timeout', () => check.destroy());
-    check.on('error', () => resolve(false));
-    check.on('close', () => resolve(false));
+    check.on('timeout', () => {
+      resolve('silent');
+      check.destroy();
+    });
+    check.on('error', () => resolve('away'));
+    check.on('close', () => resolve('away'));
     check.end();
   });
 }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ProgressWatch } from './progress-watch.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { identityOf } from './process-identity.mjs';
 import { terminate, type Termination } from './terminate.ts';
@@ -24,6 +25,7 @@ export interface ProcessSpec {
   prepare?: () => Promise<void>;
   /** Polled after the start until true. */
   isReady: (pid: number) => Promise<boolean>;
+  /** Time without progress (`ProgressWatch`) after which the start has failed. */
   readyTimeoutMs: number;
 }
 
@@ -131,13 +133,14 @@ export class ManagedProcess {
 
   private async waitUntilReady(child: ChildProcess): Promise<void> {
     const { name, isReady, readyTimeoutMs } = this.spec;
-    for (const deadline = Date.now() + readyTimeoutMs; ; await delay(READY_POLL_MS)) {
+    const progress = new ProgressWatch(readyTimeoutMs, this.logFile);
+    for (; ; await delay(READY_POLL_MS)) {
       const pid = child.pid;
       if (pid === undefined || child.exitCode !== null || child.signalCode !== null)
         throw new Error(this.describe(`${name} ended while starting`));
       if (await isReady(pid)) return;
-      if (Date.now() >= deadline)
-        throw new Error(this.describe(`${name} was not ready within ${readyTimeoutMs / 1000} s`));
+      if (progress.isOver(pid))
+        throw new Error(this.describe(`${name} was not ready within ${progress.limit}`));
     }
   }
 

@@ -80,11 +80,28 @@ test('says why a process did not start, and leaves nothing of it running', async
   const child = managed('console.log("port is taken"); setInterval(() => {}, 1000)', {
     readyTimeoutMs: 500,
   });
-  await expect(child.start()).rejects.toThrow(/not ready within 0.5 s[^]*port is taken/);
+  await expect(child.start()).rejects.toThrow(
+    /not ready within 0.5 s without progress[^]*port is taken/,
+  );
   expect(child.isRunning).toBe(false);
   await expect(managed('console.log("bad setting"); process.exit(3)').start()).rejects.toThrow(
     /ended while starting[^]*bad setting/,
   );
+});
+
+test('waits for a process that makes progress beyond the time that one without it has', async () => {
+  const startedAtMs = Date.now();
+  const busy = managed('console.log("up"); setInterval(() => console.log("step"), 50)', {
+    readyTimeoutMs: 400,
+    isReady: () => Promise.resolve(Date.now() - startedAtMs > 1_300),
+  });
+  await busy.start();
+  await busy.stop();
+  const endless = managed('setInterval(() => console.log("step"), 50)', {
+    readyTimeoutMs: 200,
+    isReady: () => Promise.resolve(false),
+  });
+  await expect(endless.start()).rejects.toThrow('1 s in all');
 });
 
 test('starts a crashed process again, and no more once stopped', async () => {

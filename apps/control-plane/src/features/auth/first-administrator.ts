@@ -25,10 +25,11 @@ export class FirstAdministrator implements OnApplicationBootstrap {
   async onApplicationBootstrap(): Promise<void> {
     const { BOOTSTRAP_ADMIN_USERNAME: username, BOOTSTRAP_ADMIN_PASSWORD: password } = this.config;
     if (username === undefined || password === undefined) return;
-    const passwordHash = await this.passwords.hash(password);
     await this.transactions.run(async (tx) => {
       await lockUntilEnd(tx, [ADVISORY_LOCKS.firstAdministrator]);
       if (await this.accounts.hasAdministrator(tx)) return;
+      // Hashing takes a tenth of a second of CPU: only the first start of an installation does it.
+      const passwordHash = await this.passwords.hash(password);
       const account = await this.accounts.create(tx, {
         username,
         passwordHash,
