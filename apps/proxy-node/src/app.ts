@@ -73,16 +73,21 @@ export function createApp(parts: AppParts): App {
   answer(router, parts, ['GET'], '/api/hello', () => ({ message: 'hello' }));
   answer(router, parts, ['GET'], '/', () => ({ service: 'tollgate' }));
   serveOperations(router, operations);
+  const otherwise = (exchange: Exchange, route: Route | null): void =>
+    refuse(exchange, parts, { route, router });
   return (incoming, outgoing) => {
     const exchange = { incoming, outgoing };
     if (incoming.method === 'OPTIONS' && answerPreflight(exchange, parts)) return;
-    void (async () =>
-      router.handle(exchange, (route) => refuse(exchange, parts, { route, router })))().catch(
-      (error: unknown) => {
-        operations.log.error({ err: error }, 'request failed unexpectedly');
-        outgoing.destroy();
-      },
-    );
+    const failed = (error: unknown): void => {
+      operations.log.error({ err: error }, 'request failed unexpectedly');
+      outgoing.destroy();
+    };
+    try {
+      const handling = router.handle(exchange, otherwise);
+      if (handling instanceof Promise) handling.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
   };
 }
 
@@ -127,11 +132,11 @@ function serveModel(
   protocol: ClientProtocol,
   isCompaction = false,
 ): void {
-  router.on(['POST'], path, async (exchange) => {
-    const request = edgeOf(exchange, parts, { protocol, isCompaction });
-    await parts.pipeline.serve(request);
-    noteServed(parts, request, path);
-  });
+  const asked = { protocol, isCompaction };
+  const onServed = (request: ClientRequest): void => noteServed(parts, request, path);
+  router.on(['POST'], path, (exchange) =>
+    parts.pipeline.serve(edgeOf(exchange, parts, asked), onServed),
+  );
 }
 
 function serveCount(

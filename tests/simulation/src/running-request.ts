@@ -70,7 +70,7 @@ export class RunningRequest {
     this.#truth.delivered = Math.max(this.#truth.delivered, final.charge);
     this.#truth.charge = final.charge;
     this.#truth.node = this.#parts.node.address;
-    void handle.settle(final).then(() => {
+    handle.settle(final, () => {
       this.#truth.hasClientSeenEnd = true;
       this.#checkWritten();
       this.#truth.endedAtMs = this.#parts.world.scheduler.nowMs;

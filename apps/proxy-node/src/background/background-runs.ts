@@ -11,7 +11,7 @@ import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import type { SideCalls } from '../upstream/side-calls.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
-import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
+import { journalled, type AdoptedRun, type HoldHandle } from '../usage/usage-recorder.ts';
 import { RunCalls } from './run-calls.ts';
 import { endingOfRun, type EndedBy } from './run-ending.ts';
 import { RunEvidence, tokensOf } from './run-evidence.ts';
@@ -252,7 +252,7 @@ export class BackgroundRuns {
       endedAtMs: this.#now(),
       traceparent,
     });
-    await handle.settle(final);
+    await journalled(handle, final);
     this.#runs.delete(nameOf(placeOf(hold)));
     this.over(hold);
     if (!response)

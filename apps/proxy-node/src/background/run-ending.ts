@@ -13,7 +13,8 @@ import {
 import { isOutputBelowText, outputCeiling } from '@tollgate/metering';
 import type { PromptFacts, StoredResponse } from '@tollgate/protocols';
 import type { BackgroundRun } from '../journal/open-hold.ts';
-import { NOTHING_COUNTED, Tally, type Counted } from '../pipeline/answers/tally.ts';
+import { NOTHING_COUNTED, type Counted } from '../pipeline/answers/counted.ts';
+import { Tally } from '../pipeline/answers/tally.ts';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
 
 /** What the gateway ends a run for. */

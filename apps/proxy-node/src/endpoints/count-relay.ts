@@ -7,7 +7,8 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { signedRequest, singleHeaders } from '../upstream/request-headers.ts';
 import { madeWith, storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { UpstreamCall, wholeBody } from '../upstream/upstream-call.ts';
+import { headOf, wholeBody } from '../upstream/collect-body.ts';
+import { UpstreamCall } from '../upstream/upstream-call.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
 
 /** A count is asked for before each turn of an agent: longer than this an estimate serves better. */
@@ -94,7 +95,7 @@ export class CountRelay {
       rid,
     });
     target.pool.dispatch(signed instanceof Promise ? await signed : signed, call);
-    const { status } = await call.answered;
+    const { status } = await headOf(call);
     if (status === 200) return readCount(await wholeBody(call));
     call.abort('the upstream does not count');
     return null;

@@ -31,25 +31,70 @@ export function mayBeLarge({
   return length === undefined || Number(length) > CHEAP_BODY_BYTES || encoding !== undefined;
 }
 
+export interface BodyRoom {
+  bytesMax: number;
+  take: TakeQuota;
+}
+
+export interface BodyListener {
+  bodyRead(body: Buffer): void;
+  /** Refusal, or ClientGone when the client left. */
+  bodyFailed(error: unknown): void;
+}
+
 /**
  * Reads a request body once into one buffer. The limit is checked while reading, so a chunked body without a length meets it too (CVE-2026-44456),
  * and again on the decoded size (security S36). `take` gets the number of bytes that a possibly large body will occupy, and may refuse: of an announced size
- * at once, so that some come through where not all can. Throws Refusal; ClientGone when the client left.
+ * at once, so that some come through where not all can. Throws Refusal for what the headers show.
  */
-export async function readBody(
+export function receiveBody(
   incoming: IncomingMessage,
-  { bytesMax, take }: { bytesMax: number; take: TakeQuota },
-): Promise<Buffer> {
+  { bytesMax, take }: BodyRoom,
+  listener: BodyListener,
+): void {
   const decoder = decoderOf(incoming.headers['content-encoding']);
   const announced = incoming.headers['content-length'];
   if (Number(announced ?? 0) > bytesMax) throw tooLarge(bytesMax);
   if (announced !== undefined && mayBeLarge(incoming.headers)) take(Number(announced));
-  const raw = await readRaw(incoming, {
-    bytesMax,
-    take: announced === undefined ? take : () => undefined,
-  });
-  if (decoder === null) return raw;
-  return decode(raw, { decoder: decoder({ chunkSize: DECODED_BYTES }), bytesMax, take });
+  const room = { bytesMax, take: announced === undefined ? take : TAKES_NOTHING };
+  const taker = decoder
+    ? new EncodedBody({ decoder: decoder({ chunkSize: DECODED_BYTES }), bytesMax, take }, listener)
+    : listener;
+  // The client may have disconnected while its key was checked: no further event would arrive.
+  if (incoming.destroyed) listener.bodyFailed(new ClientGone());
+  else new IncomingBody(incoming, room, taker).listen();
+}
+
+/** As `receiveBody`. Rejects with Refusal and ClientGone. */
+export function readBody(incoming: IncomingMessage, room: BodyRoom): Promise<Buffer> {
+  return new Promise((resolve, reject) =>
+    receiveBody(incoming, room, { bodyRead: resolve, bodyFailed: reject }),
+  );
+}
+
+/** Gives nothing back: a body that is not large takes no room. */
+export const TAKES_NOTHING: TakeQuota = () => undefined;
+
+/** Decodes what was read, and passes it on. */
+class EncodedBody implements BodyListener {
+  readonly #decoding: Parameters<typeof decode>[1];
+  readonly #listener: BodyListener;
+
+  constructor(decoding: Parameters<typeof decode>[1], listener: BodyListener) {
+    this.#decoding = decoding;
+    this.#listener = listener;
+  }
+
+  bodyRead(raw: Buffer): void {
+    decode(raw, this.#decoding).then(
+      (body) => this.#listener.bodyRead(body),
+      (error: unknown) => this.#listener.bodyFailed(error),
+    );
+  }
+
+  bodyFailed(error: unknown): void {
+    this.#listener.bodyFailed(error);
+  }
 }
 
 type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
@@ -86,39 +131,77 @@ function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof
   return DECODERS[name as keyof typeof DECODERS];
 }
 
-function readRaw(
-  incoming: IncomingMessage,
-  { bytesMax, take }: { bytesMax: number; take: TakeQuota },
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    // The client may have disconnected while its key was checked: no further event would arrive.
-    if (incoming.destroyed) return reject(new ClientGone());
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const onData = (chunk: Buffer) => {
-      bytes += chunk.length;
-      try {
-        if (bytes > bytesMax) throw tooLarge(bytesMax);
-        take(chunk.length);
-        chunks.push(chunk);
-      } catch (error) {
-        // What remains is discarded as it comes.
-        incoming.off('data', onData);
-        incoming.resume();
-        reject(error);
-      }
-    };
-    // Every body is closed after its end; an error made then would cost its stack on each request for nothing.
-    const onGone = () => reject(new ClientGone());
-    incoming.on('data', onData);
-    incoming.once('error', onGone);
-    incoming.once('close', onGone);
-    incoming.once('end', () => {
-      incoming.off('close', onGone);
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
-    });
-  });
+const BODY = Symbol('body');
+
+type Receiving = IncomingMessage & { [BODY]?: IncomingBody };
+
+// One set of listeners for all bodies: each finds its body on its request.
+function onData(this: Receiving, chunk: Buffer): void {
+  this[BODY]?.data(chunk);
 }
+function onEnd(this: Receiving): void {
+  this[BODY]?.end();
+}
+/** Follows an error, too. */
+function onClose(this: Receiving): void {
+  this[BODY]?.close();
+}
+
+class IncomingBody {
+  readonly #incoming: Receiving;
+  readonly #room: BodyRoom;
+  readonly #listener: BodyListener;
+  #first: Buffer | null = null;
+  #further: Buffer[] | null = null;
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(incoming: Receiving, room: BodyRoom, listener: BodyListener) {
+    this.#incoming = incoming;
+    this.#room = room;
+    this.#listener = listener;
+    incoming[BODY] = this;
+  }
+
+  listen(): void {
+    this.#incoming.on('end', onEnd).on('close', onClose).on('data', onData);
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += chunk.length;
+    try {
+      if (this.#bytes > this.#room.bytesMax) throw tooLarge(this.#room.bytesMax);
+      this.#room.take(chunk.length);
+    } catch (error) {
+      // What remains is discarded as it comes.
+      this.#incoming.off('data', onData);
+      this.#incoming.resume();
+      return this.#fail(error);
+    }
+    if (this.#first === null) this.#first = chunk;
+    else (this.#further ??= [this.#first]).push(chunk);
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const body = this.#further ? Buffer.concat(this.#further, this.#bytes) : this.#first;
+    this.#listener.bodyRead(body ?? NO_BODY);
+  }
+
+  close(): void {
+    // Every body is closed after its end; an error made then would cost its stack on each request for nothing.
+    if (!this.#isOver) this.#fail(new ClientGone());
+  }
+
+  #fail(error: unknown): void {
+    this.#isOver = true;
+    this.#listener.bodyFailed(error);
+  }
+}
+
+const NO_BODY = Buffer.alloc(0);
 
 /**
  * The rest of the body is read and discarded, for as long as a whole request may take: a connection that closed under a client that is still

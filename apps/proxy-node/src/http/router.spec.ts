@@ -15,7 +15,7 @@ function answerOf(method: string, url: string): unknown {
   on(['GET'], '/v1/responses/:id/items/:item');
   on(['GET'], '/v1/models/:name+');
   const incoming = { method, url } as IncomingMessage;
-  router.handle({ incoming, outgoing: {} as ServerResponse }, (route) => {
+  router.handle({ incoming, outgoing: {} as ServerResponse }, (_exchange, route) => {
     answer = ['refused', route?.path ?? null];
   });
   return answer;

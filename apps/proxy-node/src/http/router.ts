@@ -47,20 +47,25 @@ export class Router {
   }
 
   /** Calls the handler of the path and method; else `otherwise`, with the route whose methods are others, or null. */
-  handle(exchange: Exchange, otherwise: (route: Route | null) => unknown): unknown {
+  handle(
+    exchange: Exchange,
+    otherwise: (exchange: Exchange, route: Route | null) => unknown,
+  ): unknown {
     const { method = '', url = '/' } = exchange.incoming;
     const path = pathOf(url);
     const exact = this.#exact.get(path);
     if (exact)
-      return exact.allowed.has(method) ? exact.handler(exchange, NO_PARAMS) : otherwise(exact);
+      return exact.allowed.has(method)
+        ? exact.handler(exchange, NO_PARAMS)
+        : otherwise(exchange, exact);
     for (const route of this.#patterns) {
       const match = route.pattern?.exec(path);
       if (match)
         return route.allowed.has(method)
           ? route.handler(exchange, paramsOf(match))
-          : otherwise(route);
+          : otherwise(exchange, route);
     }
-    return otherwise(null);
+    return otherwise(exchange, null);
   }
 }
 

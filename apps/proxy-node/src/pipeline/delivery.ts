@@ -31,8 +31,8 @@ export interface Delivery {
 /** What was tried so far. */
 export class Tries {
   readonly session: string | null;
-  /** Routes that were asked, or have no words for the request. */
-  readonly tried = new Set<number>();
+  /** Routes that were asked, or have no words for the request: one, as a rule. */
+  readonly tried: number[] = [];
   /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
   asked = 0;
   /** The attempt whose answer was read last; of two that raced, the winner. */
@@ -159,7 +159,7 @@ export function noteContinued({ attempts, passing }: Delivery): void {
 /** A route that was only slower than the one that broke off may continue its answer. */
 export function readmitLosers({ attempts }: Delivery, { tried }: Tries): void {
   for (const { error, route_id: id } of attempts)
-    if (error === 'hedge_lost' && id !== undefined) tried.delete(id);
+    if (error === 'hedge_lost' && id !== undefined) forget(tried, id);
 }
 
 /** A model that the names do not tell may refuse a prefill: its route is asked again, with an instruction. */
@@ -169,7 +169,12 @@ export function noteRefusedPrefill(
 ): void {
   if (failure.error.kind !== 'invalid_request' || prefills.get(route.id) !== 'asked') return;
   prefills.set(route.id, 'refused');
-  tried.delete(route.id);
+  forget(tried, route.id);
+}
+
+function forget(tried: number[], routeId: number): void {
+  const at = tried.indexOf(routeId);
+  if (at >= 0) tried.splice(at, 1);
 }
 
 /** The failure with the time after which the first of the request's routes may be tried again: the last one may have named a longer one. */
@@ -183,7 +188,7 @@ export function withSoonestWait(
   const { accountId } = admitted;
   const isOfUse = (candidate: Candidate): boolean =>
     windowOf(candidate, asked.model) > tries.windowMin &&
-    (!tries.tried.has(candidate.route.id) ||
+    (!tries.tried.includes(candidate.route.id) ||
       attempts.some(({ route_id: id }) => id === candidate.route.id));
   const now = monotonicMs();
   const waits = asked.candidates

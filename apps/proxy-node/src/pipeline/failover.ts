@@ -5,7 +5,7 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { Hedges } from '../upstream/hedges.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
-import type { Metered } from './answers/answer-meter.ts';
+import { meteredBy, type Metered, type MeteredListener } from './answers/answer-meter.ts';
 import { deadlinesFor } from './sending/attempt-deadlines.ts';
 import { CutAnswer } from './answers/cut-answer.ts';
 import {
@@ -21,8 +21,10 @@ import {
   withSoonestWait,
   type Delivery,
   type Rest,
-  Tries,
+  type Tries,
 } from './delivery.ts';
+import { answerOf, type Answer } from './sending/attempt.ts';
+import { FirstTry, noteTried, type FailedTry, type Next, type TryHost } from './first-try.ts';
 import type { Forwarder } from './sending/forward.ts';
 import { raceForContent } from './sending/hedged-race.ts';
 import { AllRest } from './answers/no-answer.ts';
@@ -30,14 +32,8 @@ import { StartedAttempt, WinnersSink } from './started-attempt.ts';
 import { route, type Choice } from './sending/route.ts';
 import type { SessionAffinity } from './sending/session-affinity.ts';
 
-interface Next {
-  readonly candidate: Candidate;
-  /** On a connection of its own. */
-  readonly isAnew: boolean;
-}
-
 /** One upstream after the other, while the client has seen nothing of an answer and the model's `replay` allows it. */
-export class Failover {
+export class Failover implements TryHost {
   readonly #forwarder: Forwarder;
   readonly #health: UpstreamHealth;
   readonly #affinity: SessionAffinity;
@@ -65,24 +61,55 @@ export class Failover {
     this.#attemptsMax = attemptsMax;
   }
 
-  /** Throws the last UpstreamFailure when no upstream answered. */
-  async deliver(delivery: Delivery): Promise<Metered> {
-    const tries = new Tries(delivery);
-    while (!delivery.isOver) {
+  /** Fails with the last UpstreamFailure when no upstream answered. The first attempt runs straight; what is rare begins when it is needed. */
+  deliver(delivery: Delivery, listener: MeteredListener): void {
+    const first = new FirstTry(this, delivery, listener);
+    if (delivery.asked.model.failover?.hedge) return this.goOn(first, null);
+    try {
+      if (delivery.isOver) throw new AllRest(0);
+      first.next = this.#next(delivery, first.tries);
+      const attempt = this.#start(delivery, first.tries, first.next);
+      attempt.win();
+      delivery.passing.watch(attempt.flight);
+      attempt.flight.answerTo(first);
+    } catch (error) {
+      first.failed(error);
+    }
+  }
+
+  /** An attempt of the request is answered. */
+  answered(
+    delivery: Delivery,
+    tries: Tries,
+    { candidate, answer }: { candidate: Candidate; answer: Answer },
+  ): void {
+    tries.read = answer.attempt;
+    delivery.onAnswer(candidate);
+    this.#affinity.served(tries.session, candidate.route.id, monotonicMs());
+  }
+
+  /** What follows the first attempt, or stands in its place. */
+  goOn({ delivery, tries, listener }: FirstTry, failed: FailedTry | null): void {
+    this.#deliverOn(delivery, tries, failed).then(
+      (metered) => listener.metered(metered),
+      (error: unknown) => listener.failed(error),
+    );
+  }
+
+  /** One upstream after the other. `first`: the attempt that was made already. */
+  async #deliverOn(delivery: Delivery, tries: Tries, first: FailedTry | null): Promise<Metered> {
+    for (let failed = first; ;) {
+      if (failed?.error instanceof CutAnswer) return this.#continue(delivery, tries, failed.error);
+      if (failed) noteTried(delivery, tries, failed);
+      if (delivery.isOver) throw tries.last?.failure ?? new AllRest(0);
       const next = this.#next(delivery, tries);
       const startedAt = monotonicMs();
       try {
         return await this.#attempt(delivery, tries, next);
       } catch (error) {
-        // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
-        if (error instanceof InvalidRequest) continue;
-        if (error instanceof CutAnswer) return this.#continue(delivery, tries, error);
-        if (!(error instanceof UpstreamFailure)) throw error;
-        const durationMs = monotonicMs() - startedAt;
-        noteFailure(delivery, tries, { failure: error, candidate: next.candidate, durationMs });
+        failed = { error, candidate: next.candidate, startedAt };
       }
     }
-    throw tries.last?.failure ?? new AllRest(0);
   }
 
   /** One upstream after the other for the rest of an answer that broke off. Does not throw: the stream has begun, and ends with an error in it. */
@@ -134,9 +161,9 @@ export class Failover {
     const attempt = this.#start(delivery, tries, { candidate, isAnew: false }, rest);
     attempt.win();
     passing.watch(attempt.flight);
-    const answer = await attempt.flight.answer;
+    const answer = await answerOf(attempt.flight);
     tries.read = answer.attempt;
-    return passing.read(answer);
+    return meteredBy(passing, answer);
   }
 
   async #attempt(delivery: Delivery, tries: Tries, next: Next): Promise<Metered> {
@@ -151,7 +178,7 @@ export class Failover {
         : null;
     const won =
       delayMs === null
-        ? { runner: first, answer: await first.flight.answer }
+        ? { runner: first, answer: await answerOf(first.flight) }
         : await raceForContent(first, {
             delayMs,
             second: () => this.#second(delivery, tries, next),
@@ -160,10 +187,9 @@ export class Failover {
       won.runner.win();
       passing.watch(won.runner.flight);
     }
-    tries.read = won.answer.attempt;
-    delivery.onAnswer(won.runner.candidate);
-    this.#affinity.served(tries.session, won.runner.candidate.route.id, monotonicMs());
-    const metered = await passing.read(won.answer);
+    const { answer } = won;
+    this.answered(delivery, tries, { candidate: won.runner.candidate, answer });
+    const metered = await meteredBy(passing, answer);
     if (hedge && tries.asked === 1 && metered.firstTokenMs !== null)
       this.#hedges.observe(asked.model.id, metered.firstTokenMs);
     return metered;
@@ -194,7 +220,7 @@ export class Failover {
     rest: Rest | null = null,
   ): StartedAttempt {
     const { passing, attempts, asked } = delivery;
-    tries.tried.add(candidate.route.id);
+    tries.tried.push(candidate.route.id);
     const deadlines = deadlinesFor(candidate, {
       model: asked.model,
       isStream: asked.ask.isStream,

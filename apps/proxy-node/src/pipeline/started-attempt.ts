@@ -60,7 +60,7 @@ export class StartedAttempt implements Runner {
     const note = (): void => noteLost(this.#delivery.attempts[this.#place], this.#cost);
     note();
     // An attempt that was without an answer has its ending noted a moment later.
-    this.flight.answer.then(note, note);
+    this.flight.answerTo({ answered: note, failed: note });
   }
 }
 

@@ -3,7 +3,7 @@ import { deliveredOf, type Delivered } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { ObservedRequest } from '../observe/observed-request.ts';
-import type { Candidate, RoutingIndex } from '../snapshot/routing-index.ts';
+import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
 import type { Admitted } from './admission/admission.ts';
@@ -16,7 +16,6 @@ import { tallyOf } from './answers/tally-of.ts';
 import type { Delivery } from './delivery.ts';
 import { meter } from './meter.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
-import type { Credentials } from './request/authenticate.ts';
 import type { ClientRequest } from './request/client-request.ts';
 import { CloserEstimate } from './request/closer-estimate.ts';
 import type { Asked } from './request/parse.ts';
@@ -132,11 +131,4 @@ export class Turn implements Delivery, MeterContext {
       traceparent: this.observed?.traceparentFor('completed'),
     });
   }
-}
-
-/** What a fallback needs to be admitted. `isLast`: it is one itself. */
-export interface Caller {
-  readonly credentials: Credentials;
-  readonly index: RoutingIndex;
-  readonly isLast?: boolean;
 }

@@ -1,4 +1,4 @@
-import type { UpstreamCall } from './upstream-call.ts';
+import type { AnswerHead, UpstreamCall } from './upstream-call.ts';
 
 /** The first `bytesMax` bytes of a body, or what came of it before it broke. */
 export function collectBody(call: UpstreamCall, bytesMax: number): Promise<Buffer> {
@@ -18,4 +18,23 @@ export function collectBody(call: UpstreamCall, bytesMax: number): Promise<Buffe
       failed: done,
     });
   });
+}
+
+/** All of an answer that nothing is done with on the way. */
+export function wholeBody(call: UpstreamCall): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    call.consume({
+      data: (chunk) => void chunks.push(chunk),
+      end: () => resolve(Buffer.concat(chunks)),
+      failed: reject,
+    });
+  });
+}
+
+/** Rejects with UpstreamFailure. */
+export function headOf(call: UpstreamCall): Promise<AnswerHead> {
+  return new Promise((resolve, reject) =>
+    call.headTo({ headArrived: resolve, headFailed: reject }),
+  );
 }

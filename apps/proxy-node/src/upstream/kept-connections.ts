@@ -1,6 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel';
 
-type Listener = (isReused: boolean) => void;
+interface Listener {
+  connected(isReused: boolean): void;
+}
 
 const used = new WeakSet<object>();
 let waiting: Listener | null = null;
@@ -19,6 +21,6 @@ subscribe('undici:client:sendHeaders', (message) => {
   if (typeof message !== 'object' || message === null || !('socket' in message)) return;
   const { socket } = message;
   if (typeof socket !== 'object' || socket === null) return;
-  listener?.(used.has(socket));
+  listener?.connected(used.has(socket));
   used.add(socket);
 });

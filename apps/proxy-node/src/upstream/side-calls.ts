@@ -2,9 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { secretTexts } from '@tollgate/contracts';
 import { readUpstreamError } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
+import { headOf, wholeBody } from './collect-body.ts';
 import { signedRequest, singleHeaders } from './request-headers.ts';
 import type { Ticker } from './ticker.ts';
-import { UpstreamCall, wholeBody, type CallDeadlines } from './upstream-call.ts';
+import { UpstreamCall, type CallDeadlines } from './upstream-call.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamPools } from './upstream-pools.ts';
 
@@ -86,7 +87,7 @@ export class SideCalls {
     const request = signed instanceof Promise ? await signed : signed;
     if (asked.isAnew) target.dispatchAnew(request, call);
     else target.pool.dispatch(request, call);
-    const head = await call.answered;
+    const head = await headOf(call);
     if (head.status >= 200 && head.status < 300) return call;
     const answer = await wholeBody(call);
     if (head.status === 404) return null;

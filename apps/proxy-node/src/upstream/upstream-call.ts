@@ -30,13 +30,19 @@ export interface AnswerHead {
   headers: Record<string, string | string[] | undefined>;
 }
 
+/** Gets the head of an answer, or why there is none. */
+export interface HeadListener {
+  headArrived(head: AnswerHead): void;
+  headFailed(failure: UpstreamFailure): void;
+}
+
 /**
  * One request to one upstream, driven by undici's dispatch: bytes go from its parser to the consumer without a stream object in between,
  * and backpressure pauses the parser itself. Decodes, watches the deadlines, and knows whether the request was ever sent.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
-  readonly answered: Promise<AnswerHead>;
-  readonly #settleHead = Promise.withResolvers<AnswerHead>();
+  #head: AnswerHead | null = null;
+  #headListener: HeadListener | null = null;
   readonly #deadlines: CallDeadlines;
   readonly #ticker: Ticker;
   readonly #bytesMax: number;
@@ -49,9 +55,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #bytes = 0;
   #lastByteAt = monotonicMs();
   #isContentSeen = false;
-  #isAnswered = false;
-  /** Set once the request leaves, and whether on a connection that had served another. */
-  #sent: { at: number; isReused: boolean } | null = null;
+  /** When the request left; null before. */
+  #sentAt: number | null = null;
+  /** It left on a connection that had served another. */
+  #isReused = false;
   #isPaused = false;
   #hasEnded = false;
   #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
@@ -68,15 +75,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#deadlines = deadlines;
     this.#ticker = ticker;
     this.#bytesMax = bytesMax;
-    this.answered = this.#settleHead.promise;
-    // No caller may be waiting when the client disconnects first.
-    this.answered.catch(() => undefined);
     ticker.add(this);
   }
 
   /** It has a connection: the request is being written, or was. */
   get isSent(): boolean {
     return this.#controller !== null;
+  }
+
+  /** Called once, at once where the head is here already. */
+  headTo(listener: HeadListener): void {
+    if (this.#head) return listener.headArrived(this.#head);
+    if (typeof this.#outcome !== 'string') return listener.headFailed(this.#outcome);
+    this.#headListener = listener;
   }
 
   consume(consumer: BodyConsumer): void {
@@ -153,7 +164,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#controller = controller;
     if (this.#outcome !== 'open')
       return controller.abort(new Error('the call was given up before it was sent'));
-    onConnection((isReused) => (this.#sent = { at: monotonicMs(), isReused }));
+    onConnection(this);
+  }
+
+  connected(isReused: boolean): void {
+    this.#sentAt = monotonicMs();
+    this.#isReused = isReused;
   }
 
   onResponseStart(
@@ -163,7 +179,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   ): void {
     if (status < 200) return;
     this.#lastByteAt = monotonicMs();
-    this.#isAnswered = true;
     try {
       this.#decoder = createDecoder(headers['content-encoding']);
     } catch (cause) {
@@ -172,7 +187,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
       );
     }
     if (this.#decoder) this.#attachDecoder(this.#decoder);
-    this.#settleHead.resolve({ status, headers });
+    this.#head = { status, headers };
+    this.#headListener?.headArrived(this.#head);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -199,10 +215,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   /** The upstream had closed a connection it no longer used, while the request was on its way there. */
   get #isStale(): boolean {
     return (
-      !this.#isAnswered &&
-      this.#sent !== null &&
-      this.#sent.isReused &&
-      monotonicMs() - this.#sent.at < STALE_MS
+      this.#head === null &&
+      this.#sentAt !== null &&
+      this.#isReused &&
+      monotonicMs() - this.#sentAt < STALE_MS
     );
   }
 
@@ -247,10 +263,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     if (this.#outcome !== 'open') return;
     this.#outcome = failure;
     this.#ticker.remove(this);
-    this.#settleHead.reject(failure);
     this.#controller?.abort(failure);
     this.#decoder?.destroy();
     this.#report();
+    // Last, as another attempt may begin in it.
+    if (this.#head === null) this.#headListener?.headFailed(failure);
   }
 
   /** Passes the ending to the consumer, once there are both and everything before it was read. */
@@ -261,18 +278,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     if (this.#outcome === 'ended') this.#consumer.end();
     else this.#consumer.failed(this.#outcome);
   }
-}
-
-/** All of an answer that nothing is done with on the way. */
-export function wholeBody(call: UpstreamCall): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    call.consume({
-      data: (chunk) => void chunks.push(chunk),
-      end: () => resolve(Buffer.concat(chunks)),
-      failed: reject,
-    });
-  });
 }
 
 const LINGER_MS = 1_000;

@@ -11,6 +11,7 @@ import {
   services,
   world,
 } from './recorder-under-test.ts';
+import { journalled } from './usage-recorder.ts';
 
 describe('RequestRecorder', () => {
   test('extends a stream before its hold runs out, up to its bound', async () => {
@@ -45,7 +46,7 @@ describe('RequestRecorder', () => {
     output = 899;
     await checkpoint();
     expect(stops).toEqual([]);
-    await handle.settle(finalOf(hold, usageOf(0, 899)));
+    await journalled(handle, finalOf(hold, usageOf(0, 899)));
     await until('it is settled', async () => (await balance())?.held === 0);
   });
 
@@ -63,7 +64,7 @@ describe('RequestRecorder', () => {
     await new Promise<void>((resolve) => handle.grow(resolve));
     expect(handle.room(usageOf(0, 500))).toBe(250);
     expect((await balance())?.held).toBe(1_500);
-    await handle.settle(finalOf(hold, usageOf(0, 500)));
+    await journalled(handle, finalOf(hold, usageOf(0, 500)));
     await until('it is settled', async () => (await balance())?.held === 0);
   });
 
@@ -86,7 +87,7 @@ describe('RequestRecorder', () => {
     handle.grow(() => stops.push('grown'));
     await until('it is ended', () => stops.length > 0);
     expect(stops).toEqual(['balance_exhausted']);
-    await handle.settle(finalOf(hold, usageOf(0, 600), { outcome: 'balance_exhausted' }));
+    await journalled(handle, finalOf(hold, usageOf(0, 600), { outcome: 'balance_exhausted' }));
     await until('it is settled', async () => (await balance())?.held === 0);
     expect((await balance())?.balance).toBe(0);
   });
@@ -102,7 +103,7 @@ describe('RequestRecorder', () => {
     await services.redis.kill('SIGCONT');
     await grown;
     expect(handle.room(usageOf(0, 500))).toBeGreaterThan(0);
-    await handle.settle(finalOf(hold, usageOf(0, 1)));
+    await journalled(handle, finalOf(hold, usageOf(0, 1)));
   }, 30_000);
 
   test('ends a stream at the next checkpoint once its key is disabled', async () => {
@@ -126,7 +127,7 @@ describe('RequestRecorder', () => {
     });
     clock.lateMs = 5_000;
     expect(await stopped).toBe('access_revoked');
-    await handle.settle(finalOf(hold, usageOf(0, 1)));
+    await journalled(handle, finalOf(hold, usageOf(0, 1)));
   });
 
   test('ends its streams when Redis has not answered for three quarters of a lease', async () => {
@@ -141,7 +142,7 @@ describe('RequestRecorder', () => {
     } finally {
       await services.redis.kill('SIGCONT');
     }
-    await handle.settle(finalOf(hold, usageOf(0, 10)));
+    await journalled(handle, finalOf(hold, usageOf(0, 10)));
     await until(
       'it is settled after Redis returned',
       () => downstream.chargeOf(hold.rid) === 20 && node.state.unacknowledged === 0,

@@ -6,7 +6,7 @@ import type { HoldHandle } from './usage-recorder.ts';
 /** Ends a hold, or continues it without its request; `RequestRecorder` fits. */
 export interface HoldEnding {
   noteRun(hold: OpenHold, run: BackgroundRun): void;
-  settle(kept: KeptHold, final: UsageFinal): Promise<void>;
+  settle(kept: KeptHold, final: UsageFinal, onJournalled: () => void): void;
 }
 
 /** The hold of a request whose usage is recorded. */
@@ -24,7 +24,7 @@ export class RecordedHold extends KeptHold implements HoldHandle {
     return this.hold;
   }
 
-  settle(final: UsageFinal): Promise<void> {
-    return this.#ending.settle(this, final);
+  settle(final: UsageFinal, onJournalled: () => void): void {
+    this.#ending.settle(this, final, onJournalled);
   }
 }

@@ -16,6 +16,7 @@ import {
   TOKENS,
   world,
 } from './recorder-under-test.ts';
+import { journalled } from './usage-recorder.ts';
 
 describe('RequestRecorder', () => {
   test('settles what the process before it left: finals exactly, running requests by their last count', async () => {
@@ -24,7 +25,7 @@ describe('RequestRecorder', () => {
     first.open(running).count(() => usageOf(40, 15));
     await counted(running);
     await services.redis.kill('SIGKILL');
-    await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
+    await journalled(first.open(ended), finalOf(ended, usageOf(10, 20)));
     await close(first);
     await services.redis.start();
     await until('Redis is back', () => world.redis.status === 'ready');
@@ -55,7 +56,7 @@ describe('RequestRecorder', () => {
     const [ended, running] = [await admit(world, { accountId }), await admit(world, { accountId })];
     first.open(running).count(() => usageOf(40, 15));
     await services.redis.kill('SIGKILL');
-    await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
+    await journalled(first.open(ended), finalOf(ended, usageOf(10, 20)));
     await counted(running);
     await close(first);
     const folder = join(dataDir, 'journals', 'node-1.0');
@@ -99,7 +100,7 @@ describe('RequestRecorder', () => {
     await until('it was reaped', () => downstream.events.get(`${hold.rid}:0`)?.kind === 'reap');
     expect(downstream.chargeOf(hold.rid)).toBe(20);
     output = 33;
-    await handle.settle(finalOf(hold, usageOf(0, output)));
+    await journalled(handle, finalOf(hold, usageOf(0, output)));
     await until(
       'the correction arrived',
       () => downstream.events.has(`${hold.rid}:1`) && first.state.unacknowledged === 0,

@@ -194,16 +194,14 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     this.#open.noteRun(hold, run);
   }
 
-  settle(kept: KeptHold, final: UsageFinal): Promise<void> {
+  settle(kept: KeptHold, final: UsageFinal, onJournalled: () => void): void {
     const { rid, epoch } = kept.hold;
     const place = this.#open.end(rid);
-    if (place === undefined) return Promise.resolve();
+    if (place === undefined) return onJournalled();
     kept.release();
     this.failOpen.ended(rid, final.charge);
-    const { promise, resolve } = Promise.withResolvers<void>();
     const request = { rid, epoch, final, atMs: this.#now() };
-    this.#journalFinal(request, () => (this.#journal.release(place), resolve()));
-    return promise;
+    this.#journalFinal(request, () => (this.#journal.release(place), onJournalled()));
   }
 
   /**
@@ -274,9 +272,10 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     onWritten: () => void = () => undefined,
     replayed?: Parameters<Settler['add']>[1],
   ): void {
-    const payload = JSON.stringify(request.final);
-    const pending: PendingFinal = { ...request, payload, place: 0 };
-    pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () => {
+    const { rid, epoch, final, atMs } = request;
+    const payload = JSON.stringify(final);
+    const pending: PendingFinal = { rid, epoch, final, payload, atMs, place: 0 };
+    pending.place = this.#journal.appendLive(finalLine(pending), () => {
       onWritten();
       this.#settler.add(pending, replayed);
     });

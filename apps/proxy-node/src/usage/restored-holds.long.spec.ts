@@ -11,6 +11,7 @@ import {
   usageOf,
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
+import { journalled } from './usage-recorder.ts';
 
 const TOKENS = 1_200;
 const bench = meteredBench(TOKENS);
@@ -49,7 +50,7 @@ describe('a running request whose hold Redis has lost', () => {
     await expect(admit(world, { accountId, wantTokens: 300, minTokens: 300 })).rejects.toThrow(
       'tokens_held',
     );
-    await handle.settle(finalOf(hold, usageOf(10, 200)));
+    await journalled(handle, finalOf(hold, usageOf(10, 200)));
     await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(downstream.chargeOf(hold.rid)).toBe(405);
     expect(await balance()).toEqual({ balance: TOKENS - 405, held: 0, running: 0 });
@@ -72,7 +73,7 @@ describe('a running request whose hold Redis has lost', () => {
     await expect(admit(world, other)).rejects.toThrow('fenced');
     expect(await epochs.open(shard(), filled)).toBe(true);
     await expect(admit(world, other)).rejects.toThrow('tokens_held');
-    await handle.settle(finalOf(hold, usageOf(10, 200)));
+    await journalled(handle, finalOf(hold, usageOf(10, 200)));
     await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toMatchObject({ held: 0, running: 0 });
   }, 60_000);
@@ -91,7 +92,7 @@ describe('a running request whose hold Redis has lost', () => {
     handle.grow(() => undefined);
     expect(await stopped).toBe('balance_exhausted');
     expect(await balance()).toEqual({ balance: 300, held: 300, running: 1 });
-    await handle.settle(finalOf(hold, usageOf(0, 200)));
+    await journalled(handle, finalOf(hold, usageOf(0, 200)));
     await until('it is settled', async () => (await balance())?.held === 0);
     expect(await balance()).toMatchObject({ balance: -100 });
   }, 60_000);
@@ -123,7 +124,7 @@ describe('a running request whose hold Redis has lost', () => {
       await fillShard(TOKENS);
       await until('the hold is back', async () => (await balance())?.held === 600, 20_000);
     }
-    await handle.settle(finalOf(hold, usageOf(0, 20)));
+    await journalled(handle, finalOf(hold, usageOf(0, 20)));
     await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
@@ -135,7 +136,7 @@ describe('a running request whose hold Redis has lost', () => {
     await world.redis.del(`{${shard()}}:hold:${hold.rid}`, `{${shard()}}:holds`);
     await world.redis.hset(`{${shard()}}:sub:${accountId}:${MODEL_ID}`, { held: '0', conc: '0' });
     await until('the hold is back', async () => (await balance())?.held === 600, 20_000);
-    await handle.settle(finalOf(hold, usageOf(0, 20)));
+    await journalled(handle, finalOf(hold, usageOf(0, 20)));
     await until('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
@@ -153,7 +154,7 @@ describe('a running request whose hold Redis has lost', () => {
     expect(await stopped).toBe('unconfirmed');
     await letPass(1_500, 'no rebuild may bring the hold back');
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
-    await handle.settle(finalOf(hold, usageOf(0, 20)));
+    await journalled(handle, finalOf(hold, usageOf(0, 20)));
     await letPass(500, 'its final must not be settled');
     expect(node.state.unsettled).toBe(1);
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });

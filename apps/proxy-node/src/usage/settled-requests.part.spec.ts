@@ -14,6 +14,7 @@ import {
   TOKENS,
   world,
 } from './recorder-under-test.ts';
+import { journalled } from './usage-recorder.ts';
 
 describe('RequestRecorder', () => {
   test('brings a final from the node to PostgreSQL once, and forgets nothing before it is acknowledged', async () => {
@@ -21,8 +22,8 @@ describe('RequestRecorder', () => {
     const hold = await admit(world, { accountId });
     const final = finalOf(hold, usageOf(100, 50));
     const handle = node.open(hold);
-    await handle.settle(final);
-    await handle.settle(finalOf(hold, usageOf(1, 1)));
+    await journalled(handle, final);
+    await journalled(handle, finalOf(hold, usageOf(1, 1)));
     await until(
       'the final is acknowledged',
       () => node.state.unacknowledged === 0 && downstream.events.size > 0,
@@ -35,7 +36,7 @@ describe('RequestRecorder', () => {
     const node = await open();
     await letPass(1_500, 'its shards become idle, and are looked at as seldom as they ever are');
     const hold = await admit(world, { accountId });
-    await node.open(hold).settle(finalOf(hold, usageOf(2, 0)));
+    await journalled(node.open(hold), finalOf(hold, usageOf(2, 0)));
     const startedAt = Date.now();
     await until('the event arrives', () => downstream.events.has(`${hold.rid}:0`));
     expect(Date.now() - startedAt).toBeLessThan(1_000);
@@ -48,7 +49,7 @@ describe('RequestRecorder', () => {
     const handle = node.open(hold);
     await services.redis.kill('SIGKILL');
     await until('new requests are refused', () => node.refusal() === 'redis_away');
-    await handle.settle(finalOf(hold, usageOf(0, 30)));
+    await journalled(handle, finalOf(hold, usageOf(0, 30)));
     await services.redis.start();
     await until(
       'it is settled and acknowledged',
@@ -90,7 +91,7 @@ describe('RequestRecorder', () => {
     downstream.isAcknowledging = false;
     const node = await open({ backlogMax: 2 });
     const finals = await Promise.all([1, 2].map(async () => admit(world, { accountId })));
-    for (const hold of finals) await node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
+    for (const hold of finals) await journalled(node.open(hold), finalOf(hold, usageOf(0, 1)));
     await until(
       'the backlog is full',
       () =>
@@ -125,13 +126,13 @@ describe('RequestRecorder', () => {
         credential: 'c',
       });
       const young = await admit(world, { accountId });
-      await node.open(young).settle(finalOf(young, usageOf(0, 1)));
+      await journalled(node.open(young), finalOf(young, usageOf(0, 1)));
       await until('the young one is acknowledged', () => node.state.unacknowledged === 0);
       const old = [20, 30].map((minutes) => ({
         ...young,
         rid: uuidV7(Date.now() - minutes * 60_000),
       }));
-      for (const hold of old) await node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
+      for (const hold of old) await journalled(node.open(hold), finalOf(hold, usageOf(0, 1)));
       await until('the old ones are booked', () => node.state.unacknowledged === 0);
       expect(handed.toSorted()).toEqual(old.map(({ rid }) => rid).toSorted());
       expect(settle.mock.calls.filter(([{ rid }]) => rid === young.rid)).toMatchObject([

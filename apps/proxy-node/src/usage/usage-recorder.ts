@@ -52,8 +52,13 @@ export interface HoldHandle {
   /** Called once, when a checkpoint says that the stream must end. At once, when that was decided before. */
   onStop(listener: (reason: StopReason) => void): void;
   /**
-   * Resolves once the final is in the journal: at the end of this turn of the event loop, as all finals of a turn are one write. It is settled in the
-   * background, with retries. The first call wins; later ones do nothing.
+   * `onJournalled` is called once the final is in the journal: at the end of this turn of the event loop, as all finals of a turn are one write. It is settled
+   * in the background, with retries. The first call wins; later ones do nothing, and are journalled at once.
    */
-  settle(final: UsageFinal): Promise<void>;
+  settle(final: UsageFinal, onJournalled: () => void): void;
+}
+
+/** Resolves once the final of a hold is in the journal. */
+export function journalled(hold: Pick<HoldHandle, 'settle'>, final: UsageFinal): Promise<void> {
+  return new Promise((resolve) => hold.settle(final, resolve));
 }

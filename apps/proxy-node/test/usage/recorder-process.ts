@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HoldRef, RelayRequest, SettleRequest } from '@tollgate/keyspace';
+import { journalled } from '../../src/usage/usage-recorder.ts';
 import { openUsageQueue } from '../../src/usage/usage-queue.ts';
 import { Acknowledgements, redisReady, type ConsumeParts } from '@tollgate/keyspace';
 import { admit, finalOf, MAC, openMeteredRedis, usageOf } from './metered-redis.ts';
@@ -95,7 +96,7 @@ async function main(task: RecorderTask): Promise<void> {
     reach('before_final');
     unwritten = hold.rid;
     appendFileSync(task.truthFile, `${hold.rid} ${final.charge}\n`);
-    await handle.settle(final);
+    await journalled(handle, final);
   }
   // A request admitted in the very moment of the kill is in no journal: the reaper ends its hold.
   const tag = `{${store.shardOf(task.accountId)}}`;

@@ -190,7 +190,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       detach: () => {
         throw new Error('nothing is made in the background here');
       },
-      settle: () => Promise.resolve(),
+      settle: () => undefined,
     };
     const recorder: UsageRecorder = {
       open: () => handle,

@@ -1,5 +1,5 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
-import type { AdmitReply, WindowState } from '@tollgate/keyspace';
+import type { AdmitReply } from '@tollgate/keyspace';
 import {
   affordableText,
   isHeldWhole,
@@ -10,35 +10,16 @@ import {
 import type { Logger } from 'pino';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import { Refusal } from '../../refusals.ts';
-import type { ChargedPrice } from '../../journal/open-hold.ts';
 import type { UsageRecorder } from '../../usage/usage-recorder.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
-import { admitRefusal, isKeyDenied, tokensThere, unavailable } from './admit-refusal.ts';
+import { admitRefusal, tokensThere, unavailable } from './admit-refusal.ts';
 import { CallerAccess, unanswered, type Access, type KnownCaller } from './caller-access.ts';
 import { countPrompt } from '../request/count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
 import { judgedBy, leavesHalf, outputLimitFor } from './output-limit.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { rechargePending, type RechargeWaits } from './recharge-waits.ts';
-
-type Keys = readonly ParsedApiKey[];
-type Granted = Pick<
-  Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>,
-  'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch' | 'claims'
->;
-interface Trial {
-  key: ParsedApiKey;
-  /** Null when Redis did not answer. */
-  reply: AdmitReply | null;
-}
-
-interface Opening {
-  readonly request: HoldRequest;
-  readonly plan: HoldPlan;
-  readonly price: ChargedPrice;
-  readonly granted: Granted;
-  readonly windows: readonly WindowState[];
-}
+import { holdOf, isDenied, type Bid, type Keys, type Opening, type Trial } from './bid.ts';
 
 /** The one place that asks Redis whether a request may run. Fails closed: whatever it cannot decide is refused (security S47). */
 export class Admitter {
@@ -78,38 +59,73 @@ export class Admitter {
     this.#log = log;
   }
 
-  /** One round trip; a second one only when the prompt's byte bound does not fit and its exact count may. Throws Refusal. */
-  async admit(keys: Keys, admission: Admission): Promise<Admitted> {
+  /** One round trip; a second one only when the prompt's byte bound does not fit and its exact count may. Rejects with Refusal. */
+  admit(keys: Keys, admission: Admission): Promise<Admitted> {
+    try {
+      return this.#admit(keys, admission);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #admit(keys: Keys, admission: Admission): Promise<Admitted> {
     const refusal = this.#recorder.refusal();
     if (refusal !== null && refusal !== 'redis_away') throw unavailable();
-    const { price } = admission;
     const request: HoldRequest = {
       ask: admission.ask,
       model: admission.model,
       upstreamModels: admission.upstreamModels,
-      price,
+      price: admission.price,
       sliceOutputTokens: this.#limits.sliceOutputTokens,
       overrun: admission.overrun,
     };
-    if (refusal === 'redis_away')
-      return this.#admitAlone(keys, admission, { request, plan: planHold(request), price });
-    const { key, reply, ...planned } = await this.#tryForFunds(keys, admission, request);
-    if (reply === null) return this.#admitAlone([key], admission, { ...planned, price });
+    const bid = { request, plan: planHold(request) };
+    if (refusal === 'redis_away') return this.#admitAlone(keys, admission, bid);
+    const [key, ...others] = keys;
+    if (!key) throw new Refusal('invalid_api_key');
+    return this.#ask(key, admission, bid.plan).then((reply) =>
+      reply?.kind === 'admitted'
+        ? this.#open(key, admission, { ...bid, granted: reply, windows: reply.windows })
+        : this.#admitOn({ key, reply }, others, { admission, bid }),
+    );
+  }
+
+  /** What follows where Redis has not admitted at once. */
+  async #admitOn(
+    first: Trial,
+    others: Keys,
+    { admission, bid }: { admission: Admission; bid: Bid },
+  ): Promise<Admitted> {
+    const { key, reply, ...bound } = await this.#tryForFunds(
+      await this.#tryOthers(first, others, { admission, plan: bid.plan }),
+      admission,
+      bid,
+    );
+    if (reply === null) return this.#admitAlone([key], admission, bound);
     if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open'))
-      throw this.#refused(key, reply, admission, planned.plan);
+      throw this.#refused(key, reply, admission, bound.plan);
     const windows = reply.kind === 'admitted' ? reply.windows : [];
-    return this.#open(key, admission, { ...planned, price, granted: reply, windows });
+    return this.#open(key, admission, { ...bound, granted: reply, windows });
+  }
+
+  /** The first key that is not denied, and how it was answered; else how the first one was. */
+  async #tryOthers(
+    first: Trial,
+    others: Keys,
+    { admission, plan }: { admission: Admission; plan: HoldPlan },
+  ): Promise<Trial> {
+    let trial = first;
+    for (const key of others) {
+      if (!isDenied(trial)) return trial;
+      trial = { key, reply: await this.#ask(key, admission, plan) };
+    }
+    return isDenied(trial) ? first : trial;
   }
 
   /** Where the bound of the prompt's bytes does not fit, its exact count is asked about; where a due purchase makes it fit, it is waited for, once. */
-  async #tryForFunds(
-    keys: Keys,
-    admission: Admission,
-    bounded: HoldRequest,
-  ): Promise<Trial & { request: HoldRequest; plan: HoldPlan }> {
-    let request = bounded;
-    let plan = planHold(request);
-    let trial = await this.#try(keys, admission, plan);
+  async #tryForFunds(first: Trial, admission: Admission, bid: Bid): Promise<Trial & Bid> {
+    let { request, plan } = bid;
+    let trial = first;
     const isWaiting = trial.reply?.kind === 'recharge_due';
     if (isWaiting) trial = await this.#waitForTokens(trial.key, admission, plan);
     const thereMax = trial.reply && tokensThere(trial.reply);
@@ -120,7 +136,7 @@ export class Admitter {
         throw this.#refused(trial.key, trial.reply, admission, plan);
       request = { ...request, exactTextTokens };
       plan = planHold(request);
-      trial = await this.#try([trial.key], admission, plan);
+      trial = { key: trial.key, reply: await this.#ask(trial.key, admission, plan) };
       if (!isWaiting && trial.reply?.kind === 'recharge_due')
         trial = await this.#waitForTokens(trial.key, admission, plan);
     }
@@ -134,19 +150,15 @@ export class Admitter {
       neededTokens: plan.minTokens,
     };
     const trial = await this.#waits.until(hint, admission.client, async () => {
-      const again = await this.#try([key], admission, plan);
-      return again.reply?.kind === 'recharge_due' ? undefined : again;
+      const reply = await this.#ask(key, admission, plan);
+      return reply?.kind === 'recharge_due' ? undefined : { key, reply };
     });
     if (!trial) throw rechargePending();
     return trial;
   }
 
   /** Without Redis: refused, unless fail-open is on and may take it. */
-  async #admitAlone(
-    keys: Keys,
-    admission: Admission,
-    planned: { request: HoldRequest; plan: HoldPlan; price: ChargedPrice },
-  ): Promise<Admitted> {
+  async #admitAlone(keys: Keys, admission: Admission, bid: Bid): Promise<Admitted> {
     const { rid, addressHex, model } = admission;
     for (const key of keys) {
       const granted = this.#recorder.failOpen.admit({
@@ -154,9 +166,9 @@ export class Admitter {
         keyHash: key.hash,
         modelId: model.id,
         addressHex,
-        tokens: planned.plan.wantTokens,
+        tokens: bid.plan.wantTokens,
       });
-      if (granted) return this.#open(key, admission, { ...planned, granted, windows: [] });
+      if (granted) return this.#open(key, admission, { ...bid, granted, windows: [] });
     }
     throw unavailable();
   }
@@ -188,68 +200,57 @@ export class Admitter {
     return this.#access.accountOf(keys, addressHex);
   }
 
-  async #try(keys: Keys, admission: Admission, plan: HoldPlan): Promise<Trial> {
+  /** Null when Redis did not answer. Throws a denial that is remembered. */
+  #ask(key: ParsedApiKey, admission: Admission, plan: HoldPlan): Promise<AdmitReply | null> {
     const { rid, addressHex, ask, model, price, isCounted = true } = admission;
-    let first: Trial | undefined;
-    for (const key of keys) {
-      const remembered = isCounted ? this.#denials.get(key.hash, monotonicMs()) : undefined;
-      if (remembered) throw remembered;
-      const reply = await this.#store
-        .admit({
-          rid,
-          accountId: key.accountId,
-          keyHash: key.hash,
-          modelId: model.id,
-          modelName: model.name,
-          priceVersionId: price.id,
-          pricePerMillion: price.price_per_million,
-          wantTokens: plan.wantTokens,
-          minTokens: plan.minTokens,
-          addressHex,
-          concurrencyMax: this.#limits.concurrencyMax,
-          endedHere: () =>
-            this.#recorder.endedUnsent({ accountId: key.accountId, modelId: model.id }),
-          leaseMs: this.#limits.leaseMs,
-          node: this.#node,
-          isCounted,
-          isWhole: isHeldWhole(ask),
-          leavesHalf: leavesHalf(admission),
-        })
-        .catch((error: unknown) => unanswered(error, this.#log));
-      if (reply !== null) this.#remember(key, admission, reply);
-      const trial = { key, reply };
-      if (reply === null || !isKeyDenied(reply)) return trial;
-      first ??= trial;
-    }
-    if (!first) throw new Refusal('invalid_api_key');
-    return first;
-  }
-
-  async #open(
-    key: ParsedApiKey,
-    { rid, receivedAtMs, ask, model }: Admission,
-    { request, plan, price, granted, windows }: Opening,
-  ): Promise<Admitted> {
-    const { keyId, subscriptionId, generation, grantedTokens, epoch, claims } = granted;
-    const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });
-    const hold = this.#recorder.open({
+    const remembered = isCounted ? this.#denials.get(key.hash, monotonicMs()) : undefined;
+    if (remembered) throw remembered;
+    const asked = this.#store.admit({
       rid,
       accountId: key.accountId,
       keyHash: key.hash,
-      keyId,
       modelId: model.id,
-      subscriptionId,
-      generation,
-      epoch,
-      ...(claims !== '' && { claims }),
-      price,
-      grantedTokens,
-      sliceTokens: plan.sliceTokens,
-      boundTokens: plan.boundTokens,
-      isStream: ask.isStream,
-      startedAtMs: receivedAtMs,
-      protocol: ask.protocol,
+      modelName: model.name,
+      priceVersionId: price.id,
+      pricePerMillion: price.price_per_million,
+      wantTokens: plan.wantTokens,
+      minTokens: plan.minTokens,
+      addressHex,
+      concurrencyMax: this.#limits.concurrencyMax,
+      endedHere: () => this.#recorder.endedUnsent({ accountId: key.accountId, modelId: model.id }),
+      leaseMs: this.#limits.leaseMs,
+      node: this.#node,
+      isCounted,
+      isWhole: isHeldWhole(ask),
+      leavesHalf: leavesHalf(admission),
     });
+    return asked.then(
+      (reply) => {
+        this.#remember(key, admission, reply);
+        return reply;
+      },
+      (error: unknown) => unanswered(error, this.#log),
+    );
+  }
+
+  #open(key: ParsedApiKey, admission: Admission, opening: Opening): Admitted | Promise<Admitted> {
+    const { request, plan, granted } = opening;
+    const { grantedTokens } = granted;
+    const limit = outputLimitFor(admission.ask, { request, plan, grantedTokens });
+    return limit instanceof Promise
+      ? limit.then((outputLimit) => this.#opened(key, admission, { ...opening, outputLimit }))
+      : this.#opened(key, admission, { ...opening, outputLimit: limit });
+  }
+
+  #opened(
+    key: ParsedApiKey,
+    { rid, receivedAtMs, ask, model, price }: Admission,
+    { request, plan, granted, windows, outputLimit }: Opening & Pick<Admitted, 'outputLimit'>,
+  ): Admitted {
+    const { keyId, subscriptionId, claims } = granted;
+    const hold = this.#recorder.open(
+      holdOf(key, { rid, receivedAtMs, ask, model, price }, { plan, granted }),
+    );
     return {
       accountId: key.accountId,
       keyId,

@@ -6,19 +6,25 @@ import { countPrompt } from '../request/count-prompt.ts';
  * A JSON request that was granted less than its bound gets a lower output limit, so that it cannot cost more than it holds. The prompt is
  * counted exactly then: its byte bound would take away output the caller can pay for.
  */
-export async function outputLimitFor(
+export function outputLimitFor(
   ask: Ask,
   { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
-): Promise<number | null> {
+): number | null | Promise<number> {
   if (request.model.kind === 'embedding') return null;
-  if (isHeldWhole(ask) && grantedTokens < plan.wantTokens) {
-    const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
-    return Math.min(
-      plan.outputLimit,
-      affordableOutput({ ...request, exactTextTokens }, grantedTokens),
-    );
-  }
-  return plan.outputLimit;
+  return isHeldWhole(ask) && grantedTokens < plan.wantTokens
+    ? paidLimit(ask, { request, plan, grantedTokens })
+    : plan.outputLimit;
+}
+
+async function paidLimit(
+  ask: Ask,
+  { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
+): Promise<number> {
+  const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
+  return Math.min(
+    plan.outputLimit,
+    affordableOutput({ ...request, exactTextTokens }, grantedTokens),
+  );
 }
 
 /** A JSON request without a limit would hold its model's default in full: on a small balance nothing could run beside it. */

@@ -8,7 +8,8 @@ import type { Splice } from './splice.ts';
 import type { Answer, Flight } from '../sending/attempt.ts';
 import type { ReasoningRate } from './reasoning-rates.ts';
 import type { StopReason } from './stop-reason.ts';
-import type { Counted, Tally } from './tally.ts';
+import type { Counted } from './counted.ts';
+import type { Tally } from './tally.ts';
 
 /** What became of an answer, what it used, and the end of it that the client has not seen yet. */
 export interface Metered {
@@ -47,17 +48,39 @@ export interface BackgroundSeen {
   readonly responseId: string;
 }
 
+/** Gets what came of an answer. */
+export interface MeteredListener {
+  metered(metered: Metered): void;
+  /** UpstreamFailure while the client has nothing of an answer, so that another upstream may be asked, and CutAnswer where another one may continue what the client has. */
+  failed(error: unknown): void;
+}
+
+/** Reports an answer once it is counted: at once, where its text need not be. */
+export function report(
+  counting: Counted | Promise<Counted>,
+  listener: MeteredListener | null,
+  toMetered: (counted: Counted) => Metered,
+): void {
+  if (!(counting instanceof Promise)) return listener?.metered(toMetered(counting));
+  counting.then(
+    (counted) => listener?.metered(toMetered(counted)),
+    (error: unknown) => listener?.failed(error),
+  );
+}
+
+/** As `read` of the meter. */
+export function meteredBy(meter: AnswerMeter, answer: Answer): Promise<Metered> {
+  return new Promise((resolve, reject) => meter.read(answer, { metered: resolve, failed: reject }));
+}
+
 /** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
 export interface AnswerMeter {
   /** A new attempt: what an earlier one generated is dropped, as no client received it. */
   begin(): StreamSink;
   /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
-  /**
-   * Passes the answer on, all but its end. Throws UpstreamFailure while the client has nothing of an answer, so that another upstream may be asked, and
-   * CutAnswer where another one may continue what the client has.
-   */
-  read(answer: Answer): Promise<Metered>;
+  /** Passes the answer on, all but its end. The listener is called once. */
+  read(answer: Answer, listener: MeteredListener): void;
   /** The client left and the attempt ended with this error: what the request is charged. */
   left(error: unknown): Promise<Metered>;
   /** Access was withdrawn or not confirmed, or the balance is used up: no further upstream is to be asked. */

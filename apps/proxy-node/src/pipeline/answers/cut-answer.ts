@@ -4,12 +4,12 @@ import type { Candidate } from '../../snapshot/routing-index.ts';
 import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
 import type { Splice } from './splice.ts';
-import type { Counted } from './tally.ts';
+import type { Counted } from './counted.ts';
 
 /** The upstream broke off in the middle of an answer that another one may continue. The client knows nothing of it yet. */
 export class CutAnswer extends UpstreamFailure {
   readonly #delivered: Delivered;
-  readonly #counted: Promise<Counted>;
+  readonly #counted: Counted | Promise<Counted>;
   readonly #resume: (splice: Splice) => void;
   readonly #end: (counted: Counted, error: UpstreamError) => Metered;
 
@@ -23,7 +23,7 @@ export class CutAnswer extends UpstreamFailure {
       end,
     }: {
       delivered: Delivered;
-      counted: Promise<Counted>;
+      counted: Counted | Promise<Counted>;
       resume: (splice: Splice) => void;
       end: (counted: Counted, error: UpstreamError) => Metered;
     },
@@ -34,7 +34,7 @@ export class CutAnswer extends UpstreamFailure {
     this.#resume = resume;
     this.#end = end;
     // A failure to count is seen where the count is awaited.
-    counted.catch(() => undefined);
+    if (counted instanceof Promise) counted.catch(() => undefined);
   }
 
   /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is. */

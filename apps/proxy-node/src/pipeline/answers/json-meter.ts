@@ -1,6 +1,6 @@
 import type { AttemptCost } from '@tollgate/contracts';
 import { readArrived, withoutMark } from '@tollgate/protocols';
-import type { Arrived, StreamSink } from '@tollgate/protocols';
+import type { Arrived, JsonReading, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { BodyConsumer } from '../../upstream/upstream-call.ts';
 import {
@@ -8,13 +8,20 @@ import {
   gatewayFailure,
   UpstreamFailure,
 } from '../../upstream/upstream-failure.ts';
-import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
+import {
+  report,
+  type AnswerMeter,
+  type MeterContext,
+  type Metered,
+  type MeteredListener,
+} from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import { Drain } from './drain.ts';
 import type { Answer, Flight } from '../sending/attempt.ts';
 import { ChargedFailure } from './no-answer.ts';
 import type { StopReason } from './stop-reason.ts';
-import { NOT_COUNTED_YET, type Counted, type Tally } from './tally.ts';
+import { NOT_COUNTED_YET, type Counted } from './counted.ts';
+import type { Tally } from './tally.ts';
 
 /**
  * A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. A client that leaves does
@@ -28,8 +35,11 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
   #askedAtMs = 0;
   #stopReason: StopReason | null = null;
   #answer: Answer | null = null;
-  readonly #chunks: Buffer[] = [];
-  #body: PromiseWithResolvers<Body> | null = null;
+  #first: Buffer = NO_BYTES;
+  #further: Buffer[] | null = null;
+  /** Null while no answer is read. */
+  #listener: MeteredListener | null = null;
+  #firstTokenMs = 0;
 
   constructor(context: MeterContext) {
     this.#context = context;
@@ -48,46 +58,85 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
     if (this.#context.reply.isGone) this.#clientLeft();
   }
 
-  async read(answer: Answer): Promise<Metered> {
-    const { receivedMonotonicMs, reasoning } = this.#context;
-    const firstTokenMs = monotonicMs() - receivedMonotonicMs;
-    const { bytes, tooLarge } = await this.#bodyOf(answer);
-    if (tooLarge) throw await this.#chargedFor(withoutMark(bytes), answer, tooLarge);
-    const reading = answer.exchange.readJson(withoutMark(bytes));
-    if (reading.kind === 'error') {
+  read(answer: Answer, listener: MeteredListener): void {
+    this.#answer = answer;
+    this.#listener = listener;
+    this.#first = NO_BYTES;
+    this.#further = null;
+    this.#firstTokenMs = monotonicMs() - this.#context.receivedMonotonicMs;
+    answer.call.consume(this);
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#first.length === 0) this.#first = chunk;
+    else (this.#further ??= [this.#first]).push(chunk);
+  }
+
+  end(): void {
+    const listener = this.#take();
+    const answer = this.#answer as Answer;
+    try {
+      const reading = answer.exchange.readJson(this.#body);
+      if (reading.kind === 'answer') return this.#answered(reading, answer, listener);
       const failure = new UpstreamFailure(reading.error, { evidence: 'stated' });
       answer.close(failure);
-      throw failure;
+      listener?.failed(failure);
+    } catch (error) {
+      listener?.failed(error);
     }
+  }
+
+  failed(failure: UpstreamFailure): void {
+    const listener = this.#take();
+    const failed = (error: unknown): void => listener?.failed(error);
+    if (failure instanceof AnswerTooLarge)
+      return void this.#chargedFor(failure).then(failed, failed);
+    this.#answer?.close(failure);
+    failed(failure);
+  }
+
+  #answered(reading: Whole, answer: Answer, listener: MeteredListener | null): void {
+    const { isBackground, hold } = this.#context;
     answer.close(null);
-    const context = this.#context;
-    if (context.isBackground && reading.unfinished != null) {
-      context.onBackground({ responseId: reading.unfinished, upstreamId: answer.upstreamId });
-      context.hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
-      return this.#metered(reading.body, NOT_COUNTED_YET, firstTokenMs);
+    if (isBackground && reading.unfinished != null) {
+      const { upstreamId } = answer;
+      this.#context.onBackground({ responseId: reading.unfinished, upstreamId });
+      hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
+      return listener?.metered(this.#metered(reading.body, NOT_COUNTED_YET));
     }
-    const counted = await this.#count(reading);
+    report(this.#count(reading), listener, (counted) => this.#counted(reading, counted));
+  }
+
+  #counted({ outputText, body }: Whole, counted: Counted): Metered {
     if (counted.basis === 'reported')
-      reasoning.observe({
-        tokens: counted.usage.output - reading.outputText.length,
+      this.#context.reasoning.observe({
+        tokens: counted.usage.output - outputText.length,
         silentMs: this.#silentMs,
       });
-    return this.#metered(reading.body, counted, firstTokenMs);
+    return this.#metered(body, counted);
+  }
+
+  /** Each answer is reported once, and nothing that comes after its end changes what it was. */
+  #take(): MeteredListener | null {
+    const listener = this.#listener;
+    this.#listener = null;
+    return listener;
+  }
+
+  get #body(): Uint8Array {
+    return withoutMark(this.#further ? Buffer.concat(this.#further) : this.#first);
   }
 
   /** The failure of an answer that is not read to its end: charged for what arrived, where that is an answer. */
-  async #chargedFor(
-    bytes: Uint8Array,
-    answer: Answer,
-    tooLarge: AnswerTooLarge,
-  ): Promise<UpstreamFailure> {
+  async #chargedFor(tooLarge: AnswerTooLarge): Promise<UpstreamFailure> {
+    const answer = this.#answer as Answer;
     answer.close(tooLarge);
-    const arrived = readArrived(answer.exchange, bytes);
+    const arrived = readArrived(answer.exchange, this.#body);
     if (!arrived) return gatewayFailure('unreadable', tooLarge.message);
     return new ChargedFailure(tooLarge, await this.#count(arrived));
   }
 
-  #count(answer: Arrived): Promise<Counted> {
+  #count(answer: Arrived): Counted | Promise<Counted> {
     this.#tally.calledInAll(answer);
     this.#tally.output(answer.outputText);
     return this.#tally.atEnd(
@@ -97,12 +146,12 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
     );
   }
 
-  #metered(body: Uint8Array, counted: Counted, firstTokenMs: number): Metered {
+  #metered(body: Uint8Array, counted: Counted): Metered {
     const { reply } = this.#context;
     return {
       outcome: reply.isGone ? 'client_closed' : 'completed',
       counted,
-      firstTokenMs,
+      firstTokenMs: this.#firstTokenMs,
       status: reply.isGone ? reply.status : 200,
       sendEnd: () => reply.send(200, body),
     };
@@ -163,42 +212,10 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
   #giveUp(reason: string): void {
     this.#flight?.abort(reason);
     // An aborted call sends no further event to the reader of its body.
-    if (this.#body) this.failed(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
-  }
-
-  #bodyOf(answer: Answer): Promise<Body> {
-    this.#answer = answer;
-    this.#chunks.length = 0;
-    this.#body = Promise.withResolvers();
-    answer.call.consume(this);
-    return this.#body.promise;
-  }
-
-  data(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-  }
-
-  end(): void {
-    this.#ended(null);
-  }
-
-  failed(failure: UpstreamFailure): void {
-    if (failure instanceof AnswerTooLarge) return this.#ended(failure);
-    this.#answer?.close(failure);
-    this.#body?.reject(failure);
-  }
-
-  #ended(tooLarge: AnswerTooLarge | null): void {
-    const [first = NO_BYTES, ...others] = this.#chunks;
-    const bytes = others.length === 0 ? first : Buffer.concat(this.#chunks);
-    this.#body?.resolve({ bytes, tooLarge });
+    if (this.#listener) this.failed(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
   }
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** The contents of an answer, as far as it was read. */
-interface Body {
-  readonly bytes: Buffer;
-  readonly tooLarge: AnswerTooLarge | null;
-}
+type Whole = Extract<JsonReading, { kind: 'answer' }>;

@@ -5,7 +5,7 @@ import { Refusal, REFUSALS, retryHeaders } from '../../refusals.ts';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
 import { outcomeOfStop, type StopReason } from './stop-reason.ts';
-import { NOTHING_COUNTED, type Counted } from './tally.ts';
+import { NOTHING_COUNTED, type Counted } from './counted.ts';
 
 /** The failure of a request that is charged, as its provider bills it. */
 export class ChargedFailure extends UpstreamFailure {

@@ -4,7 +4,6 @@ import {
   outputTokensOf,
   promptTokensOf,
   type AttemptCost,
-  type ChargeBasis,
   type OutputUsage,
   type ReportedUsage,
   type TokenUsage,
@@ -14,11 +13,8 @@ import {
   isOutputBelowText,
   isOutputWorthACount,
   outputCeiling,
-  overrunOf,
-  type Doubt,
   type HoldPlan,
   type Judgement,
-  type Overrun,
   type UsageBounds,
 } from '@tollgate/metering';
 import { countTokens, countTokensGently, TokenCounter } from '@tollgate/metering/token-counter';
@@ -33,36 +29,13 @@ import {
   promptReported,
   type Reported,
 } from '../judged-report.ts';
+import { countedAs, type Counted } from './counted.ts';
 
 /** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
 
 /** Of common text, on the average. */
 const BYTES_PER_TOKEN = 4;
-
-export interface Counted {
-  usage: TokenUsage;
-  basis: ChargeBasis;
-  /** Why the upstream's report was not believed, or deserves an operator's look. */
-  doubt: Doubt | null;
-  /** Prompt tokens that the upstream reported above their bound: they are not charged. */
-  excessTokens: number;
-  /** By how much the output exceeded what the upstream was allowed; null where it did not. */
-  overrun: Overrun | null;
-  /** The ordinary services at which the upstream says it answered. */
-  services?: ReportedUsage['services'];
-}
-
-export const NOTHING_COUNTED: Counted = {
-  usage: NO_USAGE,
-  basis: 'reported',
-  doubt: null,
-  excessTokens: 0,
-  overrun: null,
-};
-
-/** Of an answer that continues without its request. */
-export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
 
 /**
  * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised on demand: a request whose
@@ -188,13 +161,35 @@ export class Tally {
    * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them. What is counted is what providers of the
    * model's family would count, where that still `fits` the hold.
    */
-  async atEnd(
+  atEnd(
     reported: Reported,
     unseenTokens = 0,
     fits: (usage: TokenUsage) => boolean = () => false,
-  ): Promise<Counted> {
+  ): Counted | Promise<Counted> {
     const judged = judgedReport(reported, this.#bounds);
     const prompt = promptReported(judged);
+    if (!prompt || this.#isTextDecisive(judged, reported))
+      return this.#countAtEnd(judged, { reported, prompt, unseenTokens, fits });
+    const output = this.#outputReported(judged, reported);
+    const limit = this.#bounds.outputTokens;
+    return countedAs({ ...prompt, ...output }, { judged, basis: 'reported', limit });
+  }
+
+  /** As `atEnd`, where the text of prompt or output counts. */
+  async #countAtEnd(
+    judged: Judgement | null,
+    {
+      reported,
+      prompt,
+      unseenTokens,
+      fits,
+    }: {
+      reported: Reported;
+      prompt: TokenUsage | null;
+      unseenTokens: number;
+      fits: (usage: TokenUsage) => boolean;
+    },
+  ): Promise<Counted> {
     if (this.#isTextDecisive(judged, reported)) await this.#output.countGently(nextTurn);
     const output = this.#outputReported(judged, reported);
     const isBelowText = this.#isBelowText(finalOutput(judged, reported));
@@ -204,15 +199,8 @@ export class Tally {
     };
     const closer = await this.#closerThan(plain, { prompt, output });
     const usage = closer && fits(closer) ? closer : plain;
-    const services = judged?.usage?.services;
-    return {
-      usage,
-      ...(services && { services }),
-      basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
-      doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
-      excessTokens: judged?.excessTokens ?? 0,
-      overrun: overrunOf({ reported: judged?.usage, counted: usage }, this.#bounds.outputTokens),
-    };
+    const basis = prompt && output && !isBelowText ? 'reported' : 'estimated';
+    return countedAs(usage, { judged, basis, isBelowText, limit: this.#bounds.outputTokens });
   }
 
   #outputReported(judged: Judgement | null, reported: Reported): OutputUsage | null {

@@ -8,8 +8,6 @@ import {
   type ClientProtocol,
 } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
-import type { TakeQuota } from '../../http/body-quota.ts';
-import { readBody } from '../../http/read-body.ts';
 import { modelNotFound, Refusal } from '../../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../../snapshot/routing-index.ts';
 import type { NamedStored } from '../named-stored.ts';
@@ -30,16 +28,11 @@ export interface Asked extends Terms {
   readonly stored: NamedStored;
 }
 
-/** Reads and parses the body. Throws Refusal, InvalidRequest and ClientGone: callers are authenticated before they see them. */
-export async function parse(
-  { incoming, protocol, isCompaction }: ClientRequest,
-  room: { bytesMax: number; take: TakeQuota },
-): Promise<Ask> {
-  return askOf(protocol, await readBody(incoming, room), isCompaction);
-}
-
-/** Other requests continue between the passes over a large body. */
-function askOf(protocol: ClientProtocol, raw: Buffer, isCompaction: boolean): Ask | Promise<Ask> {
+/** Parses a body; other requests continue between the passes over a large one. Throws InvalidRequest: callers are authenticated before they see it. */
+export function askOf(
+  { protocol, isCompaction }: Pick<ClientRequest, 'protocol' | 'isCompaction'>,
+  raw: Buffer,
+): Ask | Promise<Ask> {
   return raw.length > LARGE_BODY_BYTES
     ? parseAskInTurns(protocol, raw, { pause: setImmediate, isCompaction })
     : parseAsk(protocol, raw, { isCompaction });

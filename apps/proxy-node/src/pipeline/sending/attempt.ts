@@ -46,18 +46,28 @@ export interface Answer {
   close(failure: UpstreamFailure | null): void;
 }
 
+/** Gets the answer of an attempt, or UpstreamFailure. */
+export interface AnswerListener {
+  answered(answer: Answer): void;
+  failed(error: unknown): void;
+}
+
 export interface Flight {
   /** Ends this attempt at once, whatever it waits for. */
   abort(reason: string): void;
   readonly reader: StreamReader | null;
-  readonly answer: Promise<Answer>;
+  /** Called once, at once where it is known already. */
+  answerTo(listener: AnswerListener): void;
   /** The request is on its way to the provider, which may bill it from here on. */
   isSent(): boolean;
   /** Closing the connection of a stream ends what the provider bills. */
   stopsBillingOnClose(): boolean;
 }
 
-const NEVER = new Promise<never>(() => undefined);
+/** As `answerTo`; rejects with UpstreamFailure. */
+export function answerOf(flight: Flight): Promise<Answer> {
+  return new Promise((resolve, reject) => flight.answerTo({ answered: resolve, failed: reject }));
+}
 
 /** One attempt at an upstream, counted in and, once, out again; what it says of the route's health goes to routing. */
 export class Attempt implements Flight, Answer {
@@ -72,8 +82,9 @@ export class Attempt implements Flight, Answer {
   readonly #protocol: ClientProtocol;
   readonly #startedAt = monotonicMs();
   #isOpen = true;
-  /** Set right after it was made. */
-  answer: Promise<Answer> = NEVER;
+  /** Null until there is an answer, or none will come. */
+  #outcome: 'answered' | UpstreamFailure | null = null;
+  #listener: AnswerListener | null = null;
 
   constructor({
     health,
@@ -121,11 +132,27 @@ export class Attempt implements Flight, Answer {
     return stopsBillingOnClose(this.candidate.upstream);
   }
 
+  answerTo(listener: AnswerListener): void {
+    if (this.#outcome === null) this.#listener = listener;
+    else if (this.#outcome === 'answered') listener.answered(this);
+    else listener.failed(this.#outcome);
+  }
+
   /** Its answer has begun. */
   answered(status: number): void {
     this.attempt.status = status;
     const now = monotonicMs();
     this.#health.answered(this.#use, { latencyMs: now - this.#startedAt, now });
+    this.#outcome = 'answered';
+    this.#listener?.answered(this);
+  }
+
+  /** It has no answer. */
+  failed(failure: UpstreamFailure): void {
+    if (this.#outcome !== null) return;
+    this.close(failure);
+    this.#outcome = failure;
+    this.#listener?.failed(failure);
   }
 
   close(failure: UpstreamFailure | null): void {

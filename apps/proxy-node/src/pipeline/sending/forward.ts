@@ -14,9 +14,14 @@ import type { RefusedFields } from '../../upstream/refused-fields.ts';
 import { signedRequest, singleHeaders } from '../../upstream/request-headers.ts';
 import { madeWith, storedIdsOf } from '../../upstream/stored-ids.ts';
 import type { Ticker } from '../../upstream/ticker.ts';
-import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../../upstream/upstream-call.ts';
+import {
+  UpstreamCall,
+  type AnswerHead,
+  type CallDeadlines,
+  type HeadListener,
+} from '../../upstream/upstream-call.ts';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
-import { Attempt, type Answer, type Flight, type Outbound, type RouteAttempt } from './attempt.ts';
+import { Attempt, type Flight, type Outbound, type RouteAttempt } from './attempt.ts';
 import type { UpstreamHealth } from '../../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../../upstream/upstream-pools.ts';
 
@@ -66,7 +71,7 @@ export class Forwarder {
     this.#limits = limits;
   }
 
-  /** `flight.answer` rejects with UpstreamFailure; the attempt is added to `attempts` either way. */
+  /** The flight's answer is the upstream's, or UpstreamFailure; the attempt is added to `attempts` either way. */
   forward(
     candidate: Candidate,
     outbound: Outbound,
@@ -88,7 +93,7 @@ export class Forwarder {
       reader,
     });
     attempts.push(attempt.attempt);
-    attempt.answer = this.#send(attempt, outbound, isAnew);
+    this.#send(attempt, outbound, isAnew);
     return attempt;
   }
 
@@ -113,7 +118,7 @@ export class Forwarder {
     return this.#refused.learn(route, failure);
   }
 
-  async #send(attempt: Attempt, outbound: Outbound, isAnew: boolean): Promise<Answer> {
+  #send(attempt: Attempt, outbound: Outbound, isAnew: boolean): void {
     const { exchange, call, candidate, seen } = attempt;
     const { route, upstream } = candidate;
     const { ask } = outbound;
@@ -130,18 +135,15 @@ export class Forwarder {
         rid: outbound.rid,
         traceparent: seen?.traceparent ?? null,
       });
-      const request = signed instanceof Promise ? await signed : signed;
-      if (isAnew) target.dispatchAnew(request, call);
-      else target.pool.dispatch(request, call);
-      const head = await call.answered;
-      if (head.status < 200 || head.status >= 300)
-        throw await this.#failureOf(call, head, { upstream, auth: target.auth, ask });
-      attempt.answered(head.status);
-      return attempt;
+      call.headTo(new AwaitedHead(attempt, { ask, auth: target.auth }, this.#limits));
+      const dispatch = (request: Awaited<typeof signed>): void => {
+        if (isAnew) target.dispatchAnew(request, call);
+        else target.pool.dispatch(request, call);
+      };
+      if (!(signed instanceof Promise)) return dispatch(signed);
+      signed.then(dispatch).catch((error: unknown) => attempt.failed(failureOf(error)));
     } catch (error) {
-      const failure = failureOf(error);
-      attempt.close(failure);
-      throw failure;
+      attempt.failed(failureOf(error));
     }
   }
 
@@ -155,24 +157,46 @@ export class Forwarder {
       });
     }
   }
+}
+
+/** An attempt whose answer is still to come. */
+class AwaitedHead implements HeadListener {
+  readonly #attempt: Attempt;
+  readonly #sent: Pick<Outbound, 'ask'> & Pick<OpenUpstream, 'auth'>;
+  readonly #limits: ForwardLimits;
+
+  constructor(
+    attempt: Attempt,
+    sent: Pick<Outbound, 'ask'> & Pick<OpenUpstream, 'auth'>,
+    limits: ForwardLimits,
+  ) {
+    this.#attempt = attempt;
+    this.#sent = sent;
+    this.#limits = limits;
+  }
+
+  headArrived(head: AnswerHead): void {
+    if (head.status >= 200 && head.status < 300) return this.#attempt.answered(head.status);
+    this.#failureOf(head).then(
+      (failure) => this.#attempt.failed(failure),
+      (error: unknown) => this.#attempt.failed(failureOf(error)),
+    );
+  }
+
+  headFailed(failure: UpstreamFailure): void {
+    this.#attempt.failed(failure);
+  }
 
   /** Redirects are not followed (security S4): a 3xx is an upstream's failure like any other status. */
-  async #failureOf(
-    call: UpstreamCall,
-    head: AnswerHead,
-    {
-      upstream,
-      auth,
-      ask,
-    }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'auth'> & Pick<Outbound, 'ask'>,
-  ): Promise<UpstreamFailure> {
-    const body = await collectBody(call, this.#limits.errorBytesMax);
+  async #failureOf(head: AnswerHead): Promise<UpstreamFailure> {
+    const { call, candidate } = this.#attempt;
+    const { ask, auth } = this.#sent;
     const stated = readUpstreamError({
       status: head.status,
       headers: singleHeaders(head.headers),
-      body,
+      body: await collectBody(call, this.#limits.errorBytesMax),
       secrets: auth ? secretTexts(auth) : [],
-      words: PROVIDERS[upstream.protocol].errorWords,
+      words: PROVIDERS[candidate.upstream.protocol].errorWords,
     });
     const error = errorOfStored(ask, stated);
     return new UpstreamFailure(

@@ -1,6 +1,6 @@
 import { upstreamError } from '@tollgate/protocols';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
-import type { Answer, Flight } from './attempt.ts';
+import { answerOf, type Answer, type Flight } from './attempt.ts';
 
 /** One of two attempts that run at the same time. */
 export interface Runner {
@@ -39,7 +39,7 @@ class ContentRace<T extends Runner> {
 
   #run(runner: T): void {
     this.#running.set(runner, null);
-    runner.flight.answer
+    answerOf(runner.flight)
       .then((answer) => this.#answered(runner, answer))
       .catch((error: unknown) => this.#failed(runner, error));
   }

@@ -46,7 +46,7 @@ function choose(
 ): number | string {
   const choice = route({
     groups,
-    tried: new Set(tried),
+    tried,
     preferred,
     health,
     accountId,
@@ -101,7 +101,7 @@ describe('route', () => {
     expect(
       route({
         groups: [[candidate(1)]],
-        tried: new Set(),
+        tried: [],
         preferred: null,
         health,
         accountId,
@@ -117,7 +117,7 @@ describe('route', () => {
     expect(
       route({
         groups: [[candidate(1)]],
-        tried: new Set(),
+        tried: [],
         preferred: null,
         health,
         accountId,
@@ -144,7 +144,7 @@ describe('route', () => {
     expect(choose([[candidate(1)]], health)).toBe('resting');
     const later = {
       groups: [[candidate(1)]],
-      tried: new Set<number>(),
+      tried: [],
       preferred: null,
       health,
       accountId,

@@ -25,7 +25,7 @@ const FULL_WAIT_MS = 1_000;
 
 export interface Routing {
   groups: CandidateGroups;
-  tried: ReadonlySet<number>;
+  tried: readonly number[];
   /** The route that served the session last; null when there is none. */
   preferred: number | null;
   health: UpstreamHealth;
@@ -46,7 +46,7 @@ export function route(routing: Routing): Choice {
   for (const group of groups) {
     const free: Candidate[] = [];
     for (const candidate of group) {
-      if (tried.has(candidate.route.id)) continue;
+      if (tried.includes(candidate.route.id)) continue;
       const wait = waitFor(candidate, routing);
       if (!wait) {
         free.push(candidate);

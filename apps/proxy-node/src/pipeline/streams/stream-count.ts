@@ -12,7 +12,8 @@ import type { Splice } from '../answers/splice.ts';
 import type { Flight } from '../sending/attempt.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { OutputCeiling } from '../answers/output-ceiling.ts';
-import { NOTHING_COUNTED, type Counted, type Tally } from '../answers/tally.ts';
+import { NOTHING_COUNTED, type Counted } from '../answers/counted.ts';
+import type { Tally } from '../answers/tally.ts';
 
 const NO_REST = Buffer.alloc(0);
 
@@ -109,13 +110,19 @@ export class StreamCount {
     return chargeOfLeft({ flight, error, tally: this.#tally, reply, hold, unseenTokens });
   }
 
-  async atEnd(outcome: Outcome): Promise<Counted> {
+  atEnd(outcome: Outcome): Counted | Promise<Counted> {
     if (outcome === 'upstream_failed') return NOTHING_COUNTED;
-    const counted = await this.#tally.atEnd(
+    const counting = this.#tally.atEnd(
       this.#reported(),
       this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
       (usage) => this.#context.hold.room(usage) >= 0,
     );
+    return counting instanceof Promise
+      ? counting.then((counted) => this.#ended(counted, outcome))
+      : this.#ended(counting, outcome);
+  }
+
+  #ended(counted: Counted, outcome: Outcome): Counted {
     if (this.#ceiling?.isPassed()) counted.doubt ??= 'output_beyond_limit';
     // The first piece has no report of its own.
     if (this.#splice) return { ...counted, usage: this.#whole(counted.usage), basis: 'estimated' };

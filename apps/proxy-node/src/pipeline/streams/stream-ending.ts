@@ -6,7 +6,7 @@ import type { MeterContext, Metered } from '../answers/answer-meter.ts';
 import { REVOKED, stopError } from '../answers/no-answer.ts';
 import { outcomeOfStop, type StopReason } from '../answers/stop-reason.ts';
 import type { Closing } from './stream-state.ts';
-import type { Counted } from '../answers/tally.ts';
+import type { Counted } from '../answers/counted.ts';
 
 const NO_BYTES = new Uint8Array();
 

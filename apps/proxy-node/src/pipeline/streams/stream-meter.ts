@@ -1,15 +1,23 @@
 import type { AttemptCost } from '@tollgate/contracts';
 import { ContinuedReader } from '@tollgate/protocols';
-import type { Delivered, StreamReader, StreamSink } from '@tollgate/protocols';
+import type { Delivered, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { Ticking } from '../../upstream/ticker.ts';
+import type { BodyConsumer } from '../../upstream/upstream-call.ts';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
-import type { AnswerMeter, MeterContext, Metered } from '../answers/answer-meter.ts';
+import {
+  report,
+  type AnswerMeter,
+  type MeterContext,
+  type Metered,
+  type MeteredListener,
+} from '../answers/answer-meter.ts';
 import { CutAnswer } from '../answers/cut-answer.ts';
 import { Drain } from '../answers/drain.ts';
 import type { Answer, Flight } from '../sending/attempt.ts';
 import type { Splice } from '../answers/splice.ts';
 import { StreamCount } from './stream-count.ts';
+import type { Load, StreamParts } from './stream-parts.ts';
 import { StreamOutlet } from './stream-outlet.ts';
 import { causeOf, endOfCut, endingOf, errorOf, failureOf, meteredEnd } from './stream-ending.ts';
 import {
@@ -27,37 +35,23 @@ const READ: StreamEvent = { kind: 'read' };
 const TAKEN: StreamEvent = { kind: 'taken', hasRest: false };
 const TAKEN_IN_PART: StreamEvent = { kind: 'taken', hasRest: true };
 
-/** What an event brings for the actions that follow from it. */
-interface Load {
-  readonly bytes: Uint8Array;
-  /** Of the upstream, where the event is one of its failures. */
-  readonly failure?: UpstreamFailure;
-}
-
 const NO_LOAD: Load = { bytes: NO_BYTES };
-
-interface StreamParts {
-  // Of this attempt.
-  reader: StreamReader | null;
-  count: StreamCount;
-  readonly outlet: StreamOutlet;
-}
 
 /**
  * Upstream bytes in, client bytes out, counted in between: `streamStep` decides, this class counts, reads and writes. Nothing is collected but the preamble: a
  * slow client pauses the upstream's parser, and so does a hold that is used up, until it has grown.
  */
-export class StreamMeter implements AnswerMeter, Ticking {
+export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
   readonly #context: MeterContext;
   readonly #state: StreamState;
   readonly #parts: StreamParts;
-  readonly #metered = Promise.withResolvers<Metered>();
   readonly #drain = new Drain();
   #flight: Flight | null = null;
   #answer: Answer | null = null;
   /** Set while an attempt continues a cut answer. */
   #splice: Splice | null = null;
-  #rejectRead: ((failure: UpstreamFailure) => void) | null = null;
+  /** Null while no answer is read. */
+  #listener: MeteredListener | null = null;
   /** The error event of an attempt that was to be replaced. */
   #unsentError: Uint8Array = NO_BYTES;
   /** Of a chunk, what the hold does not cover yet. */
@@ -97,23 +91,14 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (this.#context.reply.isGone) this.#clientLeft();
   }
 
-  read(answer: Answer): Promise<Metered> {
+  read(answer: Answer, listener: MeteredListener): void {
     this.#answer = answer;
+    this.#listener = listener;
     this.#step({ kind: 'answered' });
-    return new Promise((resolve, reject) => {
-      this.#rejectRead = reject;
-      this.#metered.promise.then(resolve, reject);
-      // All of a short answer may be here already: consuming it settles this promise at once.
-      if (this.#context.reply.isGone) this.#clientLeft();
-      const { stopReason: reason } = this.#state;
-      if (reason) this.#step({ kind: 'stop', reason });
-      if (!this.#state.isOver)
-        answer.call.consume({
-          data: (chunk) => this.#data(chunk),
-          end: () => this.#upstreamEnded(),
-          failed: (failure) => this.#step({ kind: 'broke' }, { bytes: NO_BYTES, failure }),
-        });
-    });
+    if (this.#context.reply.isGone) this.#clientLeft();
+    const { stopReason: reason } = this.#state;
+    if (reason) this.#step({ kind: 'stop', reason });
+    if (!this.#state.isOver) answer.call.consume(this);
   }
 
   get stopReason(): AnswerMeter['stopReason'] {
@@ -148,7 +133,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#parts.outlet.tick(now, this.#state.isOver ? null : this.#parts.reader);
   }
 
-  #data(chunk: Buffer): void {
+  data(chunk: Buffer): void {
     const { reader, count } = this.#parts;
     if (this.#state.isOver || !reader) return;
     const covered = count.readCovered(reader, chunk);
@@ -160,11 +145,15 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#step(hasRest ? TAKEN_IN_PART : TAKEN);
   }
 
-  #upstreamEnded(): void {
+  end(): void {
     this.#step({ kind: 'upstream_ended' });
     if (this.#state.isOver) return;
     const failure = gatewayFailure('server', 'The upstream ended its answer early.');
     this.#step({ kind: 'ended_early' }, { bytes: NO_BYTES, failure });
+  }
+
+  failed(failure: UpstreamFailure): void {
+    this.#step({ kind: 'broke' }, { bytes: NO_BYTES, failure });
   }
 
   #clientLeft(): void {
@@ -259,7 +248,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#answer?.close(failure);
     this.#answer?.call.abort('the answer is of no use');
     this.#answer = null;
-    this.#rejectRead?.(failure);
+    this.#take()?.failed(failure);
   }
 
   /** Where another upstream may continue the answer the client has `bytes` without its error event, and `read` throws CutAnswer. */
@@ -292,9 +281,15 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#answer?.close(failure ?? failureOf(outcome, reader));
     const { reply } = this.#context;
     const firstTokenMs = this.#firstTokenMs;
-    this.#parts.count
-      .atEnd(outcome)
-      .then((counted) => meteredEnd(reply, { outcome, counted, firstTokenMs, ...ending }))
-      .then(this.#metered.resolve, this.#metered.reject);
+    report(this.#parts.count.atEnd(outcome), this.#take(), (counted) =>
+      meteredEnd(reply, { outcome, counted, firstTokenMs, ...ending }),
+    );
+  }
+
+  /** Each answer is reported once. */
+  #take(): MeteredListener | null {
+    const listener = this.#listener;
+    this.#listener = null;
+    return listener;
   }
 }

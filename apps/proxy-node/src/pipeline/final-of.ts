@@ -19,8 +19,8 @@ export interface Ending {
   readonly traceparent: string | undefined;
 }
 
-/** Closes the hold with what the request used. The first call for a request wins. `journalled` resolves once the final is in the journal; the final itself is for log and metrics. */
-export function settle({
+/** The final of a request, which closes its hold. */
+export function finalOf({
   admitted,
   asked,
   metered,
@@ -29,12 +29,12 @@ export function settle({
   startedAtMs,
   durationMs,
   traceparent,
-}: Ending): { final: UsageFinal; journalled: Promise<void> } {
+}: Ending): UsageFinal {
   const { usage, basis, services } = metered.counted;
   const price = services
     ? priceAsAnswered(admitted.price, asked.model.prices, services)
     : admitted.price;
-  const final: UsageFinal = {
+  return {
     kind: 'usage',
     account_id: admitted.accountId,
     key_id: admitted.keyId,
@@ -58,7 +58,6 @@ export function settle({
     duration_ms: durationMs,
     ...(traceparent !== undefined && { traceparent }),
   };
-  return { final, journalled: admitted.hold.settle(final) };
 }
 
 /** Fields that a final has only where there is something to say. */

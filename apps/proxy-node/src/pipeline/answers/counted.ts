@@ -1,0 +1,53 @@
+import {
+  NO_USAGE,
+  type ChargeBasis,
+  type ReportedUsage,
+  type TokenUsage,
+} from '@tollgate/contracts';
+import { overrunOf, type Doubt, type Judgement, type Overrun } from '@tollgate/metering';
+
+/** What an answer is charged, and what its upstream's report was worth. */
+export interface Counted {
+  usage: TokenUsage;
+  basis: ChargeBasis;
+  /** Why the upstream's report was not believed, or deserves an operator's look. */
+  doubt: Doubt | null;
+  /** Prompt tokens that the upstream reported above their bound: they are not charged. */
+  excessTokens: number;
+  /** By how much the output exceeded what the upstream was allowed; null where it did not. */
+  overrun: Overrun | null;
+  /** The ordinary services at which the upstream says it answered. */
+  services?: ReportedUsage['services'];
+}
+
+export const NOTHING_COUNTED: Counted = {
+  usage: NO_USAGE,
+  basis: 'reported',
+  doubt: null,
+  excessTokens: 0,
+  overrun: null,
+};
+
+/** Of an answer that continues without its request. */
+export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
+
+/** `limit`: of the output, that the upstream was given. `isBelowText`: its report is less than the text of the answer. */
+export function countedAs(
+  usage: TokenUsage,
+  {
+    judged,
+    basis,
+    limit,
+    isBelowText = false,
+  }: { judged: Judgement | null; basis: ChargeBasis; limit: number; isBelowText?: boolean },
+): Counted {
+  const services = judged?.usage?.services;
+  return {
+    usage,
+    ...(services && { services }),
+    basis,
+    doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
+    excessTokens: judged?.excessTokens ?? 0,
+    overrun: overrunOf({ reported: judged?.usage, counted: usage }, limit),
+  };
+}
