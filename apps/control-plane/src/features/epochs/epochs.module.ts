@@ -15,6 +15,7 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 import { LiveRows } from '../live-state/live-rows.sql.ts';
 import { EpochsService } from './epochs.service.ts';
+import { ForeignRedis } from './foreign-redis.ts';
 import { ShardCount } from './shard-count.sql.ts';
 import { ShardEpochs } from './shard-epochs.sql.ts';
 import { ShardFiller } from './shard-filler.ts';
@@ -24,6 +25,7 @@ import { ShardOpening } from './shard-opening.ts';
   imports: [AlertsModule],
   providers: [
     EpochsService,
+    ForeignRedis,
     ShardCount,
     ShardEpochs,
     ShardOpening,
