@@ -31,7 +31,7 @@ const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).
   --at-once         what is compared works at the same time on the first core, under equal load each (json, stream, requests, bodies, quiet, idle)
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse in every round of two runs
   --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
-  --profile KIND    json, stream, quiet, or booking (of the control plane): CPU by stage, and the hottest functions`;
+  --profile KIND    json, stream, quiet, or booking or steady (of the control plane): CPU by stage, and the hottest functions`;
 
 /** CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
 export async function benchHotPath(args: readonly string[]): Promise<void> {
@@ -167,9 +167,12 @@ function worseIn(sets: Measured): Map<string, string> {
   return worse;
 }
 
+/** Requests a second; others come as fast as they are answered. */
+const PROFILED_RATES: Readonly<Record<string, number>> = { quiet: 100, steady: 200 };
+
 async function profile(kind: string): Promise<void> {
   const file = path.join(STATE, `${kind}.cpuprofile`);
-  const name = kind === 'booking' ? 'control-plane' : NODE;
+  const name = kind === 'booking' || kind === 'steady' ? 'control-plane' : NODE;
   mkdirSync(STATE, { recursive: true });
   rmSync(file, { force: true });
   const floor = await startFloor();
@@ -205,7 +208,7 @@ async function profiled(
   toggle();
   const { requests } = await installation.load({
     isStream: kind === 'stream',
-    perSecond: kind === 'quiet' ? 100 : null,
+    perSecond: PROFILED_RATES[kind] ?? null,
     seconds: PROFILE_SECONDS,
   });
   toggle();
