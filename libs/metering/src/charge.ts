@@ -1,6 +1,9 @@
 import {
+  isChargedToken,
   USAGE_ROWS,
   WEIGHT_FIELDS,
+  type CallCounts,
+  type CallKey,
   type OwnWeightField,
   type TokenUsage,
   type WeightField,
@@ -13,13 +16,20 @@ const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
 
 export type ChargeWeights = Pick<PriceVersion, WeightField>;
 
-const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map(({ key, side, name, parent }) => ({
-  key,
-  side,
-  weight: `weight_${name}` as WeightField,
-  /** Every price version has this weight; it is the class's own where the class has no parent. */
-  parentWeight: `weight_${parent ?? name}` as OwnWeightField,
+const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map((row) => ({
+  key: row.key,
+  side: row.side,
+  isToken: isChargedToken(row),
+  weight: `weight_${row.name}` as WeightField,
+  /** Every price version has this weight; null for an optional class without a parent. */
+  parentWeight: (row.parent === null && row.isOptional
+    ? null
+    : `weight_${row.parent ?? row.name}`) as OwnWeightField | null,
 }));
+const TOKEN_WEIGHTS: ReadonlySet<WeightField> = new Set(
+  CHARGED.filter(({ isToken }) => isToken).map(({ weight }) => weight),
+);
+const CALLS = CHARGED.filter(({ isToken }) => !isToken);
 type ChargedRow = (typeof CHARGED)[number];
 
 /**
@@ -53,8 +63,16 @@ function largeChargeOf(usage: TokenUsage, price: ChargeWeights): number {
 export function dearestWeight(price: ChargeWeights, side: 'prompt' | 'output'): number {
   let dearest = 0;
   for (const row of CHARGED)
-    if (row.side === side) dearest = Math.max(dearest, weightOf(price, row));
+    if (row.side === side && row.isToken) dearest = Math.max(dearest, weightOf(price, row));
   return dearest;
+}
+
+/** Charged tokens of so many calls, in millionths. */
+export function callMicros(calls: CallCounts, price: ChargeWeights): bigint {
+  return CALLS.reduce(
+    (sum, row) => sum + BigInt(calls[row.key as CallKey] ?? 0) * BigInt(weightOf(price, row)),
+    0n,
+  );
 }
 
 /** Output tokens that so many charged tokens pay for, rounded down; below zero for a debt, Infinity where output is free. */
@@ -74,18 +92,19 @@ export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
   return prices.findLast((price) => price.effective_at <= atMs);
 }
 
-/** The same weights, each one that is set mapped. */
+/** The same weights, each one of tokens that is set mapped. A call has a price of its own. */
 export function mapWeights(price: ChargeWeights, map: (weight: number) => number): ChargeWeights {
   const set = WEIGHT_FIELDS.flatMap((field) => {
     const weight = price[field];
-    return weight === undefined ? [] : [[field, map(weight)]];
+    if (weight === undefined) return [];
+    return [[field, TOKEN_WEIGHTS.has(field) ? map(weight) : weight]];
   });
   return Object.fromEntries(set);
 }
 
-/** A weight that is not set is the parent's. */
+/** A weight that is not set is the parent's, or 0 without one. */
 function weightOf(price: ChargeWeights, { weight, parentWeight }: ChargedRow): number {
-  return price[weight] ?? price[parentWeight];
+  return price[weight] ?? (parentWeight === null ? 0 : price[parentWeight]);
 }
 
 function counted(value: number): number {

@@ -1,10 +1,12 @@
 import {
+  callsUpTo,
   isSideReported,
   outputTokensOf,
   promptTokensOf,
   promptUpTo,
   USAGE_KEYS,
   withSoundParts,
+  type CallCounts,
   type OutputUsage,
   type ReportedUsage,
 } from '@tollgate/contracts';
@@ -36,6 +38,8 @@ export interface UsageBounds {
   promptTokens: number;
   /** Tokens of the prompt's text; 0 where less than all of it may be read. */
   promptTextBytes: number;
+  /** The most calls of each class that counts calls; a class that is absent was not asked for. */
+  calls?: CallCounts | undefined;
   /** The limit that was given, times the choices. */
   outputTokens: number;
 }
@@ -65,7 +69,7 @@ export interface Judgement {
 
 /**
  * Judges what an upstream reports: usage from outside is untrusted, and a negative count would raise a balance. Of the prompt, what is within its bound is
- * charged (`promptUpTo` says which classes are cut), and the output is compared with the limit that was given. An informative class (`reasoning`) above
+ * charged (`promptUpTo` says which classes are cut), of calls what was asked for, and the output is compared with the limit that was given. An informative class (`reasoning`) above
  * its parent is cut to it, not refused (https://github.com/vercel/ai/issues/18614).
  */
 export function judgeUsage(usage: ReportedUsage, bounds: UsageBounds): Judgement {
@@ -73,7 +77,10 @@ export function judgeUsage(usage: ReportedUsage, bounds: UsageBounds): Judgement
   const output = outputTokensOf(usage);
   if (!USAGE_KEYS.every((key) => isCount(usage[key])) || !isCount(prompt) || !isCount(output))
     return { usage: null, doubt: 'not_a_count', excessTokens: 0 };
-  const sound = withSoundParts(usage);
+  const sound: ReportedUsage = {
+    ...usage,
+    ...callsUpTo(withSoundParts(usage), bounds.calls ?? {}),
+  };
   const excessTokens = Math.max(0, prompt - bounds.promptTokens);
   if (excessTokens === 0) return { usage: sound, doubt: doubtOfSize(sound, bounds), excessTokens };
   const cut = promptUpTo(sound, bounds.promptTokens);

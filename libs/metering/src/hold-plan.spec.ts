@@ -210,7 +210,14 @@ describe('planHold', () => {
             plan.bounds.outputTokens === 0 ? 0 : (draw[2] ?? 0) % (plan.bounds.outputTokens + 1);
           expect(
             chargeOf(
-              { ...NO_USAGE, input, cacheRead: read, cacheWrite: write, output },
+              {
+                ...NO_USAGE,
+                input,
+                cacheRead: read,
+                cacheWrite: write,
+                output,
+                ...plan.bounds.calls,
+              },
               request.price,
             ),
           ).toBeLessThanOrEqual(plan.boundTokens);

@@ -1,9 +1,11 @@
+import type { CallCounts } from '@tollgate/contracts';
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import { callBound, READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
 import type { ImageInput } from './bounds/image-bounds.ts';
 import { promptBoundOf } from './bounds/prompt-bounds.ts';
 import { toolTokens } from './bounds/tool-bounds.ts';
-import { dearestWeight, type ChargeWeights } from './charge.ts';
+import { callMicros, dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
 const MICRO = 1_000_000n;
@@ -15,8 +17,6 @@ const TOKENS_PER_MESSAGE = 16;
 const TOKENS_PER_IMAGE_MARK = 8;
 /** Tokens that a template puts around the definition of a tool. */
 const TOKENS_PER_TOOL = 32;
-/** A model that reads by itself does so in rounds, each within its context window. */
-export const READING_ROUNDS_MAX = 10;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
@@ -46,6 +46,8 @@ export interface PromptSize {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input. */
   serverToolUses: number;
+  /** The most that tools of the provider may be called, of those that are charged by the call. */
+  calls?: CallCounts;
   /** 1 where the provider may shorten the conversation before a round: all that is sent is read again, and in each round at most the window. */
   compactions?: number;
   /** Bytes beside the text, each at most a token. */
@@ -113,6 +115,7 @@ export function planHold(request: HoldRequest): HoldPlan {
   const slice = smaller(BigInt(sliceOutputTokens), outputTokens);
   const firstTokens = smaller(BigInt(ask.choices), outputTokens);
   const boundTokens = chargedCeil(promptMicros + outputMicros(outputTokens));
+  const calls = callBound(request);
   return {
     wantTokens: isHeldWhole(ask) ? boundTokens : chargedCeil(promptMicros + outputMicros(slice)),
     minTokens: isLimitKept(request)
@@ -126,6 +129,7 @@ export function planHold(request: HoldRequest): HoldPlan {
     bounds: {
       promptTokens: saturate(promptTokensOf(request, ask.prompt.textBytes)),
       promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
+      ...(calls && { calls }),
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
     },
   };
@@ -183,11 +187,12 @@ export function isPromptBounded({
   );
 }
 
-/** The dearest class of input stands for the whole prompt; predicted output that is not used is billed as output. */
+/** The dearest class of input stands for the whole prompt, beside calls; predicted output that is not used is billed as output. */
 function promptMicrosOf(request: HoldRequest): bigint {
   const { ask, price } = request;
   return (
     promptTokensOf(request) * dearestInput(price) +
+    callMicros(callBound(request) ?? {}, price) +
     BigInt(ask.prompt.predictedBytes) * dearestOutput(price)
   );
 }

@@ -28,6 +28,7 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
       vendorTools: fc.subarray(['bash', 'computer', 'memory', 'of_tomorrow']),
       unboundedInputs: fc.nat(3),
       serverToolUses: fc.nat(2),
+      calls: fc.record({ searches: fc.nat(20) }),
       compactions: fc.nat(1),
       otherBytes: fc.nat(100),
       predictedBytes: fc.nat(100),
@@ -46,6 +47,7 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
     weight_output: weight,
     weight_cache_read: weight,
     weight_cache_write: weight,
+    weight_searches: fc.integer({ min: 0, max: 9_000_000_000 }),
   }),
 });
 

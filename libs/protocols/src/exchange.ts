@@ -1,4 +1,5 @@
 import type {
+  CallCounts,
   ClientProtocol,
   FurtherEndpoint,
   ReportedUsage,
@@ -59,6 +60,8 @@ export interface PromptFacts {
   unboundedInputs: number;
   /** Rounds in which tools of the provider may add input; each reads the prompt again. */
   serverToolUses: number;
+  /** The most that the provider's tools may be called, by the class that counts such calls. */
+  calls?: CallCounts;
   /** The number of times that the provider may shorten the conversation first; each reads all of it, and writes a summary. */
   compactions?: number;
   /** Bytes that are no text and at most a token each: inline audio, and members that no table names, which an upstream may read as prompt. */

@@ -9,7 +9,14 @@ jest.unstable_mockModule(TABLES, () => ({
   ...tables,
   CHARGED_CLASSES: [
     ...tables.CHARGED_CLASSES,
-    { name: 'image_output', side: 'output', parent: 'output', is_optional: true },
+    {
+      name: 'image_output',
+      field: 'image_output_tokens',
+      unit: 'token',
+      side: 'output',
+      parent: 'output',
+      is_optional: true,
+    },
   ],
   KEY_LIMITS: [...tables.KEY_LIMITS, { name: 'rpw', counts: 'Requests a week' }],
 }));
@@ -29,6 +36,7 @@ test('a bulk change of prices keeps the weight of a planted class', () => {
     weight_cache_write_1h: null,
     weight_audio_input: null,
     weight_audio_output: null,
+    weight_searches: null,
     weight_image_output: '5',
   });
 });
@@ -36,7 +44,7 @@ test('a bulk change of prices keeps the weight of a planted class', () => {
 test('totals and rows of requests include a planted class, on its side', () => {
   const row = { model_id: 1, requests: 1, errors: 0, charge: 9 };
   const counts = Object.fromEntries(
-    tables.CHARGED_CLASSES.map(({ name }) => [`${name}_tokens`, name === 'output' ? 4 : 0]),
+    tables.CHARGED_CLASSES.map(({ field }) => [field, field === 'output_tokens' ? 4 : 0]),
   );
   const data = [3, 2].map((planted) => ({ ...row, ...counts, image_output_tokens: planted }));
   const [total] = totalsOf({ data, group_by: 'model' } as never);
@@ -44,6 +52,8 @@ test('totals and rows of requests include a planted class, on its side', () => {
   expect(sideTokens(sumOf(total ? [total] : []), 'output')).toBe(13);
   expect(sideTokens({ output_tokens: 4, image_output_tokens: 3 } as never, 'output')).toBe(7);
   expect(sideTokens({ output_tokens: 4 }, 'prompt')).toBeNull();
+  // A search is no token.
+  expect(sideTokens({ input_tokens: 7, searches: 2 }, 'prompt')).toBe(7);
 });
 
 test('a planted limit of keys is asked for, sent, and counts as a limit', () => {

@@ -15,7 +15,7 @@ export type CallerName = Shape<'ClientProtocol'>;
 export type OutcomeName = Shape<'Outcome'>;
 export type ProviderName = Shape<'UpstreamProtocol'>;
 export type LimitName = Shape<'KeyLimit'>;
-export type TokenField = `${TokenClass}_tokens`;
+export type TokenField = (typeof CHARGED_CLASSES)[number]['field'];
 export type WeightField = `weight_${TokenClass}`;
 type OptionalClass = Extract<(typeof CHARGED_CLASSES)[number], { is_optional: true }>['name'];
 /** Decimal texts; null: the weight of the class's parent. */
@@ -24,7 +24,6 @@ export type Weights = {
 };
 
 export const weightOf = (name: TokenClass): WeightField => `weight_${name}`;
-export const tokensOf = (name: TokenClass): TokenField => `${name}_tokens`;
 
 /** One weight for each class: what is given, else that of the parent, else 1. */
 export function weightsFrom(given: Readonly<Partial<Record<WeightField, string | null>>>): Weights {
@@ -41,8 +40,8 @@ export function sideTokens(
   row: Readonly<Partial<Record<TokenField, number | null>>>,
   side: (typeof CHARGED_CLASSES)[number]['side'],
 ): number | null {
-  const counts = CHARGED_CLASSES.filter((one) => one.side === side).map(
-    ({ name }) => row[tokensOf(name)] ?? null,
+  const counts = CHARGED_CLASSES.filter((one) => one.side === side && one.unit === 'token').map(
+    ({ field }) => row[field] ?? null,
   );
   return counts.every((count) => count === null)
     ? null

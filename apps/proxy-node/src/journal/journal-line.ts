@@ -1,4 +1,5 @@
 import {
+  CALL_KEYS,
   laterFormat,
   routeAttemptSchema,
   USAGE_ROWS,
@@ -23,6 +24,7 @@ const backgroundSchema = z.object({
   bounds: z.object({
     promptTokens: count,
     promptTextBytes: count,
+    calls: z.partialRecord(z.enum(CALL_KEYS), count).optional(),
     outputTokens: count,
   }),
   attempts: z.array(routeAttemptSchema),

@@ -1,4 +1,4 @@
-import { USAGE_ROWS, type UsageFinal } from '@tollgate/contracts';
+import { isChargedToken, USAGE_ROWS, type UsageFinal } from '@tollgate/contracts';
 
 const OPERATIONS: Record<UsageFinal['protocol'], string> = {
   chat: 'chat',
@@ -17,7 +17,8 @@ export function operationOf(protocol: UsageFinal['protocol']): string {
 /** The conventions know two types of tokens; cached input is input. */
 export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
   let tokens = 0;
-  for (const each of CHARGED) if (each.side === side) tokens += final[each.field] ?? 0;
+  for (const each of CHARGED)
+    if (each.side === side && isChargedToken(each)) tokens += final[each.field] ?? 0;
   return tokens;
 }
 

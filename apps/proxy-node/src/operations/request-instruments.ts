@@ -62,6 +62,10 @@ export function requestCounters(registry: OpenRegistry) {
       'class',
       'basis',
     ]),
+    calls: counter('tollgate_tool_calls_total', "Calls of providers' tools that are charged.", [
+      'gen_ai_request_model',
+      'class',
+    ]),
     attempts: counter('tollgate_upstream_attempts_total', 'Attempts at upstreams.', [
       'upstream_id',
       'result',

@@ -57,9 +57,11 @@ export class RequestMetrics {
       const tokens = tokensOf(final, side);
       if (tokens > 0) usage.observe(tokens, by, operation, model, type);
     }
-    for (const { name: tokenClass, field } of CHARGED) {
+    for (const { name: tokenClass, field, unit } of CHARGED) {
       const count = final[field];
-      if (count) this.#counters.tokens.inc(count, model, tokenClass, final.basis);
+      if (!count) continue;
+      if (unit === 'call') this.#counters.calls.inc(count, model, tokenClass);
+      else this.#counters.tokens.inc(count, model, tokenClass, final.basis);
     }
     this.#attempted(final);
     if (excessTokens === 0) return;

@@ -4,6 +4,7 @@ import { expect, jest, test } from '@jest/globals';
 const PLANTED = {
   name: 'image_output',
   key: 'imageOutput',
+  unit: 'token',
   side: 'output',
   isCharged: true,
   parent: 'output',

@@ -2084,10 +2084,13 @@ export interface components {
             price_per_million: string;
             lines: {
                 class: components["schemas"]["ChargedClass"];
-                tokens: number;
+                /** @enum {string} */
+                unit: "token" | "call";
+                /** @description Tokens, or calls of a tool of the provider */
+                count: number;
                 /** @description Decimal text, at most 6 places */
                 weight: string;
-                /** @description tokens x weight, exact */
+                /** @description count x weight, exact */
                 charged: string;
             }[];
             /** @description Before the one rounding up */
@@ -2106,10 +2109,13 @@ export interface components {
             price_per_million: string;
             lines: {
                 class: components["schemas"]["ChargedClass"];
-                tokens: number;
+                /** @enum {string} */
+                unit: "token" | "call";
+                /** @description Tokens, or calls of a tool of the provider */
+                count: number;
                 /** @description Decimal text, at most 6 places */
                 weight: string;
-                /** @description tokens x weight, exact */
+                /** @description count x weight, exact */
                 charged: string;
             }[];
             /** @description Before the one rounding up */
@@ -2120,7 +2126,7 @@ export interface components {
             cost: string;
         };
         /** @enum {string} */
-        ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output";
+        ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output" | "searches";
         /** @enum {string} */
         ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions";
         ConfigCheck: {
@@ -2837,12 +2843,14 @@ export interface components {
             weight_cache_write: string;
             /** @description Decimal text, at most 6 places */
             weight_output: string;
-            /** @description null: as its parent class */
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_cache_write_1h: string | null;
-            /** @description null: as its parent class */
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_audio_input: string | null;
-            /** @description null: as its parent class */
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_audio_output: string | null;
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
+            weight_searches: string | null;
             /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
             multipliers: {
                 [key: string]: string;
@@ -2884,12 +2892,14 @@ export interface components {
             weight_cache_write: string;
             /** @description Decimal text, at most 6 places */
             weight_output: string;
-            /** @description null: as its parent class */
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_cache_write_1h: string | null;
-            /** @description null: as its parent class */
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_audio_input: string | null;
-            /** @description null: as its parent class */
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_audio_output: string | null;
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
+            weight_searches: string | null;
             /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
             multipliers: {
                 [key: string]: string;
@@ -3189,6 +3199,7 @@ export interface components {
                         weight_cache_write_1h?: number;
                         weight_audio_input?: number;
                         weight_audio_output?: number;
+                        weight_searches?: number;
                         multipliers?: {
                             [key: string]: number;
                         };
@@ -3546,6 +3557,8 @@ export interface components {
             audio_input_tokens: number | null;
             /** @description As counted; null while the node has not returned */
             audio_output_tokens: number | null;
+            /** @description As counted; null while the node has not returned */
+            searches: number | null;
             /** @description Charged tokens */
             charge: number;
             /** @enum {string} */
@@ -3616,6 +3629,8 @@ export interface components {
             audio_input_tokens: number | null;
             /** @description As counted; null while the node has not returned */
             audio_output_tokens: number | null;
+            /** @description As counted; null while the node has not returned */
+            searches: number | null;
             /** @description Charged tokens */
             charge: number;
             /** @enum {string} */
@@ -3630,10 +3645,13 @@ export interface components {
             price: components["schemas"]["Price"] | null;
             lines: {
                 class: components["schemas"]["ChargedClass"];
-                tokens: number;
+                /** @enum {string} */
+                unit: "token" | "call";
+                /** @description Tokens, or calls of a tool of the provider */
+                count: number;
                 /** @description Decimal text, at most 6 places */
                 weight: string;
-                /** @description tokens x weight, exact */
+                /** @description count x weight, exact */
                 charged: string;
             }[];
             /** @description Before the one rounding up */
@@ -3699,6 +3717,7 @@ export interface components {
             cache_write_1h_tokens: number;
             audio_input_tokens: number;
             audio_output_tokens: number;
+            searches: number;
             /** @description Charged tokens */
             charge: number;
             duration_ms: components["schemas"]["Percentiles"];
@@ -6888,6 +6907,7 @@ export interface operations {
                         weight_cache_write_1h?: (string | number) | null;
                         weight_audio_input?: (string | number) | null;
                         weight_audio_output?: (string | number) | null;
+                        weight_searches?: (string | number) | null;
                         multipliers?: {
                             [key: string]: string | number;
                         };
@@ -7027,6 +7047,7 @@ export interface operations {
                     weight_cache_write_1h?: (string | number) | null;
                     weight_audio_input?: (string | number) | null;
                     weight_audio_output?: (string | number) | null;
+                    weight_searches?: (string | number) | null;
                     multipliers?: {
                         [key: string]: string | number;
                     };
@@ -9509,6 +9530,7 @@ export interface operations {
                 cache_write_1h_tokens?: number;
                 audio_input_tokens?: number;
                 audio_output_tokens?: number;
+                searches?: number;
             };
             header?: never;
             path?: never;
@@ -9544,6 +9566,7 @@ export interface operations {
                 cache_write_1h_tokens?: number;
                 audio_input_tokens?: number;
                 audio_output_tokens?: number;
+                searches?: number;
                 price_per_million?: string;
                 weight_input?: string;
                 weight_cache_read?: string;
@@ -9552,6 +9575,7 @@ export interface operations {
                 weight_cache_write_1h?: string;
                 weight_audio_input?: string;
                 weight_audio_output?: string;
+                weight_searches?: string;
             };
             header?: never;
             path?: never;

@@ -104,44 +104,66 @@ export const ALERT_RULES = [
 export const CHARGED_CLASSES = [
   {
     "name": "input",
+    "field": "input_tokens",
+    "unit": "token",
     "side": "prompt",
     "parent": null,
     "is_optional": false
   },
   {
     "name": "cache_read",
+    "field": "cache_read_tokens",
+    "unit": "token",
     "side": "prompt",
     "parent": null,
     "is_optional": false
   },
   {
     "name": "cache_write",
+    "field": "cache_write_tokens",
+    "unit": "token",
     "side": "prompt",
     "parent": null,
     "is_optional": false
   },
   {
     "name": "output",
+    "field": "output_tokens",
+    "unit": "token",
     "side": "output",
     "parent": null,
     "is_optional": false
   },
   {
     "name": "cache_write_1h",
+    "field": "cache_write_1h_tokens",
+    "unit": "token",
     "side": "prompt",
     "parent": "cache_write",
     "is_optional": true
   },
   {
     "name": "audio_input",
+    "field": "audio_input_tokens",
+    "unit": "token",
     "side": "prompt",
     "parent": "input",
     "is_optional": true
   },
   {
     "name": "audio_output",
+    "field": "audio_output_tokens",
+    "unit": "token",
     "side": "output",
     "parent": "output",
+    "is_optional": true
+  },
+  {
+    "name": "searches",
+    "field": "searches",
+    "unit": "call",
+    "side": "prompt",
+    "parent": null,
     "is_optional": true
   }
 ] as const;

@@ -8,6 +8,7 @@ import {
   outputUpTo,
   promptTokensOf,
   tokenFieldsOf,
+  USAGE_ROWS,
   usageOfFinal,
 } from './token-usage.ts';
 
@@ -20,9 +21,9 @@ describe('the table of token classes', () => {
       expect(new Set(ROWS.map((row) => row[property])).size).toBe(ROWS.length);
   });
 
-  test('an informative or optional class has a charged parent of its side that is always present', () => {
-    for (const { isCharged, isOptional, parent, side } of ROWS) {
-      expect(parent !== null).toBe(!isCharged || isOptional);
+  test('an informative or optional class of tokens has a charged parent of its side that is always present; calls have none', () => {
+    for (const { isCharged, isOptional, parent, side, unit } of ROWS) {
+      expect(parent !== null).toBe(unit === 'token' && (!isCharged || isOptional));
       if (parent === null) continue;
       expect(ROWS.find(({ name }) => name === parent)).toMatchObject({
         side,
@@ -39,14 +40,14 @@ describe('usage by class', () => {
       fc.property(usage, (each) => expect(usageOfFinal(tokenFieldsOf(each))).toEqual(each)),
     );
     expect(usageOfFinal({})).toEqual(NO_USAGE);
-    for (const { name, isOptional } of ROWS)
-      expect(Object.hasOwn(tokenFieldsOf(NO_USAGE), `${name}_tokens`)).toBe(!isOptional);
+    for (const { field, isOptional } of USAGE_ROWS)
+      expect(Object.hasOwn(tokenFieldsOf(NO_USAGE), field)).toBe(!isOptional);
   });
 
   test('counts each charged token on one side, once', () => {
     fc.assert(
       fc.property(usage, (each) => {
-        const charged = ROWS.filter((row) => row.isCharged);
+        const charged = ROWS.filter((row) => row.isCharged && row.unit === 'token');
         const sum = charged.reduce((total, row) => total + each[row.key as keyof typeof each], 0);
         expect(promptTokensOf(each) + outputTokensOf(each)).toBe(sum);
       }),

@@ -5,33 +5,46 @@ type ChargedRow = Extract<Row, { isCharged: true }>;
 export type TokenClass = Row['name'];
 export type ChargedClass = ChargedRow['name'];
 /** Fields of an event, a usage row, an answer. */
-export type TokenField = `${TokenClass}_tokens`;
-export type ChargedTokenField = `${ChargedClass}_tokens`;
+type FieldOf<R extends Row> = R extends { unit: 'call' } ? R['name'] : `${R['name']}_tokens`;
+export type TokenField = FieldOf<Row>;
+export type ChargedTokenField = FieldOf<ChargedRow>;
+/** Classes that count calls, by their keys in `TokenUsage`. */
+export type CallKey = Extract<ChargedRow, { unit: 'call' }>['key'];
+/** The number of calls by class; an absent class has none. */
+export type CallCounts = Readonly<Partial<Record<CallKey, number>>>;
 /** Fields of a price version. */
 export type WeightField = `weight_${ChargedClass}`;
 
 /** Fields of every price version, a parent's weight among them. */
 export type OwnWeightField = `weight_${Extract<ChargedRow, { isOptional: false }>['name']}`;
 
-type PerField<Rows extends Row, Prefix extends string, Suffix extends string, Own, Optional> = {
-  [R in Rows as `${Prefix}${R['name']}${Suffix}`]: R['isOptional'] extends true ? Optional : Own;
+type PerRow<R extends Row, Own, Optional> = R['isOptional'] extends true ? Optional : Own;
+type PerTokenField<Rows extends Row, Own, Optional> = {
+  [R in Rows as FieldOf<R>]: PerRow<R, Own, Optional>;
+};
+type PerWeightField<Own, Optional> = {
+  [R in ChargedRow as `weight_${R['name']}`]: PerRow<R, Own, Optional>;
 };
 
 const ROWS: readonly (TokenClassRow & { name: TokenClass })[] = TOKEN_CLASSES;
 export const TOKEN_FIELDS: readonly TokenField[] = ROWS.map(tokenField);
-export const CHARGED_ROWS = ROWS.filter((row) => row.isCharged) as readonly (TokenClassRow & {
+export const CHARGED_ROWS = ROWS.filter((row) => row.isCharged).map((row) => ({
+  ...row,
+  field: tokenField(row),
+})) as readonly (TokenClassRow & {
   name: ChargedClass;
   parent: ChargedClass | null;
+  field: ChargedTokenField;
 })[];
 export const CHARGED_CLASSES = CHARGED_ROWS.map(({ name }) => name);
 export const CHARGED_TOKEN_FIELDS = CHARGED_ROWS.map(tokenField) as ChargedTokenField[];
 export const WEIGHT_FIELDS = CHARGED_ROWS.map(weightField);
 
-/** One field `<name>_tokens` for each class, in the table's order; `optional` for the classes that may be absent. */
+/** One field `<name>_tokens`, or `<name>` of calls, for each class, in the table's order; `optional` for the classes that may be absent. */
 export function tokenFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,
-): PerField<Row, '', '_tokens', Own, Optional> {
+): PerTokenField<Row, Own, Optional> {
   return fieldsOf(ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
@@ -39,7 +52,7 @@ export function tokenFields<Own, Optional = Own>(
 export function chargedTokenFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,
-): PerField<ChargedRow, '', '_tokens', Own, Optional> {
+): PerTokenField<ChargedRow, Own, Optional> {
   return fieldsOf(CHARGED_ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
@@ -47,7 +60,7 @@ export function chargedTokenFields<Own, Optional = Own>(
 export function weightFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,
-): PerField<ChargedRow, 'weight_', '', Own, Optional> {
+): PerWeightField<Own, Optional> {
   return fieldsOf(CHARGED_ROWS, weightField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
@@ -71,8 +84,9 @@ function fieldsOf<Value>(
   return Object.fromEntries(rows.map((row) => [nameOf(row), valueOf(row)]));
 }
 
-function tokenField({ name }: TokenClassRow): TokenField {
-  return `${name as TokenClass}_tokens`;
+/** The field of a class in events, usage rows and answers. */
+export function tokenField({ name, unit }: Pick<TokenClassRow, 'name' | 'unit'>): TokenField {
+  return (unit === 'call' ? name : `${name}_tokens`) as TokenField;
 }
 
 function weightField({ name }: TokenClassRow): WeightField {

@@ -1,26 +1,39 @@
 import { TOKEN_CLASSES, type TokenClassRow } from './token-classes.ts';
-import type { TokenClass, TokenField } from './token-fields.ts';
+import {
+  tokenField,
+  type CallCounts,
+  type CallKey,
+  type ChargedClass,
+  type TokenClass,
+  type TokenField,
+} from './token-fields.ts';
 
 type Row = (typeof TOKEN_CLASSES)[number];
 type OutputRow = Extract<Row, { side: 'output' }>;
 
 /**
  * Usage normal form (docs/design/protocols.md#usage): what the upstream reported, by arithmetic. The charged classes share no token.
- * All values are non-negative safe integers, in tokens; every class is present.
+ * All values are non-negative safe integers, in the unit of their class; every class is present.
  */
 export type TokenUsage = { [R in Row as R['key']]: number };
 export type UsageKey = keyof TokenUsage;
 /** Tokens that were generated. */
 export type OutputUsage = { [R in OutputRow as R['key']]: number };
 
-type UsageRow = TokenClassRow & { name: TokenClass; key: UsageKey; field: TokenField };
+export type UsageRow = TokenClassRow & { name: TokenClass; key: UsageKey; field: TokenField };
 export const USAGE_ROWS: readonly UsageRow[] = TOKEN_CLASSES.map((row) => ({
   ...row,
-  field: `${row.name}_tokens`,
+  field: tokenField(row),
 }));
 export const USAGE_KEYS: readonly UsageKey[] = USAGE_ROWS.map(({ key }) => key);
-const PROMPT_KEYS = keysOf((row) => row.isCharged && row.side === 'prompt');
-const OUTPUT_KEYS = keysOf((row) => row.isCharged && row.side === 'output');
+const PROMPT_KEYS = keysOf((row) => isChargedToken(row) && row.side === 'prompt');
+const OUTPUT_KEYS = keysOf((row) => isChargedToken(row) && row.side === 'output');
+/** Classes that count calls. */
+export const CALL_ROWS = USAGE_ROWS.filter(({ unit }) => unit === 'call') as readonly (UsageRow & {
+  name: ChargedClass;
+  key: CallKey;
+})[];
+export const CALL_KEYS = CALL_ROWS.map(({ key }) => key);
 /** An informative class and the class that counts its tokens as well. */
 const PARTS = USAGE_ROWS.filter((row) => !row.isCharged).map(
   ({ key, parent }) => [key, keyOf(parent)] as const,
@@ -57,6 +70,18 @@ export function usageOf(countOf: (row: UsageRow) => number): TokenUsage {
 /** All that the upstream read. */
 export function promptTokensOf(usage: TokenUsage): number {
   return sumOf(usage, PROMPT_KEYS);
+}
+
+/** A class whose tokens are a side's. */
+export function isChargedToken({ isCharged, unit }: UsageRow): boolean {
+  return isCharged && unit === 'token';
+}
+
+/** `usage` with at most so many calls of each class. */
+export function callsUpTo(usage: TokenUsage, limits: CallCounts): TokenUsage {
+  const cut = { ...usage };
+  for (const key of CALL_KEYS) cut[key] = Math.min(usage[key], limits[key] ?? 0);
+  return cut;
 }
 
 /** All that the upstream generated. */
@@ -138,7 +163,7 @@ export function withOutputAtLeast(usage: TokenUsage, tokens: number): TokenUsage
 
 /** Returns whether both report the same prompt, class by class. */
 export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
-  return PROMPT_KEYS.every((key) => one[key] === other[key]);
+  return [...PROMPT_KEYS, ...CALL_KEYS].every((key) => one[key] === other[key]);
 }
 
 /** The same with no informative class above its parent. */
@@ -166,7 +191,8 @@ export function usageOfFinal(
 /** The counts of an event, in which the optional classes may be absent. */
 export type FinalTokens = {
   [R in Exclude<Row, { isOptional: true }> as `${R['name']}_tokens`]: number;
-} & { [R in Extract<Row, { isOptional: true }> as `${R['name']}_tokens`]?: number | undefined };
+} & { [Field in OptionalField]?: number | undefined };
+type OptionalField = Exclude<TokenField, `${Exclude<Row, { isOptional: true }>['name']}_tokens`>;
 
 function sumOf(usage: TokenUsage, keys: readonly UsageKey[]): number {
   let sum = 0;

@@ -4,7 +4,7 @@ import { FIELD_TABLES } from '../fields/field-tables.ts';
 import { foldName } from '../fields/fold-name.ts';
 import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
-import { offeredTools } from '../fields/server-tools.ts';
+import { callsAllowed, offeredTools } from '../fields/server-tools.ts';
 import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
@@ -96,6 +96,7 @@ export function promptFacts(
     unboundedInputs:
       tally.unboundedInputs + fields.filter(({ role }) => role === 'reference').length,
     serverToolUses,
+    ...callsAllowed(tools),
     compactions,
     otherBytes: tally.audioBytes + bytesOf(layout, ({ key }) => known?.has(key) !== true),
     predictedBytes:

@@ -1,12 +1,21 @@
-import { ORDINARY_PREMIUMS, PREMIUM_FIELDS, premiumOf, premiumSchema } from '@tollgate/contracts';
+import {
+  ORDINARY_PREMIUMS,
+  PREMIUM_FIELDS,
+  premiumOf,
+  premiumSchema,
+  type CallKey,
+} from '@tollgate/contracts';
 import type { Ask } from '../exchange.ts';
 import type { FoundField } from './found-field.ts';
+import { callClassOf } from './server-tools.ts';
 
-/** Refused where the price has no multiplier for it. */
+/** Refused where the price has no multiplier for it, and no weight for its calls. */
 export interface NeededPremium {
   param: string;
   premium: string | null;
   of: 'tool' | 'model';
+  /** The class that counts its calls; absent where they are charged by their tokens alone. */
+  calls?: CallKey;
 }
 
 /** Services that a request asks for beyond the ordinary one of its model. */
@@ -39,11 +48,17 @@ export function premiumAsked({
       ...dearer.filter((field) => !named.has(field)),
     ],
     needed: [
-      ...serverTools.map(({ name, param }) =>
-        needed('tool', param, premiumOf('server_tools', name)),
-      ),
+      ...serverTools.map(({ name, param }) => {
+        const calls = callClassOf(name);
+        const premium = premiumOf('server_tools', name);
+        return needed({ of: 'tool', param, premium, ...(calls && { calls }) });
+      }),
       ...nestedModels.map(({ model, param }) =>
-        needed('model', param, model === null ? null : premiumOf('nested_model', model)),
+        needed({
+          of: 'model',
+          param,
+          premium: model === null ? null : premiumOf('nested_model', model),
+        }),
       ),
     ],
   };
@@ -52,8 +67,8 @@ export function premiumAsked({
 /** Values that nearly every request has. */
 const NOTHING: PremiumAsked = { tiers: [], refused: [], needed: [] };
 
-function needed(of: NeededPremium['of'], param: string, premium: string | null): NeededPremium {
-  return { of, param, premium: premiumSchema.safeParse(premium).success ? premium : null };
+function needed(asked: NeededPremium): NeededPremium {
+  return premiumSchema.safeParse(asked.premium).success ? asked : { ...asked, premium: null };
 }
 
 function mayCostMore({ role }: FoundField): boolean {

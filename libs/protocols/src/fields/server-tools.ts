@@ -1,8 +1,10 @@
+import type { CallCounts, CallKey } from '@tollgate/contracts';
 import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { declaredTools } from './declared-tools.ts';
 import type { DeclaredTool } from './declared-tools.ts';
 import {
+  CALL_CLASSES,
   CHOICE_TYPES,
   CLIENT_TOOL_TYPES,
   SERVER_TOOL_FIELDS,
@@ -47,6 +49,22 @@ export function offeredTools(body: JsonRecord, run: readonly ServerTool[]): Offe
       ...run.map(({ name }) => name).filter((name) => name !== 'shell'),
     ],
   };
+}
+
+/** The class that counts the calls of a provider's tool; null where they are charged by their tokens alone. */
+export function callClassOf(tool: string): CallKey | null {
+  const name = foldName(tool);
+  return Object.hasOwn(CALL_CLASSES, name) ? (CALL_CLASSES[name] ?? null) : null;
+}
+
+/** Sums the uses of tools that are charged by the call. */
+export function callsAllowed(tools: readonly ServerTool[]): { calls?: CallCounts } {
+  const calls: Partial<Record<CallKey, number>> = {};
+  for (const { name, uses } of tools) {
+    const key = callClassOf(name);
+    if (key !== null) calls[key] = (calls[key] ?? 0) + uses;
+  }
+  return Object.keys(calls).length === 0 ? {} : { calls };
 }
 
 const VERSION = /(?:_\d+)+$/;

@@ -1,3 +1,5 @@
+import type { CallKey } from '@tollgate/contracts';
+
 /** Says who runs a tool of `tools[]`. A type that is not here is taken for a provider's; dates and versions behind the name are left out. */
 export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'function',
@@ -33,6 +35,17 @@ export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
   web_fetch: 'web_fetch',
   web_search: 'web_search',
   web_search_options: 'web_search',
+};
+
+/** Tools of providers that are charged by the call, by their names without versions -> the class that counts the calls. */
+export const CALL_CLASSES: Readonly<Record<string, CallKey>> = {
+  enterprisewebsearch: 'searches',
+  google_search: 'searches',
+  google_search_retrieval: 'searches',
+  googlesearch: 'searches',
+  googlesearchretrieval: 'searches',
+  web_search: 'searches',
+  web_search_preview: 'searches',
 };
 
 /** Types of `tool_choice` that force or allow what a request declares, beside those of its tools. */

@@ -14,6 +14,8 @@ export function toChatUsage(usage: TokenUsage): JsonRecord {
       cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
       ...(usage.audioInput > 0 && { audio_tokens: usage.audioInput }),
     },
+    // As relays of Anthropic report it.
+    ...(usage.searches > 0 && { server_tool_use: { web_search_requests: usage.searches } }),
     completion_tokens_details: {
       reasoning_tokens: usage.reasoning,
       ...(usage.audioOutput > 0 && { audio_tokens: usage.audioOutput }),

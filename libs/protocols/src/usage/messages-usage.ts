@@ -13,6 +13,7 @@ export function toMessagesUsage(usage: TokenUsage): JsonRecord {
         ephemeral_1h_input_tokens: usage.cacheWrite1h,
       },
     }),
+    ...(usage.searches > 0 && { server_tool_use: { web_search_requests: usage.searches } }),
     output_tokens: outputTokensOf(usage),
     ...(usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
   };

@@ -97,6 +97,14 @@ export const money: Board = {
       queries: [['sum by (basis) (rate(tollgate_tokens_total[$__rate_interval]))', '{{basis}}']],
     },
     {
+      title: 'Calls of tools',
+      description: "Calls of providers' tools that are charged, such as searches.",
+      kind: 'timeseries',
+      queries: [
+        ['sum by (class) (rate(tollgate_tool_calls_total[$__rate_interval]))', '{{class}}'],
+      ],
+    },
+    {
       title: 'Tokens that no customer pays',
       description:
         'Estimated tokens of failed and hedged attempts, and reported input above its bound.',

@@ -19,10 +19,10 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
         <ChargeHead />
         <tbody>
           {lines.map((line) => (
-            <tr key={line.class} className={line.tokens === 0 ? 'text-text-3' : ''}>
+            <tr key={line.class} className={line.count === 0 ? 'text-text-3' : ''}>
               <td className={CELL}>{tables.classes[line.class]}</td>
               <td className={`${CELL} text-right`}>
-                <Count count={line.tokens} isWhole />
+                <Count count={line.count} isWhole />
               </td>
               <td className={`${CELL} text-right`}>× {line.weight}</td>
               <td className={`${CELL} text-right`}>{line.charged}</td>

@@ -18,6 +18,7 @@ function row(hour: number, model_id: number | null, charge: number): StatisticsR
     cache_write_1h_tokens: 0,
     audio_input_tokens: 0,
     audio_output_tokens: 0,
+    searches: 0,
     charge,
     duration_ms: { ...NONE, p50: charge, p95: charge * 2 },
     first_token_ms: NONE,

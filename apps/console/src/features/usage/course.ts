@@ -1,4 +1,4 @@
-import { CHARGED_CLASSES, tokensOf, type TokenField } from '../../api/tables.ts';
+import { CHARGED_CLASSES, type TokenField } from '../../api/tables.ts';
 import type { Group, StatisticsRow, UsageStatistics } from '../../api/usage.ts';
 import type { ChartSeries } from '../../ui/charts/chart-data.ts';
 import { colorOf } from '../../ui/charts/series.ts';
@@ -67,7 +67,7 @@ const MEASURES: readonly Counted[] = [
   'requests',
   'errors',
   'charge',
-  ...CHARGED_CLASSES.map(({ name }) => tokensOf(name)),
+  ...CHARGED_CLASSES.map(({ field }) => field),
 ];
 
 function emptyTotals(id: number | null, name: string | null): GroupTotals {

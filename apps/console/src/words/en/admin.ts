@@ -97,8 +97,8 @@ export const admin = {
     from: 'From',
     fromHelp: 'Empty: now.',
     weights: 'Weights',
-    weightHelpParent: 'A weight that is empty is that of the class it belongs to.',
-    weightHelp: 'How many tokens of the balance one token of each class costs.',
+    weightHelpParent: 'A weight that is empty is that of the class it belongs to; of searches, 0.',
+    weightHelp: 'How many tokens of the balance one token, or one search, costs.',
     free: 'Free of charge',
     effect: (before: string, after: string) =>
       `A request of 10,000 input and 1,000 output tokens costs ${before} today and ${after} then.`,

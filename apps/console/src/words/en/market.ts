@@ -25,6 +25,8 @@ export const market = {
   weightWords: {
     plain: 'Every token counts once',
     line: (kind: string, times: string) => `${kind} counts ${times}×`,
+    each: (kind: string, tokens: string) => `${kind}: ${tokens} tokens each`,
+    multiplied: (service: string, times: string) => `all of it ${times}× with ${service}`,
   },
   weights: 'How tokens are charged',
   buyTitle: (model: string) => `Buy tokens of ${model}`,

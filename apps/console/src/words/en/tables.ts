@@ -12,6 +12,7 @@ export const tables = {
     cache_write_1h: 'Cache write, 1 hour',
     audio_input: 'Audio input',
     audio_output: 'Audio output',
+    searches: 'Searches',
   } satisfies Record<Schemas['ChargedClass'], string>,
   limits: {
     rpm: { name: 'Requests a minute', short: (limit: string) => `${limit} / min` },

@@ -9,6 +9,7 @@ export const tables: typeof en = {
     cache_write_1h: '缓存写入（1 小时）',
     audio_input: '音频输入',
     audio_output: '音频输出',
+    searches: '搜索次数',
   },
   limits: {
     rpm: { name: '每分钟请求数', short: (limit) => `${limit} / 分钟` },

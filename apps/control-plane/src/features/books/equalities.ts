@@ -109,19 +109,20 @@ export interface Rule {
 }
 
 const MICRO = '0.000001';
-const CLASSES = CHARGED_ROWS.map(({ name }) => name);
-/** A weight that is not set is the parent's. */
+/** A weight that is not set is the parent's, or 0 without one. */
 const WEIGHTS = CHARGED_ROWS.map(
   ({ name, parent }) =>
-    `coalesce(p.weight_${name}, p.weight_${parent ?? name})::numeric AS ${name}`,
+    `coalesce(p.weight_${name}, p.weight_${parent ?? name}, 0)::numeric AS ${name}`,
 );
 
-/** `chargeOfFinal` in SQL, for partitions of millions of rows: every weight times the multiplier of each premium, rounded up after each. */
+/** `chargeOfFinal` in SQL, for partitions of millions of rows: every weight of tokens times the multiplier of each premium, rounded up after each. */
 function mispriced(days: string): string {
-  const multiplied = CLASSES.map(
-    (name) => `ceil(${name} * (multipliers ->> (premiums ->> done))::numeric * ${MICRO})`,
+  const multiplied = CHARGED_ROWS.map(({ name, unit }) =>
+    unit === 'call'
+      ? name
+      : `ceil(${name} * (multipliers ->> (premiums ->> done))::numeric * ${MICRO})`,
   );
-  const sum = CLASSES.map((name) => `coalesce(u.${name}_tokens, 0) * w.${name}`);
+  const sum = CHARGED_ROWS.map(({ name, field }) => `coalesce(u.${field}, 0) * w.${name}`);
   return `
     WITH RECURSIVE bought AS (
       SELECT DISTINCT u.price_version_id AS id, u.premiums FROM usage_events u WHERE u.kind = 'usage' AND jsonb_typeof(u.premiums) = 'array' AND ${days}

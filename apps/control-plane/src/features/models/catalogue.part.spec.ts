@@ -36,6 +36,7 @@ describe('the catalogue', () => {
       weight_cache_write_1h: null,
       weight_audio_input: null,
       weight_audio_output: null,
+      weight_searches: null,
       free: false,
       multipliers: {},
     });

@@ -213,7 +213,12 @@ export type ModelResponse = z.output<typeof modelResponseSchema>;
 const tag = {
   price_per_million: amountText.describe('Currency units per million charged tokens'),
   currency: currencyField,
-  ...weightFields(amountText, amountText.nullable().describe('null: as its parent class')),
+  ...weightFields(
+    amountText,
+    amountText
+      .nullable()
+      .describe('Charged tokens for each. null: as its parent class, or 0 without one'),
+  ),
   multipliers: z
     .record(z.string(), amountText)
     .describe('By dearer service, such as service_tier=priority: times the ordinary charge'),

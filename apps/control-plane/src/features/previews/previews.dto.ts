@@ -1,6 +1,5 @@
 import { chargedTokenFields, weightFields } from '@tollgate/contracts';
 import { z } from 'zod';
-import { chargedClassField } from '../../platform/openapi/named-tables.ts';
 import {
   amountText,
   countField,
@@ -10,6 +9,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { amountQuery } from '../../platform/http/amount-field.ts';
 import { idFilter } from '../../platform/http/list-query.ts';
+import { chargeLineSchema } from '../usage/api/usage-answers.ts';
 
 const TOKENS_MAX = 1_000_000_000_000;
 /** Tokens of one class in an example request; with the largest weights their sum is still exact. */
@@ -122,15 +122,9 @@ export const modelRemovalPreviewSchema = z
   .meta({ id: 'ModelRemovalPreview' });
 export type ModelRemovalPreview = z.output<typeof modelRemovalPreviewSchema>;
 
-const line = z.object({
-  class: chargedClassField,
-  tokens: countField,
-  weight: amountText,
-  charged: amountText.describe('tokens x weight, exact'),
-});
 const charge = {
   price_per_million: amountText,
-  lines: z.array(line),
+  lines: z.array(chargeLineSchema),
   sum: amountText.describe('Before the one rounding up'),
   charged_tokens: tokensField,
   cost: amountText.describe('Of so many charged tokens at this price'),

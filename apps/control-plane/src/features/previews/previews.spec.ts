@@ -193,10 +193,10 @@ describe('the preview of a charge', () => {
       ),
     ).toMatchObject({
       lines: [
-        { class: 'input', tokens: 100, charged: '100' },
-        { class: 'cache_read', tokens: 3, charged: '0.3' },
-        { class: 'cache_write', tokens: 0, charged: '0' },
-        { class: 'output', tokens: 50, weight: '4', charged: '200' },
+        { class: 'input', unit: 'token', count: 100, charged: '100' },
+        { class: 'cache_read', unit: 'token', count: 3, charged: '0.3' },
+        { class: 'cache_write', unit: 'token', count: 0, charged: '0' },
+        { class: 'output', unit: 'token', count: 50, weight: '4', charged: '200' },
       ],
       sum: '300.3',
       charged_tokens: 301,

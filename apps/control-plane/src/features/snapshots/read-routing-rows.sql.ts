@@ -1,6 +1,7 @@
 import {
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
+  isChargedToken,
   USAGE_ROWS,
   WEIGHT_FIELDS,
   weightFields,
@@ -152,7 +153,7 @@ const modelReading = z.object({
 });
 export type ModelReading = z.output<typeof modelReading>;
 
-const PROMPT_WEIGHTS = USAGE_ROWS.filter(({ isCharged, side }) => isCharged && side === 'prompt')
+const PROMPT_WEIGHTS = USAGE_ROWS.filter((row) => isChargedToken(row) && row.side === 'prompt')
   .map(({ name }) => `weight_${name}`)
   .join(', ');
 

@@ -6,6 +6,7 @@ import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 const PLANTED = {
   name: 'image_output',
   key: 'imageOutput',
+  unit: 'token',
   side: 'output',
   isCharged: true,
   parent: 'output',
@@ -72,7 +73,8 @@ test('a class planted in the table is priced, charged, booked, summed and explai
     (await plane.call('GET', path, { token: account.token })).body;
   expect((await read(`/usage/logs/${priced}/receipt`)).lines).toContainEqual({
     class: 'image_output',
-    tokens: 3,
+    unit: 'token',
+    count: 3,
     weight: '5',
     charged: '15',
   });

@@ -1,4 +1,4 @@
-import { USAGE_ROWS } from '@tollgate/contracts';
+import { isChargedToken, USAGE_ROWS } from '@tollgate/contracts';
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
@@ -25,7 +25,7 @@ const SUM =
   'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
 /** All charged classes of what upstreams read or generated. */
 function sumOfSide(side: 'prompt' | 'output'): string {
-  const fields = USAGE_ROWS.filter((row) => row.isCharged && row.side === side);
+  const fields = USAGE_ROWS.filter((row) => isChargedToken(row) && row.side === side);
   return `coalesce(sum(${fields.map(({ field }) => field).join(' + ')}), 0)::bigint`;
 }
 /** Totals are kept in the transaction of each debit, so these few rows stand for all requests. */

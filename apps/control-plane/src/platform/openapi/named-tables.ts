@@ -15,8 +15,10 @@ export const ROWS = 'x-rows';
 
 export const chargedClassField = z.enum(CHARGED_CLASSES).meta({
   id: 'ChargedClass',
-  [ROWS]: CHARGED_ROWS.map(({ name, side, parent, isOptional }) => ({
+  [ROWS]: CHARGED_ROWS.map(({ name, field, unit, side, parent, isOptional }) => ({
     name,
+    field,
+    unit,
     side,
     parent,
     is_optional: isOptional,

@@ -121,6 +121,7 @@ export class Tally {
     const judged = judgedReport(reported, this.#bounds);
     const prompt = promptReported(judged) ?? {
       ...NO_USAGE,
+      ...this.#bounds.calls,
       input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
     };
     const output =

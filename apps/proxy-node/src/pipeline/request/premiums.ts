@@ -1,3 +1,4 @@
+import { CALL_ROWS } from '@tollgate/contracts';
 import { premiumWeights } from '@tollgate/metering';
 import {
   isDropped,
@@ -26,7 +27,7 @@ export interface Terms {
 /**
  * Dearer services pass where the price version has a multiplier for them, and are charged by it; else their fields are dropped, as are fields that
  * would choose another model, provider or address. Tools of the provider and the models that they name cannot be dropped, as the model was promised them:
- * without a price they are refused. Throws Refusal. A tier is bought only where every route of the model would carry it: which one answers is not known yet.
+ * they are refused without a multiplier or, where their calls are counted, a price of a call. Throws Refusal. A tier is bought only where every route of the model would carry it: which one answers is not known yet.
  */
 export function termsOf({
   ask,
@@ -44,7 +45,7 @@ export function termsOf({
     return { price: plainOf(price), dropped: unknown };
   const hasPrice = ({ premium }: { premium: string | null }): boolean =>
     premium !== null && Object.hasOwn(multipliers, premium);
-  const unpriced = needed.find((each) => !hasPrice(each));
+  const unpriced = needed.find((each) => !hasPrice(each) && !hasCallPrice(each, price));
   if (unpriced) throw notPriced(unpriced);
   const isCarried = candidates.flat().every(({ upstream }) => isNative(ask.protocol, upstream));
   const bought = isCarried ? tiers.filter(hasPrice) : [];
@@ -53,13 +54,18 @@ export function termsOf({
     ...refused,
     ...tiers.filter((tier) => !bought.includes(tier)).map(({ field }) => field),
   ];
-  const premiums = [...new Set([...bought, ...needed].map(({ premium }) => premium))].filter(
+  const multiplied = [...bought, ...needed.filter(hasPrice)];
+  const premiums = [...new Set(multiplied.map(({ premium }) => premium))].filter(
     (premium) => premium !== null,
   );
   return {
     price: priceWith(price, premiums),
     dropped,
   };
+}
+
+function hasCallPrice({ calls }: NeededPremium, price: PriceVersion): boolean {
+  return CALL_ROWS.some(({ key, name }) => key === calls && price[`weight_${name}`] !== undefined);
 }
 
 /**
@@ -139,12 +145,12 @@ const UNPRICED = {
   model: { code: 'nested_model_not_priced', what: 'a further model that is named here' },
 } as const;
 
-function notPriced({ of, param, premium }: NeededPremium): Refusal {
+function notPriced({ of, param, premium, calls }: NeededPremium): Refusal {
   const { code, what } = UNPRICED[of];
   const remedy =
     premium === null
       ? 'leave it out'
-      : `leave it out, or an administrator sets the multiplier ${JSON.stringify(premium)}`;
+      : `leave it out, or an administrator sets ${calls === undefined ? '' : `the weight of ${calls} or `}the multiplier ${JSON.stringify(premium)}`;
   return new Refusal(code, {
     param,
     detail: `${param}: this model has no price for ${what}; ${remedy}.`,

@@ -1,6 +1,7 @@
 import { NO_USAGE, usageOf, type ReportedUsage, type TokenUsage } from '@tollgate/contracts';
 import { isRecord, record, records } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
+import { reportedCalls } from '../reported-calls.ts';
 import { ordinaryServices } from '../ordinary-services.ts';
 import { countOrNone, sideCount, tokenCount } from '../token-count.ts';
 
@@ -19,7 +20,13 @@ export function readMessagesUsage(value: unknown): ReportedUsage | null {
     .map(readFigures);
   const sum = further.reduce(added, main);
   const services = sum && ordinaryServices(record(value));
-  return services ? { ...sum, services } : sum;
+  return (
+    sum && {
+      ...sum,
+      ...reportedCalls({ usage: record(value), answer: {} }),
+      ...(services && { services }),
+    }
+  );
 }
 
 /** A side that one of them does not report is not known of both. */

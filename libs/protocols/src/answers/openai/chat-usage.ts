@@ -1,6 +1,7 @@
 import { NO_USAGE, type ReportedUsage, type UsageSide } from '@tollgate/contracts';
 import { isRecord, numberOf, record, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
+import { reportedCalls } from '../reported-calls.ts';
 import { ordinaryServices } from '../ordinary-services.ts';
 import { countOrNone, sideCount, tokenCount, UNREADABLE, type TokenCount } from '../token-count.ts';
 
@@ -35,6 +36,7 @@ export function readChatUsage(value: unknown, answer: JsonRecord = {}): Reported
     reasoning: Math.min(figures.reasoning, output - audioOutput),
     audioInput,
     audioOutput,
+    ...reportedCalls({ usage: value, answer }),
     ...(unreported && { unreported }),
     ...(services && { services }),
   };

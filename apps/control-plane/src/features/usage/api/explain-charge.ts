@@ -20,17 +20,18 @@ export function chargeLines(
   tokens: TokensByClass,
   price: Weights,
 ): Pick<UsageReceipt, 'lines'> & { sumMicros: bigint } {
-  const lines = CHARGED_ROWS.map(({ name, parent }) => ({
+  const lines = CHARGED_ROWS.map(({ name, field, unit, parent }) => ({
     class: name,
-    tokens: tokens[`${name}_tokens`] ?? 0,
+    unit,
+    count: tokens[field] ?? 0,
     weight: price[`weight_${name}`] ?? price[`weight_${parent ?? name}`] ?? '0',
   }));
-  const sumMicros = lines.reduce((sum, line) => sum + microTokens(line.tokens, line.weight), 0n);
-  const shown = lines.filter((line, index) => !CHARGED_ROWS[index]?.isOptional || line.tokens > 0);
+  const sumMicros = lines.reduce((sum, line) => sum + microTokens(line.count, line.weight), 0n);
+  const shown = lines.filter((line, index) => !CHARGED_ROWS[index]?.isOptional || line.count > 0);
   return {
     lines: shown.map((line) => ({
       ...line,
-      charged: formatAmount(microTokens(line.tokens, line.weight)),
+      charged: formatAmount(microTokens(line.count, line.weight)),
     })),
     sumMicros,
   };
@@ -42,6 +43,7 @@ export function explainCharge(
 ): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
   const premiums = final.premiums ?? [];
   const { lines, sumMicros } = chargeLines(final, multipliedTag(price, premiums));
+  const what = lines.some(({ unit }) => unit === 'call') ? 'Tokens and calls' : 'Tokens';
   const sum = formatAmount(sumMicros);
   const source =
     final.basis === 'reported'
@@ -50,7 +52,7 @@ export function explainCharge(
   return {
     lines,
     sum,
-    explanation: `Tokens ${source}, times the weights of price version ${price.id}${multiplied(price, premiums)}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
+    explanation: `${what} ${source}, times the weights of price version ${price.id}${multiplied(price, premiums)}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
   };
 }
 
@@ -79,6 +81,6 @@ function multiplied(price: PriceResponse, premiums: readonly string[]): string {
 }
 
 /** Weights are decimals of at most 6 places: in millionths the product is an integer. */
-function microTokens(tokens: number, weight: string): bigint {
-  return BigInt(tokens) * parseAmount(weight);
+function microTokens(count: number, weight: string): bigint {
+  return BigInt(count) * parseAmount(weight);
 }

@@ -47,17 +47,19 @@ const logged = {
 export const usageLogResponseSchema = z.object(logged).meta({ id: 'UsageLog' });
 export type UsageLogResponse = z.output<typeof usageLogResponseSchema>;
 
-const receiptLine = z.object({
+/** One class of a charge. */
+export const chargeLineSchema = z.object({
   class: chargedClassField,
-  tokens: countField,
+  unit: z.enum(['token', 'call']),
+  count: countField.describe('Tokens, or calls of a tool of the provider'),
   weight: amountText,
-  charged: amountText.describe('tokens x weight, exact'),
+  charged: amountText.describe('count x weight, exact'),
 });
 export const usageReceiptSchema = z
   .object({
     ...logged,
     price: priceResponseSchema.nullable(),
-    lines: z.array(receiptLine),
+    lines: z.array(chargeLineSchema),
     sum: amountText.nullable().describe('Before the one rounding up'),
     explanation: z.string(),
     events: z.array(

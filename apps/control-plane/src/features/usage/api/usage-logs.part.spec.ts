@@ -181,10 +181,10 @@ describe('a receipt', () => {
         charge: 22,
         sum: '21.2',
         lines: [
-          { class: 'input', tokens: 10, weight: '1', charged: '10' },
-          { class: 'cache_read', tokens: 7, weight: '0.1', charged: '0.7' },
-          { class: 'cache_write', tokens: 0, weight: '1', charged: '0' },
-          { class: 'output', tokens: 3, weight: '3.5', charged: '10.5' },
+          { class: 'input', unit: 'token', count: 10, weight: '1', charged: '10' },
+          { class: 'cache_read', unit: 'token', count: 7, weight: '0.1', charged: '0.7' },
+          { class: 'cache_write', unit: 'token', count: 0, weight: '1', charged: '0' },
+          { class: 'output', unit: 'token', count: 3, weight: '3.5', charged: '10.5' },
         ],
         price: { id: price.id },
         events: [{ seq: 0, kind: 'usage', charged_tokens: 22 }],
@@ -213,7 +213,13 @@ describe('a receipt', () => {
     await worker.process([event]);
     const { body } = await get(`/usage/logs/${event.rid}/receipt`, parts.account.token);
     expect(body).toMatchObject({ charge: 36, sum: '35.875', premiums: ['service_tier=priority'] });
-    expect(body.lines[0]).toEqual({ class: 'input', tokens: 10, weight: '1.75', charged: '17.5' });
+    expect(body.lines[0]).toEqual({
+      class: 'input',
+      unit: 'token',
+      count: 10,
+      weight: '1.75',
+      charged: '17.5',
+    });
     expect(body.explanation).toContain('multiplied for service_tier=priority (x 1.75)');
   });
 

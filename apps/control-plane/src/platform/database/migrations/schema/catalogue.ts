@@ -69,6 +69,8 @@ CREATE TABLE price_versions (
   weight_cache_write_1h bigint CHECK (weight_cache_write_1h >= 0),
   weight_audio_input bigint CHECK (weight_audio_input >= 0),
   weight_audio_output bigint CHECK (weight_audio_output >= 0),
+  -- Null: a search costs the tokens it reads and nothing of its own.
+  weight_searches bigint CHECK (weight_searches >= 0),
   CONSTRAINT free_charges_nothing CHECK (NOT is_free OR price_per_million = 0 OR weight_input + weight_output = 0),
   CONSTRAINT multipliers_is_object CHECK (jsonb_typeof(multipliers) = 'object')
 );

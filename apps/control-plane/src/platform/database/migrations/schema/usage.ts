@@ -42,6 +42,7 @@ CREATE TABLE usage_events (
   audio_output_tokens bigint,
   -- The budgets in which it was admitted; null without any.
   budgets text,
+  searches bigint,
   PRIMARY KEY (day, rid, seq)
 ) PARTITION BY RANGE (day);
 CREATE TABLE usage_events_default PARTITION OF usage_events DEFAULT;
@@ -74,6 +75,7 @@ CREATE TABLE usage_rollups (
   cache_write_1h_tokens bigint NOT NULL DEFAULT 0,
   audio_input_tokens bigint NOT NULL DEFAULT 0,
   audio_output_tokens bigint NOT NULL DEFAULT 0,
+  searches bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (hour, user_id, key_id, model_id, upstream_id)
 );
 CREATE INDEX usage_rollups_user ON usage_rollups (user_id, hour);
@@ -82,7 +84,7 @@ CREATE INDEX usage_rollups_user ON usage_rollups (user_id, hour);
 CREATE TABLE usage_rollups_daily (LIKE usage_rollups);
 ALTER TABLE usage_rollups_daily RENAME COLUMN hour TO day;
 ALTER TABLE usage_rollups_daily ALTER COLUMN day TYPE date USING day::date, ADD PRIMARY KEY (day, user_id, key_id, model_id, upstream_id),
-  ALTER COLUMN cache_write_1h_tokens SET DEFAULT 0, ALTER COLUMN audio_input_tokens SET DEFAULT 0, ALTER COLUMN audio_output_tokens SET DEFAULT 0;
+  ALTER COLUMN cache_write_1h_tokens SET DEFAULT 0, ALTER COLUMN audio_input_tokens SET DEFAULT 0, ALTER COLUMN audio_output_tokens SET DEFAULT 0, ALTER COLUMN searches SET DEFAULT 0;
 CREATE INDEX usage_rollups_daily_user ON usage_rollups_daily (user_id, day);
 
 -- Sums over all accounts, so that what concerns no user and no key is answered at the same speed however many there are.

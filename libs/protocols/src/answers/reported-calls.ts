@@ -1,0 +1,43 @@
+import type { CallCounts, CallKey } from '@tollgate/contracts';
+import { record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { countOrNone, tokenCount } from './token-count.ts';
+
+/** An answer, and the usage that it reports. */
+interface Report {
+  usage: JsonRecord;
+  answer: JsonRecord;
+}
+
+/** Places where providers report the calls of their own tools, by the class that counts them; the first that is given counts. */
+const PLACES: Readonly<Record<CallKey, readonly ((report: Report) => unknown)[]>> = {
+  searches: [
+    // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool; relays of Anthropic on chat too.
+    ({ usage }) => record(usage['server_tool_use'])['web_search_requests'],
+    ({ answer }) => record(record(answer['tool_usage'])['web_search'])['num_requests'],
+    // https://docs.x.ai/docs/guides/tools/overview
+    ({ usage }) => record(usage['server_side_tool_usage_details'])['web_search_calls'],
+    // https://docs.perplexity.ai/getting-started/pricing
+    ({ usage }) => usage['num_search_queries'],
+    ({ answer }) => searchItems(answer['output']),
+  ],
+};
+const ROWS = Object.entries(PLACES) as [CallKey, (typeof PLACES)[CallKey]][];
+
+/** The calls that an answer reports. A figure that is no count is none. */
+export function reportedCalls(report: Report): CallCounts {
+  const calls: Partial<Record<CallKey, number>> = {};
+  for (const [key, places] of ROWS)
+    calls[key] = countOrNone(tokenCount(...places.map((place) => place(report))));
+  return calls;
+}
+
+/** Counts the items of a response that searched; opening a page and looking through it is no search. */
+function searchItems(output: unknown): number {
+  return records(output).filter(
+    ({ type, status, action }) =>
+      type === 'web_search_call' &&
+      status !== 'failed' &&
+      (text(record(action)['type']) ?? 'search') === 'search',
+  ).length;
+}
