@@ -115,6 +115,15 @@ describe('the page', () => {
     expect(status).toBe(404);
   });
 
+  test('a client that takes anything gets the page at / alone', async () => {
+    const status = async (target: string, accept?: string) =>
+      (await ask(target, { headers: accept === undefined ? {} : { accept } })).status;
+    expect([await status('/'), await status('/', '*/*'), await status('/keys', '*/*')]).toEqual([
+      200, 200, 404,
+    ]);
+    expect(await status('/', 'application/json')).toBe(404);
+  });
+
   test('nothing can be posted to it', async () => {
     expect((await ask('/', { method: 'POST' })).status).toBe(404);
   });

@@ -33,7 +33,8 @@ export function serveConsole({ page, files }: ConsoleFiles) {
 function isPage(request: Request, segments: readonly string[]): boolean {
   const [first = '', last = ''] = [segments[0], segments.at(-1)];
   if (NOT_PAGES.has(first) || first === 'assets' || /\.\w+$/.test(last)) return false;
-  return request.accepts(['json', 'html']) === 'html';
+  // A client that takes anything, such as curl, gets the page at `/`. At other addresses it has mistaken the address of an interface, and gets an error.
+  return request.accepts(first === '' ? ['html', 'json'] : ['json', 'html']) === 'html';
 }
 
 /** From the page's address back to where the console begins, whatever path a proxy in front has taken off. */
