@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 
 /** docs/console.md promises 250 kB of whatever page is opened first; the rest is for the next change. */
-export const FIRST_VIEW_BYTES_MAX = 245_000;
+export const FIRST_VIEW_BYTES_MAX = 249_000;
 
 /** What every page loads, and what a page with a chart loads after itself. */
 const ENTRY = 'index.html';

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ALERT_SENTENCES } from '../../../apps/console/src/words/alert-sentences.ts';
+import { fieldFaults } from '../../../apps/console/src/words/zh/field-faults.ts';
 import {
   ALERT_KINDS,
   ALERT_RULES,
@@ -13,6 +14,17 @@ test('every alert that the control plane raises has a sentence in Chinese, and n
     (rule) => kinds[rule]?.map((kind) => `${rule}.${kind}`) ?? [rule],
   );
   expect(Object.keys(ALERT_SENTENCES.zh).toSorted()).toEqual(raised.toSorted());
+});
+
+test('every rule of the API document that a field can break has words in Chinese', () => {
+  const document = path.join(import.meta.dirname, '../../../libs/admin-client/openapi.json');
+  const rules = new Set<string>();
+  JSON.parse(readFileSync(document, 'utf8'), (key, value: unknown) => {
+    if (key === 'x-rules') for (const rule of value as string[]) rules.add(rule);
+    return value;
+  });
+  expect(rules.size).toBeGreaterThan(40);
+  expect([...rules].filter((rule) => fieldFaults.rule(rule) === rule)).toEqual([]);
 });
 
 const FOLDER = path.join(import.meta.dirname, '../../../apps/console/src/words');

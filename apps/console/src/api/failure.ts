@@ -28,18 +28,32 @@ export function failureOf(error: unknown, words: Words): Failure {
 
 function ofRefusal(refusal: AdminRefusal, words: Words): Failure {
   const known: Readonly<Record<string, string>> = words.failures.codes;
+  const named = known[refusal.code] ?? (refusal.status >= 500 ? words.failures.server : undefined);
+  const title = named ?? refusal.title;
   const fields = Object.fromEntries(
-    refusal.fields.map(({ field, message }) => [field, message] as const),
+    refusal.fields.map((fault) => [fault.field, wordsOfFault(fault, title, words)] as const),
   );
-  const title = known[refusal.code] ?? (refusal.status >= 500 ? words.failures.server : undefined);
-  const saysMore = refusal.message !== refusal.title;
-  return {
-    title: title ?? refusal.title,
-    // Where the server adds nothing to what its code says, the catalogue's words are enough.
-    detail: saysMore && refusal.status < 500 ? refusal.message : undefined,
-    requestId: refusal.requestId,
-    fields,
-  };
+  if (refusal.fields.length > 0) {
+    // A mistake in a form is no incident, so it needs no request id.
+    const detail = [...new Set(Object.values(fields))].filter((text) => text !== title).join('; ');
+    return { title, detail: detail || undefined, requestId: undefined, fields };
+  }
+  // Where the server adds nothing to what its code says, the catalogue's words are enough.
+  const saysMore = refusal.message !== refusal.title && refusal.status < 500;
+  const detail = saysMore ? refusal.message : undefined;
+  return { title, detail, requestId: refusal.requestId, fields };
+}
+
+/** Returns what is wrong with one field. A refusal of a code of its own is about the field as a whole. */
+function wordsOfFault(
+  { code, params, message }: AdminRefusal['fields'][number],
+  title: string,
+  { fieldFaults }: Words,
+): string {
+  if (code === 'refused') return title;
+  if (code === 'rule') return fieldFaults.rule(message);
+  const texts = Object.entries(params).map(([name, value]) => [name, String(value)]);
+  return fieldFaults.faults[code](Object.fromEntries(texts));
 }
 
 /** True for a refusal with this code. */

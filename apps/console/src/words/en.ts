@@ -2,6 +2,7 @@ import { access } from './en/access.ts';
 import { admin } from './en/admin.ts';
 import { general } from './en/general.ts';
 import { failures } from './en/failures.ts';
+import { fieldFaults } from './en/field-faults.ts';
 import { keys } from './en/keys.ts';
 import { market, subscription } from './en/market.ts';
 import { shell } from './en/shell.ts';
@@ -17,6 +18,7 @@ export const en = {
   access,
   admin,
   failures,
+  fieldFaults,
   general,
   keys,
   market,

@@ -3,6 +3,7 @@ import { access } from './zh/access.ts';
 import { admin } from './zh/admin.ts';
 import { general } from './zh/general.ts';
 import { failures } from './zh/failures.ts';
+import { fieldFaults } from './zh/field-faults.ts';
 import { keys } from './zh/keys.ts';
 import { market, subscription } from './zh/market.ts';
 import { shell } from './zh/shell.ts';
@@ -17,6 +18,7 @@ export const zh: typeof en = {
   access,
   admin,
   failures,
+  fieldFaults,
   general,
   keys,
   market,

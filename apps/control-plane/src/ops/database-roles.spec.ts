@@ -241,6 +241,7 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
     );
     expect(guarded.map(({ name }) => name)).toEqual([
       'activity_log',
+      'budget_entries',
       'ledger_entries',
       'ledger_transactions',
       'price_versions',

@@ -3848,6 +3848,8 @@ export interface components {
         };
         /** @enum {string} */
         ErrorCode: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "query_too_large" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+        /** @enum {string} */
+        FieldFault: "required" | "unknown_field" | "unknown_parameter" | "unstorable" | "too_short" | "too_long" | "too_few" | "too_many" | "too_small" | "not_above" | "too_large" | "not_below" | "wrong_type" | "wrong_format" | "not_one_of" | "rule" | "refused";
         /** @description RFC 9457. `code` says which refusal it is; `errors` names the fields. */
         Problem: {
             /** @description `urn:tollgate:problem:<code>` */
@@ -3858,6 +3860,10 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             errors: {
                 field: string;
+                code: components["schemas"]["FieldFault"];
+                params: {
+                    [key: string]: string | number;
+                };
                 message: string;
             }[];
             request_id: string;

@@ -460,3 +460,23 @@ export const ERROR_CODES = [
     "status": 409
   }
 ] as const;
+
+export const FIELD_FAULTS = [
+  "required",
+  "unknown_field",
+  "unknown_parameter",
+  "unstorable",
+  "too_short",
+  "too_long",
+  "too_few",
+  "too_many",
+  "too_small",
+  "not_above",
+  "too_large",
+  "not_below",
+  "wrong_type",
+  "wrong_format",
+  "not_one_of",
+  "rule",
+  "refused"
+] as const;

@@ -1,8 +1,8 @@
 import { Form as Base } from '@base-ui/react/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert } from '../icons.tsx';
-import type { ReactNode } from 'react';
-import { failureOf } from '../../api/failure.ts';
+import { useRef, useState, type ReactNode } from 'react';
+import { failureOf, type Failure } from '../../api/failure.ts';
 import { useWords } from '../../words/words.ts';
 import { Button, type ButtonLook } from './button.tsx';
 import { RequestId } from '../request-id.tsx';
@@ -37,10 +37,35 @@ export function ActForm<Answer>({
   blockedBy,
   children,
 }: ActFormProps<Answer>) {
+  const { form, send, isPending, failure, isSaid } = useSending({ act, onDone });
+  return (
+    <Base
+      ref={form}
+      className="flex flex-col gap-4"
+      errors={failure?.fields ?? {}}
+      onChange={onChanged}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isPending || blockedBy !== undefined) return;
+        send(valuesOf(new FormData(event.currentTarget)));
+      }}
+    >
+      {children}
+      {failure && !isSaid && <FormFailure failure={failure} />}
+      <FormButtons {...{ verb, look, isPending, blockedBy, onCancel }} />
+    </Base>
+  );
+}
+
+/** Sends the fields of a form. `isSaid` is true while the fields of the form show the whole failure. */
+function useSending<Answer>({ act, onDone }: Pick<ActFormProps<Answer>, 'act' | 'onDone'>) {
   const queries = useQueryClient();
   const words = useWords();
+  const form = useRef<HTMLFormElement>(null);
+  const [isSaid, setSaid] = useState(false);
   const { mutate, isPending, error } = useMutation({
     mutationFn: act,
+    onError: (fault) => setSaid(isSaidAtFields(failureOf(fault, words), form.current)),
     onSuccess: async (answer) => {
       // The page of what was deleted is left before anything is asked for again.
       await onDone(answer);
@@ -48,22 +73,13 @@ export function ActForm<Answer>({
     },
   });
   const failure = error === null ? undefined : failureOf(error, words);
-  return (
-    <Base
-      className="flex flex-col gap-4"
-      errors={failure?.fields ?? {}}
-      onChange={onChanged}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isPending || blockedBy !== undefined) return;
-        mutate(valuesOf(new FormData(event.currentTarget)));
-      }}
-    >
-      {children}
-      {failure && <FormFailure failure={failure} />}
-      <FormButtons {...{ verb, look, isPending, blockedBy, onCancel }} />
-    </Base>
-  );
+  return { form, send: mutate, isPending, failure, isSaid };
+}
+
+/** Is true when the form has a field for each fault. The field then shows the message, and nothing else repeats it. */
+function isSaidAtFields({ fields }: Failure, form: HTMLFormElement | null): boolean {
+  const faulty = Object.keys(fields);
+  return faulty.length > 0 && faulty.every((name) => form?.elements.namedItem(name) != null);
 }
 
 interface FormButtonsProps {
@@ -86,7 +102,7 @@ function FormButtons({ verb, look, isPending, blockedBy, onCancel }: FormButtons
   );
 }
 
-function FormFailure({ failure }: { failure: ReturnType<typeof failureOf> }) {
+function FormFailure({ failure }: { failure: Failure }) {
   return (
     <div role="alert" className="flex gap-2 rounded-md bg-bad-soft px-3 py-2 text-table">
       <CircleAlert aria-hidden className="mt-px size-4 shrink-0 text-bad" />

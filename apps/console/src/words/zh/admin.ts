@@ -92,8 +92,8 @@ export const admin: typeof en.admin = {
     from: '生效时间',
     fromHelp: '留空：立即。',
     weights: '权重',
-    weightHelp: '每类 token(或每次搜索)消耗多少余额 tokens。',
-    weightHelpParent: '留空的权重采用其所属类别的权重;搜索则为 0。',
+    weightHelp: '每类 token（或每次搜索）消耗多少余额 tokens。',
+    weightHelpParent: '留空的权重采用其所属类别的权重；搜索则为 0。',
     free: '免费',
     effect: (before, after) =>
       `一次 10,000 输入、1,000 输出 tokens 的请求，现在花费 ${before}，之后花费 ${after}。`,

@@ -6,6 +6,7 @@ import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { refusedField } from '../../platform/http/field-faults.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -188,7 +189,7 @@ const SEARCH_COLUMNS = ['model.name', 'model.displayName', 'model.ownedBy'];
 
 const nameTaken = () =>
   new Refusal('model_name_taken', {
-    errors: [{ field: 'name', message: 'another model has this name or alias, in any case' }],
+    errors: [refusedField('name', 'another model has this name or alias, in any case')],
   });
 const TAKEN = { models_name: nameTaken, models_alias: nameTaken };
 

@@ -9,6 +9,7 @@ import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { refusedField } from '../../platform/http/field-faults.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -215,5 +216,5 @@ export class ProxyNodesService {
 
 const TAKEN = {
   proxy_nodes_name: () =>
-    new Refusal('node_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
+    new Refusal('node_name_taken', { errors: [refusedField('name', 'is taken')] }),
 };

@@ -3,6 +3,7 @@ import { canExchange, isNative, type Speech } from '@tollgate/protocols';
 import { endpointsOf } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { refusedField } from '../../platform/http/field-faults.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { findModel } from '../models/known-models.sql.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
@@ -56,7 +57,7 @@ export class RoutingSimulationService {
     if (found !== undefined) return found;
     if (id !== undefined) throw noSuch('model', id, 'model_id');
     const detail = 'There is no model of that name';
-    throw new Refusal('not_found', { detail, errors: [{ field: 'model', message: detail }] });
+    throw new Refusal('not_found', { detail, errors: [refusedField('model', detail)] });
   }
 
   private async routesOf(modelId: number): Promise<RouteRow[]> {

@@ -8,6 +8,7 @@ import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { refusedField } from '../../platform/http/field-faults.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -158,7 +159,7 @@ export class RoutingService {
 const TAKEN = {
   routes_twin: () =>
     new Refusal('route_exists', {
-      errors: [{ field: 'upstream_model', message: 'this model is already routed to it there' }],
+      errors: [refusedField('upstream_model', 'this model is already routed to it there')],
     }),
 };
 

@@ -1,4 +1,5 @@
 import { In, type EntityManager } from 'typeorm';
+import { refusedField } from '../../platform/http/field-faults.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 
@@ -19,5 +20,5 @@ export async function findActive(
 /** 404 of a call that names the model of a subscription which does not exist. */
 export function notSubscribed(): Refusal {
   const message = 'The account is not subscribed to this model';
-  return new Refusal('not_subscribed', { errors: [{ field: 'model_id', message }] });
+  return new Refusal('not_subscribed', { errors: [refusedField('model_id', message)] });
 }

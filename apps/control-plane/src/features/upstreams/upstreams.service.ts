@@ -16,6 +16,7 @@ import { refuseTwins } from '../../platform/http/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { refusedField } from '../../platform/http/field-faults.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -230,7 +231,7 @@ export class UpstreamsService {
 
 const TAKEN = {
   upstreams_name: () =>
-    new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
+    new Refusal('upstream_name_taken', { errors: [refusedField('name', 'is taken')] }),
 };
 
 function toUpstreamResponse(row: Upstream): UpstreamResponse {

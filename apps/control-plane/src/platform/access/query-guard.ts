@@ -3,8 +3,8 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
+import { FIELD_FAULTS, fieldError } from '../http/field-faults.ts';
 import { Refusal } from '../http/refusal.ts';
-import { UNKNOWN_PARAMETER } from '../http/validation.ts';
 import { PERMISSION, type PermissionLevel } from './permission.ts';
 
 /**
@@ -24,8 +24,8 @@ export class QueryGuard implements CanActivate {
     const unknown = Object.keys(context.switchToHttp().getRequest<Request>().query);
     if (unknown.length === 0) return true;
     throw new Refusal('invalid_request', {
-      detail: `${unknown[0]}: ${UNKNOWN_PARAMETER}`,
-      errors: unknown.map((field) => ({ field, message: UNKNOWN_PARAMETER })),
+      detail: `${unknown[0]}: ${FIELD_FAULTS.unknown_parameter}`,
+      errors: unknown.map((field) => fieldError(field, 'unknown_parameter')),
     });
   }
 }

@@ -64,7 +64,7 @@ describe('an id that a body or a query names', () => {
       ...(body && { body }),
     });
     expect(answer.status).toBe(404);
-    expect(answer.body.errors).toEqual([{ field, message: expect.stringMatching(/./) }]);
+    expect(answer.body.errors).toMatchObject([{ field, message: expect.stringMatching(/./) }]);
   });
 
   test('a table that no node has is refused', async () => {
@@ -106,7 +106,12 @@ describe('what is wrong with a field', () => {
   test('a missing field is required, whatever its type; a rule of several fields keeps its own words', async () => {
     expect(await errorsOf('POST', '/upstreams', {})).toEqual(
       expect.arrayContaining(
-        ['name', 'protocol', 'base_url'].map((field) => ({ field, message: 'is required' })),
+        ['name', 'protocol', 'base_url'].map((field) => ({
+          field,
+          code: 'required',
+          params: {},
+          message: 'is required',
+        })),
       ),
     );
     expect(
@@ -115,10 +120,22 @@ describe('what is wrong with a field', () => {
         threshold: 1,
         amount: null,
       }),
-    ).toEqual([{ field: 'amount', message: 'set both threshold and amount, or neither' }]);
+    ).toEqual([
+      {
+        field: 'amount',
+        code: 'rule',
+        params: {},
+        message: 'set both threshold and amount, or neither',
+      },
+    ]);
     expect(await errorsOf('POST', '/upstreams', { name: 7 })).toEqual(
       expect.arrayContaining([
-        { field: 'name', message: expect.stringContaining('expected string') },
+        {
+          field: 'name',
+          code: 'wrong_type',
+          params: { expected: 'string' },
+          message: 'must be of type string',
+        },
       ]),
     );
   });
@@ -126,10 +143,15 @@ describe('what is wrong with a field', () => {
   test('what a query does not know is called a query parameter, what a body does not know a field', async () => {
     for (const path of ['/users?surprise=1', '/users/1?surprise=1'])
       expect(await errorsOf('GET', path)).toEqual([
-        { field: 'surprise', message: 'is not a known query parameter' },
+        {
+          field: 'surprise',
+          code: 'unknown_parameter',
+          params: {},
+          message: 'is not a known query parameter',
+        },
       ]);
     expect(await errorsOf('POST', '/keys', { name: 'x', surprise: 1 })).toEqual([
-      { field: 'surprise', message: 'is not a known field' },
+      { field: 'surprise', code: 'unknown_field', params: {}, message: 'is not a known field' },
     ]);
   });
 
@@ -146,7 +168,10 @@ describe('what is wrong with a field', () => {
       ).toBe(200);
       for (const bad of ['yesterday', '2026-02-30', '20260101'])
         expect(await errorsOf('GET', `${path}?from=${bad}`)).toEqual([
-          { field: 'from', message: expect.stringContaining('e.g. 2026-01-31') },
+          expect.objectContaining({
+            field: 'from',
+            message: expect.stringContaining('e.g. 2026-01-31'),
+          }),
         ]);
     }
     const ids = async (filter: string) =>

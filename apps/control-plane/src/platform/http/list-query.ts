@@ -69,8 +69,8 @@ export const IN_FUTURE = 'must lie in the future';
 export const idFilter = z.coerce.number().int().positive().max(INTEGER_MAX);
 export const booleanFilter = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-const ID_TOO_LARGE = `is larger than any id, ${INTEGER_MAX}`;
-const TOO_MANY_IDS = `at most ${PAGE_SIZE_MAX} ids`;
+/** The document cannot express them of the parts of a text. */
+const IDS_RULES = [`must be at most ${INTEGER_MAX}`, `must have at most ${PAGE_SIZE_MAX} entries`];
 
 /** `?ids=3,17` */
 export function idsQuery(of: string) {
@@ -79,10 +79,10 @@ export function idsQuery(of: string) {
       .string()
       .regex(/^[1-9]\d{0,9}(,[1-9]\d{0,9})*$/, 'must be ids separated by commas, e.g. 3,17')
       .transform((text) => [...new Set(text.split(',').map(Number))])
-      .pipe(z.array(z.number().max(INTEGER_MAX, ID_TOO_LARGE)).max(PAGE_SIZE_MAX, TOO_MANY_IDS))
+      .pipe(z.array(z.number().max(INTEGER_MAX)).max(PAGE_SIZE_MAX))
       .meta({
         description: `Ids of ${of}, separated by commas; ${PAGE_SIZE_MAX} at most`,
-        'x-rules': [ID_TOO_LARGE, TOO_MANY_IDS],
+        'x-rules': IDS_RULES,
       }),
   });
 }

@@ -1,10 +1,5 @@
+import { brokenRule, refusedField, type FieldError } from './field-faults.ts';
 import { REFUSALS, type RefusalCode } from './refusals.ts';
-
-/** The fault of one field: a dotted path into the body or query, and why. */
-export interface FieldError {
-  field: string;
-  message: string;
-}
 
 export interface RefusalContext {
   /** Public: what about this request, in a sentence. */
@@ -34,7 +29,7 @@ export class Refusal extends Error {
 export function invalidField(field: string, message: string): Refusal {
   return new Refusal('invalid_request', {
     detail: `${field}: ${message}`,
-    errors: [{ field, message }],
+    errors: [brokenRule(field, message)],
   });
 }
 
@@ -56,6 +51,6 @@ export function noSuch(
   const detail = `There is no ${kind} ${id}`;
   return new Refusal('not_found', {
     detail,
-    ...(field !== undefined && { errors: [{ field, message: detail }] }),
+    ...(field !== undefined && { errors: [refusedField(field, detail)] }),
   });
 }

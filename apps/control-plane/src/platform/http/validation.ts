@@ -1,5 +1,7 @@
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import { Refusal, type FieldError } from './refusal.ts';
+import type { z } from 'zod';
+import { faultOf, fieldError, type FieldError } from './field-faults.ts';
+import { Refusal } from './refusal.ts';
 
 interface Issue {
   readonly message: string;
@@ -12,17 +14,13 @@ interface Issue {
 
 const ERRORS_MAX = 50;
 
-export const UNSTORABLE = 'must be well-formed Unicode without NUL';
-export const UNKNOWN_PARAMETER = 'is not a known query parameter';
-const UNKNOWN_FIELD = 'is not a known field';
-
 /** Bodies and queries are parsed by the zod schema given beside the parameter: `@Body({ schema })`. Parameters without one pass unparsed. */
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T>(value: T, metadata: ArgumentMetadata): Promise<T> {
-    const unknown = metadata.type === 'query' ? UNKNOWN_PARAMETER : UNKNOWN_FIELD;
+    const unknown = metadata.type === 'query' ? 'unknown_parameter' : 'unknown_field';
     const field = findUnstorableText(value);
-    if (field !== undefined) throw toRefusal([{ field: field.join('.'), message: UNSTORABLE }]);
+    if (field !== undefined) throw toRefusal([fieldError(field.join('.'), 'unstorable')]);
     const { schema } = metadata;
     if (!schema || !this.toValidate(metadata)) return value;
     this.stripProtoKeys(value);
@@ -57,14 +55,14 @@ function toRefusal(found: readonly FieldError[]): Refusal {
 
 function toFieldErrors(
   issue: Issue,
-  { value, unknown }: { value: unknown; unknown: string },
+  { value, unknown }: { value: unknown; unknown: 'unknown_field' | 'unknown_parameter' },
 ): FieldError[] {
   const path = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));
-  if (issue.keys)
-    return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: unknown }));
+  if (issue.keys) return issue.keys.map((key) => fieldError([...path, key].join('.'), unknown));
   const isMissing =
     issue.code !== 'custom' &&
     path.length > 0 &&
     path.reduce<unknown>((inner, name) => Object(inner)[name], value) === undefined;
-  return [{ field: path.join('.'), message: isMissing ? 'is required' : issue.message }];
+  const field = path.join('.');
+  return [isMissing ? fieldError(field, 'required') : faultOf(field, issue as z.core.$ZodIssue)];
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ROWS } from './named-tables.ts';
+import { FIELD_FAULTS } from '../http/field-faults.ts';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 
 /** Marks a schema that also accepts no value at all, until the route is described. */
@@ -28,8 +29,16 @@ const PROBLEM_SCHEMA = {
       type: 'array',
       items: {
         type: 'object',
-        required: ['field', 'message'],
-        properties: { field: { type: 'string' }, message: { type: 'string' } },
+        required: ['field', 'code', 'params', 'message'],
+        properties: {
+          field: { type: 'string' },
+          code: { $ref: '#/components/schemas/FieldFault' },
+          params: {
+            type: 'object',
+            additionalProperties: { anyOf: [{ type: 'string' }, { type: 'number' }] },
+          },
+          message: { type: 'string' },
+        },
         additionalProperties: false,
       },
     },
@@ -88,6 +97,7 @@ export class DocumentBook {
       schemas: {
         ...sorted(this.schemas),
         ErrorCode: ERROR_CODE_SCHEMA as never,
+        FieldFault: { type: 'string', enum: Object.keys(FIELD_FAULTS) } as never,
         Problem: PROBLEM_SCHEMA as never,
       },
       responses: sorted(this.responses),

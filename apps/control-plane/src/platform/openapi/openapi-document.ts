@@ -3,7 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { VERSION } from '@tollgate/contracts';
 import { RouteTable } from './route-table.ts';
-import { UNSTORABLE } from '../http/validation.ts';
+import { FIELD_FAULTS } from '../http/field-faults.ts';
 import { describeRoute, SECURITY } from './describe-route.ts';
 import { DocumentBook } from './document-book.ts';
 
@@ -93,6 +93,6 @@ export class OpenApiDocument {
     });
     for (const route of this.routes.routes()) describeRoute(document, { route, prefix, book });
     document.components = { ...document.components, ...book.components() };
-    return Object.assign(document, { 'x-rules': [UNSTORABLE] });
+    return Object.assign(document, { 'x-rules': [FIELD_FAULTS.unstorable] });
   }
 }
