@@ -4,7 +4,7 @@ import { PLANTED_LUA } from '../planted-lua.ts';
 import { checkDrawnCalls } from './check-drawn-calls.ts';
 import { RedisFunctions } from './redis-functions.ts';
 
-const SEEDS = 12;
+const SEEDS = 40;
 
 function firstBroken(functions: RedisFunctions): string | null {
   for (let seed = 1; seed <= SEEDS; seed += 1)

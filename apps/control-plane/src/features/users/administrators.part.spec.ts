@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { startServices } from '@tollgate/harness';
 import { createApp } from '../../create-app.ts';
 import { loadConfig } from '../../config.ts';
 import { createPino } from '../../platform/logging/logger.ts';
@@ -121,11 +122,13 @@ describe('administrators', () => {
   });
 
   test('two replicas that start together on an empty database make one first administrator (S44)', async () => {
+    // A new installation refuses a Redis that another one filled.
+    const empty = await startServices({ postgres: false });
     const config = loadConfig({
       ...environmentFor({
         // As the one role of an installation that has no owner of its own.
         databaseUrl: plane.services.urlsOf(await plane.services.createDatabase()).owner,
-        redisUrl: plane.services.redisUrl,
+        redisUrl: empty.redisUrl,
       }),
       DATABASE_POOL_MAX: '5',
     });
@@ -138,6 +141,7 @@ describe('administrators', () => {
       ).toEqual([{ username: ADMIN, role: 'admin', status: 'active' }]);
     } finally {
       await Promise.all(apps.map((app) => app.close()));
+      await empty.stop();
     }
   });
 });

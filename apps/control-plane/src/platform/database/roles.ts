@@ -14,6 +14,7 @@ const RUNTIME_RIGHTS: Readonly<Record<string, string>> = {
   ledger_entries: ADDED_ONLY,
   token_entries: ADDED_ONLY,
   price_versions: ADDED_ONLY,
+  budget_entries: ADDED_ONLY,
   activity_log: ADDED_ONLY,
   // A reap that the books learned of first gets its place in the outbox later.
   usage_events: `${ADDED_ONLY}, UPDATE (shard, outbox_ms, outbox_n)`,
