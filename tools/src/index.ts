@@ -13,7 +13,6 @@ export {
 export { buildConsole } from './build.ts';
 export { checkOut } from './other-checkout.ts';
 export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
-export { resourcesOf } from './deploy/rendered-chart.ts';
 export { deployTools, prometheusProgram } from './deploy/deploy-tools.ts';
 export { resolveFaketime } from './embedded/debian-faketime.ts';
 export {

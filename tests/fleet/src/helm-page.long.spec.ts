@@ -4,14 +4,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runOps, startServices, until, type Services } from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
-import {
-  appProcess,
-  deployTools,
-  findFreePort,
-  resourcesOf,
-  ROOT,
-  type ManagedProcess,
-} from '@tollgate/tools';
+import { appProcess, deployTools, findFreePort, ROOT, type ManagedProcess } from '@tollgate/tools';
+import { resourcesOf } from '../../../tools/src/deploy/rendered-chart.ts';
 import { z } from 'zod';
 
 /**
