@@ -16,7 +16,7 @@ const awsText = z
   .max(8192)
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 
-/** What proves to a provider who asks, by kind. */
+/** Holds the proof of identity for a provider, by kind. */
 export const upstreamAuthSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('api_key'), api_key: upstreamKeySchema }),
   z.strictObject({

@@ -118,7 +118,7 @@ export class InvalidRequest extends Error {
 export interface Speech {
   readonly protocol: UpstreamProtocol;
   readonly endpoints?: readonly FurtherEndpoint[] | undefined;
-  /** Where paths depend on it. */
+  /** Set when paths depend on it. */
   readonly base_url?: string;
 }
 

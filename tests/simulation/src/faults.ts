@@ -37,7 +37,7 @@ const slowDown: Strike = (world, { target, forMs }) => {
   later(world, forMs, () => void (link.isSlow = false));
 };
 
-/** As a paused machine, or a process that is stopped for a moment. */
+/** Stops a process for a moment, as a paused machine would. */
 const stall: Strike = (world, { target, forMs }) => {
   const processes = [...world.nodes, ...world.controlPlanes].flatMap((one) => one?.process ?? []);
   processes[target % processes.length]?.stall(forMs);

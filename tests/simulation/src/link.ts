@@ -10,9 +10,9 @@ export interface Server {
 
 const SILENCE_MS = 3_000;
 const DELAY_MS_MAX = 3;
-/** As `open-redis.ts` of libs/keyspace has it. */
+/** Equals the value in `open-redis.ts` of libs/keyspace. */
 export const COMMAND_TIMEOUT_MS = 5_000;
-/** What a slow connection adds at most to each way. */
+/** The longest delay that a slow connection adds in each direction. */
 const SLOW_MS_MAX = 4_000;
 
 interface LinkParts {
@@ -123,7 +123,7 @@ export class Link extends EventEmitter {
   #answer(generation: number, fail: () => void, act: () => void): void {
     const delayMs = this.#delay();
     const arrivesMs = this.#scheduler.nowMs + delayMs;
-    // What had arrived when the connection broke is read, however late.
+    // Data that had arrived before the connection broke is still read.
     const read = (): void =>
       arrivesMs < (this.#brokenAtMs[generation] ?? Infinity) ? act() : fail();
     this.#process.after(delayMs, read, 'answer');

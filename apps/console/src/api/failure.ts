@@ -38,7 +38,7 @@ function ofRefusal(refusal: AdminRefusal, words: Words): Failure {
     const detail = [...new Set(Object.values(fields))].filter((text) => text !== title).join('; ');
     return { title, detail: detail || undefined, requestId: undefined, fields };
   }
-  // Where the server adds nothing to what its code says, the catalogue's words are enough.
+  // The catalogue's words are enough when the server adds nothing to them.
   const saysMore = refusal.message !== refusal.title && refusal.status < 500;
   const detail = saysMore ? refusal.message : undefined;
   return { title, detail, requestId: refusal.requestId, fields };

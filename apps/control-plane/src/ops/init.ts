@@ -7,7 +7,7 @@ import { EXIT, say, UsageError, type Call, type Command } from './command.ts';
 
 /** In the packed folder it is at the same place. */
 const USERS_FILE = path.join(import.meta.dirname, '../../../../deploy/redis/users.acl');
-/** As many as the chart's autoscaling may ask for. */
+/** Equals the largest number of pods that the chart's autoscaling may request. */
 const PODS = 12;
 const COMPOSE_NODES = ['node-1', 'node-2'];
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;

@@ -5,7 +5,7 @@ import { uuidv7 } from '../platform/http/visitor.ts';
 import { ledger, plane, worker } from './ledger-plane-under-test.ts';
 import { usageEvent, type TestAccount } from './ledger-under-test.ts';
 
-/** Of each test: an account with tokens of one model, and a key without budgets. */
+/** Holds the parts of one test: an account with tokens of one model, and a key without budgets. */
 export interface Tenant {
   account: TestAccount;
   model: { id: number; name: string; priceId: number };

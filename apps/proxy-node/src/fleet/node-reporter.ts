@@ -47,7 +47,7 @@ export interface NodeReporterParts {
   log: Logger;
 }
 
-/** What an operator does about a node that the fleet does not let serve. */
+/** Gives the remedy for a node that the fleet does not let serve. */
 const REMEDIES = {
   wrong_credential: (name: string): string =>
     `NODE_CREDENTIAL is not the credential of node ${name}: its reports and its usage are not believed, so it takes no requests. Fix: start it with the credential that NODE_CREDENTIALS of the control plane has for ${name}, or with a new one from "tollgate-ops rotate node ${name}"; a node without a credential of its own needs FLEET_CREDENTIAL.`,
@@ -59,7 +59,7 @@ const REMEDIES = {
 export class NodeReporter {
   readonly #parts: NodeReporterParts;
   readonly #credentialHash: string;
-  /** By the last desired state that names credentials. */
+  /** Follows the last desired state that names credentials. */
   #hasWrongCredential = false;
   #timer: NodeJS.Timeout | null = null;
   /** Of the report before: a report does not wait for it. */

@@ -65,7 +65,7 @@ export function receiveBody(
   else new IncomingBody(incoming, room, taker).listen();
 }
 
-/** As `receiveBody`. Rejects with Refusal and ClientGone. */
+/** Does the same as `receiveBody` with a promise. Rejects with Refusal and ClientGone. */
 export function readBody(incoming: IncomingMessage, room: BodyRoom): Promise<Buffer> {
   return new Promise((resolve, reject) =>
     receiveBody(incoming, room, { bodyRead: resolve, bodyFailed: reject }),
@@ -174,7 +174,7 @@ class IncomingBody {
       if (this.#bytes > this.#room.bytesMax) throw tooLarge(this.#room.bytesMax);
       this.#room.take(chunk.length);
     } catch (error) {
-      // What remains is discarded as it comes.
+      // The rest is discarded as it arrives.
       this.#incoming.off('data', onData);
       this.#incoming.resume();
       return this.#fail(error);

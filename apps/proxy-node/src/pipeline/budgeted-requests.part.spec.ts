@@ -3,7 +3,7 @@ import { until } from '@tollgate/harness';
 import { ACCOUNT_ID } from '../testing/node-under-test.ts';
 import { ask, COMPLETION, json, node, STREAM, upstreamOf } from './pipeline-under-test.ts';
 
-/** Of the demo answer: 11 tokens of input and 5 of output. */
+/** The demo answer has 11 tokens of input and 5 of output. */
 const CHARGE = 16;
 let lastBudget = 0;
 

@@ -88,7 +88,7 @@ export class Failover implements TryHost {
     this.#affinity.served(tries.session, candidate.route.id, monotonicMs());
   }
 
-  /** What follows the first attempt, or stands in its place. */
+  /** Runs the attempts that follow the first one or replace it. */
   goOn({ delivery, tries, listener }: FirstTry, failed: FailedTry | null): void {
     this.#deliverOn(delivery, tries, failed).then(
       (metered) => listener.metered(metered),

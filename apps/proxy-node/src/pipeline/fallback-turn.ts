@@ -5,7 +5,7 @@ import { routesFor } from './request/parse.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import { Turn, type TurnHost } from './turn.ts';
 
-/** What a fallback needs to be admitted. */
+/** Holds the parts with which a fallback is admitted. */
 export interface Caller {
   readonly credentials: Credentials;
   readonly index: RoutingIndex;

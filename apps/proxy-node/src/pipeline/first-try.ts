@@ -6,7 +6,7 @@ import type { Metered, MeteredListener } from './answers/answer-meter.ts';
 import { noteFailure, Tries, type Delivery } from './delivery.ts';
 import type { Answer, AnswerListener } from './sending/attempt.ts';
 
-/** What is tried next. */
+/** Names the next attempt. */
 export interface Next {
   readonly candidate: Candidate;
   /** On a connection of its own. */

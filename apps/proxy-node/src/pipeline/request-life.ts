@@ -251,7 +251,7 @@ export class RequestLife implements BodyListener, MeteredListener {
   #settle(metered: Metered, onJournalled: () => void): void {
     const { request, asked, admitted, attempts, run } = this.#turn;
     const { log, node, trust, onFinal, background } = this.#host.parts;
-    // What its stream has not reported to its end, the upstream is asked for.
+    // The upstream is asked for usage that its stream did not report.
     if (run && (metered.outcome !== 'completed' || metered.counted.basis !== 'reported')) {
       background.take({ hold: run, handle: admitted.hold });
       return onJournalled();
@@ -274,7 +274,7 @@ export class RequestLife implements BodyListener, MeteredListener {
     const { upstream_id: upstreamId, model_id: modelId } = final;
     const answered = { rid, upstreamId, modelId, accountId: admitted.accountId };
     trust.note(answered, metered.counted, monotonicMs());
-    // Where all rest, the log said so when they began to.
+    // When all routes rest, the log has an entry from the time at which they began to.
     const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);
     if (isUpstreams)
       log.warn(

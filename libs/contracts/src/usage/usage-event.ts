@@ -118,7 +118,7 @@ export const usageReapSchema = z.strictObject({
   model_id: id,
   price_version_id: id,
   node: storableText.max(128),
-  /** As in a final. */
+  /** Has the form of the same field in a final. */
   budgets: z.string().regex(CLAIMS_TEXT).optional(),
 });
 

@@ -101,7 +101,7 @@ export type AdmitReply =
   | { kind: 'recharge_due' }
   | { kind: 'fenced' };
 
-/** What is used of a budget leaves too little for the request. Units of the budget: micro-units where it counts money. */
+/** Says that the rest of a budget is too small for the request. Amounts are in the budget's unit, in micro-units for money. */
 export interface BudgetExceeded {
   kind: 'budget_exceeded';
   /** Charged tokens that the budget has left. */
@@ -147,7 +147,7 @@ export interface CheckpointRequest extends HoldRef {
   /** Address of the node that follows the request now, as in `AdmitRequest`. */
   node: string;
   usedTokens: number;
-  /** As `admit` returned them: they are signed with what is used. */
+  /** Holds the claims that `admit` returned. They are signed together with the use. */
   claims?: string | undefined;
   /** Additional tokens to hold; 0 = only report and renew. */
   extendTokens: number;

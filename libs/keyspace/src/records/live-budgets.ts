@@ -1,7 +1,7 @@
 import type { RedisConnection } from '../functions/function-library.ts';
 import { keys, shardOf } from '../keys.ts';
 
-/** What Redis counts of a budget in one of its periods, in the budget's units. */
+/** Holds the counts of a budget in one period in Redis, in the budget's unit. */
 export interface LiveBudget {
   budgetId: number;
   period: number;

@@ -10,7 +10,7 @@ export interface Recounted extends SubscriptionRef {
   held: number;
 }
 
-/** What Redis said that a budget holds in one of its periods, and what the open holds claim of it. */
+/** Compares the held amount of a budget in Redis with the claims of the open holds, for one period. */
 export interface RecountedBudget {
   accountId: number;
   budgetId: number;
@@ -18,7 +18,7 @@ export interface RecountedBudget {
   held: number;
 }
 
-/** What was wrong. */
+/** Lists the corrections. */
 export interface Recounts {
   subscriptions: Recounted[];
   budgets: RecountedBudget[];

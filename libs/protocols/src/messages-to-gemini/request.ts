@@ -85,7 +85,7 @@ function callingConfig(choice: JsonRecord): JsonRecord | null {
   return null;
 }
 
-/** What a chat client asks for that its translation to messages loses and Gemini has: https://ai.google.dev/api/generate-content#GenerationConfig */
+/** Holds the fields of a chat request that a translation to messages loses and Gemini has: https://ai.google.dev/api/generate-content#GenerationConfig */
 const CHAT_SETTINGS: Readonly<Record<string, string>> = {
   temperature: 'temperature',
   top_p: 'topP',

@@ -7,7 +7,7 @@ import { messagesToolId } from '../translation/tool-ids.ts';
  */
 const MARK = 'tgg_';
 const SEPARATOR = '_s_';
-/** What Gemini takes for a call that it did not make itself, as after a change of the model. */
+/** Gemini accepts this signature for a call that it did not make itself, for example after a change of the model. */
 export const UNSIGNED = 'skip_thought_signature_validator';
 
 export function signedToolId(seed: string, signature: string | null): string {

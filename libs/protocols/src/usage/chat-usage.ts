@@ -14,7 +14,7 @@ export function toChatUsage(usage: TokenUsage): JsonRecord {
       cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
       ...(usage.audioInput > 0 && { audio_tokens: usage.audioInput }),
     },
-    // As relays of Anthropic report it.
+    // Relays of Anthropic report it here.
     ...(usage.searches > 0 && { server_tool_use: { web_search_requests: usage.searches } }),
     completion_tokens_details: {
       reasoning_tokens: usage.reasoning,

@@ -24,7 +24,7 @@ interface Equality {
 /** `claimUnits` in SQL: units of a budget for so many charged tokens. */
 const unitsOf = (tokens: string): string =>
   `CASE WHEN claim.rate = 0 THEN 1 ELSE ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
-/** What each request has used of its budgets. A correction counts what its whole charge has above what was charged first. */
+/** Sums the use of each request by budget. A correction counts the difference between the whole charge and the first one. */
 const BUDGETED = `
   SELECT b.id AS budget_id, claim.started_at, sum(CASE WHEN u.seq = 1 THEN ${unitsOf('u.charge')} - ${unitsOf('u.charge - u.delta')} ELSE ${unitsOf('u.delta')} END) AS used
   FROM usage_events u, unnest(string_to_array(u.budgets, ',')) AS c(text),

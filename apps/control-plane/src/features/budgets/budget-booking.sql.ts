@@ -8,7 +8,7 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { writeAmount, BUDGET_UNITS } from './budgets.dto.ts';
 
-/** What one event of usage charged, with the budgets in which its request was admitted. */
+/** Holds the charge of one usage event and the budgets in which its request was admitted. */
 export interface BudgetedUse {
   accountId: number;
   /** See `readClaims`. */
@@ -16,7 +16,7 @@ export interface BudgetedUse {
   /** 1 corrects a charge that was booked as 0. */
   seq: number;
   delta: number;
-  /** Of the whole request; null where only the delta is known. */
+  /** The charge of the whole request, or null when only the delta is known. */
   charge: number | null;
 }
 

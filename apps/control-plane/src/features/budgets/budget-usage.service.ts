@@ -9,7 +9,7 @@ import { writeAmount, type BudgetUsage } from './budgets.dto.ts';
 import { BudgetsService, currentPeriod } from './budgets.service.ts';
 import { NO_PERIOD } from './calendar.ts';
 
-/** What is used and held of budgets in their current periods, and what people changed in them. */
+/** Reads the use and the holds of budgets in their current periods, and the changes that people made. */
 @Injectable()
 export class BudgetUsageService {
   constructor(

@@ -57,7 +57,7 @@ export class BudgetRow {
   @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** Of what the live record has of it. */
+  /** Counts the changes of the part that the live record carries. */
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 

@@ -10,7 +10,7 @@ export const BUDGET_UNITS = ['charged_tokens', 'money', 'requests'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
 export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
 
-/** Of the budgets of one key, and of those of one account: both together apply to a request. */
+/** Limits the budgets of one key and those of one account. Both together apply to a request. */
 export const BUDGETS_PER_SCOPE_MAX = 8;
 const REASON_CHARS_MAX = 500;
 const MODELS_CHARS_MAX = 1_000;

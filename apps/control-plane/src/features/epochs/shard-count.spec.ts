@@ -27,7 +27,7 @@ const said = (shards: number, known: number) =>
 const forget = () => plane.administrator.query('DELETE FROM shard_counts');
 const stored = () => plane.administrator.query('SELECT shards FROM shard_counts');
 
-/** What a process of its own prints until it ends. */
+/** Returns the output of a separate process that ends by itself. */
 async function ended(overrides: Record<string, string>) {
   const env = { PATH: process.env.PATH, ...plane.environment, ...overrides };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'ignore', 'pipe'] });

@@ -103,7 +103,7 @@ const BUDGETS_OF_ID = 'coalesce(api_keys.budgets_of_id, api_keys.id)';
 const ACCOUNTS = `SELECT id, status, drain, revision, ${budgetsWhere('b.user_id = users.id AND b.key_id IS NULL')} AS budgets FROM users`;
 /** Periods whose requests may still run, and the current one. */
 const COUNTED_PERIODS = 3;
-/** What Redis is to count as used, by budget and period. */
+/** Holds the use that Redis must count, by budget and period. */
 const BUDGET_COUNTS = `
   SELECT users.id, (SELECT json_object_agg(b.id || ':' || p.started_at, p.used - p.late) FROM budgets b,
       LATERAL (SELECT started_at, used, late FROM budget_periods WHERE budget_id = b.id ORDER BY started_at DESC LIMIT ${COUNTED_PERIODS}) p

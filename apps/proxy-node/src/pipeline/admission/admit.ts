@@ -90,7 +90,7 @@ export class Admitter {
     );
   }
 
-  /** What follows where Redis has not admitted at once. */
+  /** Continues when Redis did not admit the request at once. */
   async #admitOn(
     first: Trial,
     others: Keys,

@@ -16,7 +16,7 @@ export interface Trial {
   reply: AdmitReply | null;
 }
 
-/** What is asked of Redis. */
+/** Holds the arguments of the call to Redis. */
 export interface Bid {
   readonly request: HoldRequest;
   readonly plan: HoldPlan;

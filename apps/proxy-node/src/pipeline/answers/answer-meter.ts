@@ -68,7 +68,7 @@ export function report(
   );
 }
 
-/** As `read` of the meter. */
+/** Reads an answer as the meter's `read` does. */
 export function meteredBy(meter: AnswerMeter, answer: Answer): Promise<Metered> {
   return new Promise((resolve, reject) => meter.read(answer, { metered: resolve, failed: reject }));
 }

@@ -6,7 +6,7 @@ import {
 } from '@tollgate/contracts';
 import { overrunOf, type Doubt, type Judgement, type Overrun } from '@tollgate/metering';
 
-/** What an answer is charged, and what its upstream's report was worth. */
+/** Holds the charge of an answer and the judgement of its upstream's report. */
 export interface Counted {
   usage: TokenUsage;
   basis: ChargeBasis;
@@ -14,7 +14,7 @@ export interface Counted {
   doubt: Doubt | null;
   /** Prompt tokens that the upstream reported above their bound: they are not charged. */
   excessTokens: number;
-  /** By how much the output exceeded what the upstream was allowed; null where it did not. */
+  /** The output above the limit that the upstream was given, or null when there was none. */
   overrun: Overrun | null;
   /** The ordinary services at which the upstream says it answered. */
   services?: ReportedUsage['services'];
@@ -28,7 +28,7 @@ export const NOTHING_COUNTED: Counted = {
   overrun: null,
 };
 
-/** Of an answer that continues without its request. */
+/** Counts an answer that continues without its request. */
 export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
 
 /** `limit`: of the output, that the upstream was given. `isBelowText`: its report is less than the text of the answer. */

@@ -176,7 +176,7 @@ export class Tally {
     return countedAs({ ...prompt, ...output }, { judged, basis: 'reported', limit });
   }
 
-  /** As `atEnd`, where the text of prompt or output counts. */
+  /** Does the same as `atEnd` when the text of prompt or output is counted. */
   async #countAtEnd(
     judged: Judgement | null,
     {

@@ -64,7 +64,7 @@ export interface Flight {
   stopsBillingOnClose(): boolean;
 }
 
-/** As `answerTo`; rejects with UpstreamFailure. */
+/** Does the same as `answerTo` with a promise. Rejects with UpstreamFailure. */
 export function answerOf(flight: Flight): Promise<Answer> {
   return new Promise((resolve, reject) => flight.answerTo({ answered: resolve, failed: reject }));
 }

@@ -3,17 +3,17 @@ import type { UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import type { StreamCount } from './stream-count.ts';
 import type { StreamOutlet } from './stream-outlet.ts';
 
-/** What reads, counts and writes a stream. */
+/** Holds the parts that read, count and write a stream. */
 export interface StreamParts {
-  // Of this attempt.
+  // These parts belong to this attempt.
   reader: StreamReader | null;
   count: StreamCount;
   readonly outlet: StreamOutlet;
 }
 
-/** What an event brings for the actions that follow from it. */
+/** Carries the data of an event to the actions that follow from it. */
 export interface Load {
   readonly bytes: Uint8Array;
-  /** Of the upstream, where the event is one of its failures. */
+  /** The upstream's failure, when the event is one. */
   readonly failure?: UpstreamFailure;
 }

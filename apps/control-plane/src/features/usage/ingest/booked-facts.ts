@@ -12,7 +12,7 @@ interface Overdrawn {
   tokens: number;
 }
 
-/** What follows from booked usage, in the transaction that books it: the sums that it raises, and the alerts that it is a reason for. */
+/** Writes the consequences of booked usage in the transaction that books it: the sums that it raises and the alerts that it causes. */
 @Injectable()
 export class BookedFacts {
   constructor(

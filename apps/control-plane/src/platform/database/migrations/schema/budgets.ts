@@ -6,7 +6,7 @@ CREATE TABLE budgets (
   -- Null: it is of the whole account.
   key_id integer REFERENCES api_keys (id),
   unit text NOT NULL CHECK (unit IN ('charged_tokens', 'money', 'requests')),
-  -- Of one period: micro-units where it is money.
+  -- The amount of one period, in micro-units when the unit is money.
   amount bigint NOT NULL CHECK (amount BETWEEN 0 AND 9007199254740991),
   period text NOT NULL CHECK (period IN ('day', 'week', 'month', 'year', 'none')),
   time_zone text NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE budgets (
   -- Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
   starts bigint[] NOT NULL CHECK (cardinality(starts) > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- Of every change that the live record in Redis must follow.
+  -- Rises with every change that the live record in Redis must follow.
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz
 );
@@ -39,7 +39,7 @@ CREATE TABLE budget_periods (
   PRIMARY KEY (budget_id, started_at)
 );
 
--- What people changed in a period. Never edited.
+-- Holds the changes that people made in a period. Rows are never edited.
 CREATE TABLE budget_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   budget_id integer NOT NULL REFERENCES budgets (id),

@@ -50,7 +50,7 @@ CREATE INDEX usage_events_user ON usage_events (user_id, started_at DESC, rid);
 CREATE INDEX usage_events_subscription ON usage_events (subscription_id, day);
 -- Failures are few and are looked for among millions; only they pay for the index when they are booked.
 CREATE INDEX usage_events_failed ON usage_events (status, day, rid) WHERE status >= 400;
--- Where a value is rare, the few places that may have it are read; it names places and not rows, so that booking pays next to nothing for it.
+-- The index names blocks and not rows: a query for a rare value reads few blocks, and booking pays next to nothing.
 CREATE INDEX usage_events_values ON usage_events USING brin (model_id int4_bloom_ops (n_distinct_per_range = 100), upstream_id int4_bloom_ops (n_distinct_per_range = 50),
   split_part(node, ':', 1) text_bloom_ops (n_distinct_per_range = 50), outcome text_bloom_ops (n_distinct_per_range = 16)) WITH (pages_per_range = 64, autosummarize = on);
 
