@@ -140,6 +140,36 @@ describe('what is wrong with a field', () => {
     );
   });
 
+  test('each kind of fault has its code and parameters, which clients translate', async () => {
+    const faults = async (path: string, body: object) =>
+      (await errorsOf('POST', path, body)).map(
+        ({ field, code, params }: { field: string; code: string; params: object }) => [
+          field,
+          code,
+          params,
+        ],
+      );
+    expect(await faults('/auth/register', { username: 'short', password: 'short' })).toEqual([
+      ['password', 'too_short', { minimum: 8 }],
+    ]);
+    expect(await faults('/keys', { name: 'x'.repeat(10_000) })).toEqual([
+      ['name', 'too_long', { maximum: expect.any(Number) }],
+    ]);
+    expect(
+      await faults('/upstreams', {
+        name: 'x',
+        protocol: 'none',
+        base_url: 'https://example.com',
+        connect_timeout_ms: 0,
+        total_timeout_ms: 4_000_000,
+      }),
+    ).toEqual([
+      ['protocol', 'not_one_of', { values: expect.stringContaining('openai') }],
+      ['connect_timeout_ms', 'too_small', { minimum: 1 }],
+      ['total_timeout_ms', 'too_large', { maximum: 3_600_000 }],
+    ]);
+  });
+
   test('what a query does not know is called a query parameter, what a body does not know a field', async () => {
     for (const path of ['/users?surprise=1', '/users/1?surprise=1'])
       expect(await errorsOf('GET', path)).toEqual([
