@@ -3,9 +3,17 @@
 -- KEYS 1 epoch  2 subscription  3 subscribed models
 -- ARGV 1 epoch  2 model id  3 subscription id  4 status  5 generation  6 drain (1 or 0)  7 rev  8 withdrawal id or ''
 --      9 opening balance  10 opening credit seq (both 0 but when a lost shard is rebuilt)
---      11 threshold and 12 amount of auto-recharge (amount 0 = not armed)
+--      11 threshold and 12 amount of auto-recharge (amount 0 = not armed)  13 replaces (1 or 0): what is there was altered
 -- Returns OK, seq | STALE, seq | FENCED; seq is the last credit applied
 local STATUS_RANK = { active = 1, closing = 2, closed = 3 }
+
+-- No call of another function comes between the removal and the new record. The holds of running requests stay counted.
+local function remove_altered(key)
+  local kept = redis.pcall('HMGET', key, 'held', 'conc')
+  redis.call('DEL', key)
+  local held, running = natural(kept[1]), natural(kept[2])
+  if held and running then redis.call('HSET', key, 'held', text(held), 'conc', text(running)) end
+end
 
 local function put_subscription(KEYS, ARGV)
   if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
@@ -15,6 +23,7 @@ local function put_subscription(KEYS, ARGV)
   if not STATUS_RANK[status] or not generation or generation < 1 or not rev or not balance or not credit_seq or not threshold or not amount then
     return invalid('subscription record')
   end
+  if ARGV[13] == '1' then remove_altered(KEYS[2]) end
   local sub = redis.call('HMGET', KEYS[2], 'st', 'gen', 'rev', 'drain', 'bal', 'cseq', 'wd')
   -- What is no number or status was written by another than these functions, and is written over.
   local known_generation, applied = natural(sub[2]) or 0, text(natural(sub[6]) or credit_seq)

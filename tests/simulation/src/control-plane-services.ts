@@ -82,6 +82,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     rows,
     records,
     metering,
+    counts,
     parts.bookedWithdrawals(dataSource, lost),
     fleet,
     events,

@@ -58,8 +58,8 @@ export interface LiveSubscription {
   withdrawalId: string | null;
   /** While it is armed: switched on, and no purchase of it was refused since. Charged tokens. */
   autoRecharge?: { threshold: number; amount: number } | null;
-  /** Rebuild of a lost shard only: used where Redis has no balance for this subscription. `balance` = balance less overdraft. */
-  opening?: { balance: number; creditSeq: number };
+  /** For a lost shard: used where Redis has no balance for this subscription, or where it `replaces` an altered record. `balance` = balance less overdraft. */
+  opening?: { balance: number; creditSeq: number; replaces?: boolean };
 }
 
 /** A subscription's balance together with the last event of its shard at that very moment. */
@@ -141,7 +141,7 @@ export class LiveRecords {
     await this.#redis.del(holds, outbox, keys.reaped(shard));
   }
 
-  /** Removes a balance that was altered in Redis, to be rewritten from its row at once. */
+  /** Removes a balance of a shard that is filled again. */
   async discardBalance({ accountId, modelId }: SubscriptionRef): Promise<void> {
     const shard = shardOf(accountId, this.#shards);
     await this.#redis.del(keys.subscription(shard, accountId, modelId));
@@ -187,7 +187,7 @@ export class LiveRecords {
         opening.balance,
         natural(opening.creditSeq, 'creditSeq'),
       ],
-      ...[autoRecharge?.threshold ?? 0, autoRecharge?.amount ?? 0],
+      ...[autoRecharge?.threshold ?? 0, autoRecharge?.amount ?? 0, flag(opening.replaces ?? false)],
     ];
     return this.#put(
       shard,

@@ -5,6 +5,7 @@ import { EventEmitter } from 'node:events';
 import {
   shardOf,
   type FleetStore,
+  type LiveCounts,
   type LiveRecords,
   type LostWithdrawals,
   type MeteringStore,
@@ -97,6 +98,7 @@ export function openSide({ source, seed, now }: SideParts) {
     shardOf: (accountId: number) => shardOf(accountId, SHARDS),
     withdraw: () => Promise.resolve({ kind: 'duplicate', tokens: 0 }),
   };
+  const counts = { recountHolds: () => Promise.resolve({ subscriptions: [], budgets: [] }) };
   const lost = { repeatWithdrawal: applied, repeatRelease: applied };
   const fleet = { announce: () => Promise.resolve() } as unknown as FleetStore;
   const events = new DomainEvents();
@@ -104,6 +106,7 @@ export function openSide({ source, seed, now }: SideParts) {
     rows,
     records as unknown as LiveRecords,
     metering as unknown as MeteringStore,
+    counts as unknown as LiveCounts,
     new BookedWithdrawals(dataSource, lost as unknown as LostWithdrawals),
     fleet,
     events,

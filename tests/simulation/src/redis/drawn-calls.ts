@@ -231,6 +231,7 @@ export class DrawnCalls {
           odd(pick(0, 1)),
           odd(pick(0, 300)),
           odd(pick(0, 3_000)),
+          '0',
         ],
       ],
       recount: () => [

@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { FleetStore, LiveRecords, MeteringStore, normaliseAllowlist } from '@tollgate/keyspace';
+import {
+  FleetStore,
+  LiveCounts,
+  LiveRecords,
+  MeteringStore,
+  normaliseAllowlist,
+} from '@tollgate/keyspace';
 import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { BookedWithdrawals } from './booked-withdrawals.sql.ts';
 import { CreditsApplied, RedisAhead, TokensWithdrawn } from './live-facts.ts';
@@ -14,6 +20,7 @@ export class LiveRecordWriter {
     private readonly rows: LiveRows,
     private readonly records: LiveRecords,
     private readonly metering: MeteringStore,
+    private readonly counts: LiveCounts,
     private readonly withdrawals: BookedWithdrawals,
     private readonly fleet: FleetStore,
     private readonly events: DomainEvents,
@@ -47,11 +54,17 @@ export class LiveRecordWriter {
     }
   }
 
-  /** Rewrites a balance that was altered in Redis, as the ledger has it. Usage that Redis had debited and PostgreSQL has not booked is drift then. */
+  /**
+   * Rewrites a balance that was altered in Redis, as the ledger has it. Usage that Redis had debited and PostgreSQL has not booked is drift then. The row may have
+   * changed since it was read, and Redis may have taken a withdrawal that is not booked: both follow at once, after what running requests hold is counted.
+   */
   async openAnew(subscriptionId: number): Promise<void> {
     for (const row of await this.rows.subscriptions([subscriptionId])) {
-      await this.records.discardBalance({ accountId: row.userId, modelId: row.modelId });
-      refuseFenced(await this.records.putSubscription(asOpened(row)));
+      const { opening, ...record } = asOpened(row);
+      const put = { ...record, opening: { ...opening, replaces: true } };
+      refuseFenced(await this.records.putSubscription(put));
+      await this.counts.recountHolds([{ accountId: row.userId, modelId: row.modelId }]);
+      await this.write({ kind: 'withdrawal', id: subscriptionId });
     }
   }
 

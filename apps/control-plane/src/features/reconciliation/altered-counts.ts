@@ -107,11 +107,10 @@ export class AlteredCounts {
     });
   }
 
-  private async openAnew({ id, ...ref }: Subscription): Promise<void> {
+  private async openAnew({ id }: Subscription): Promise<void> {
     const message = `Subscription ${id}: its record in Redis could not be read, or is not what the ledger wrote; it is rewritten from the ledger`;
     await this.report(this.dataSource.manager, id, message, { kind: 'unreadable' });
     await this.writer.openAnew(id);
-    await this.counts.recountHolds([ref]);
   }
 
   /** Answers the ids of subscriptions whose held tokens or running requests were wrong: of these, and of all that share their shards. */

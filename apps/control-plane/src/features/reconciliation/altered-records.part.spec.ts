@@ -1,5 +1,5 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
-import { shardOf, type RedisConnection } from '@tollgate/keyspace';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { MeteringStore, shardOf, type RedisConnection } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-under-test.ts';
@@ -7,6 +7,8 @@ import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
+import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
+import { LiveRows } from '../live-state/live-rows.sql.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 const WITHIN_MS = 15_000;
@@ -86,6 +88,51 @@ beforeEach(async () => {
   await ledger.initialiseShards();
   mine = await customer();
 }, 60_000);
+
+describe('S54: a rewrite of a subscription record brings no refunded tokens back', () => {
+  const openAnew = () =>
+    plane.app.get(LiveRecordWriter, { strict: false }).openAnew(mine.subscriptionId);
+  const post = (way: 'subscribe' | 'unsubscribe', body: object) => {
+    const sent = { token: mine.account.token, body: { model_id: mine.model.id, ...body } };
+    return plane.call('POST', `/models/${way}`, sent);
+  };
+  const live = () => redis.hmget(mine.records.subscription, 'st', 'gen', 'bal', 'cseq', 'held');
+  afterEach(() => void jest.restoreAllMocks());
+
+  test.each([
+    { meanwhile: 'was closed', bought: [], is: ['closed', '1', '0', '1', '0'] },
+    { meanwhile: 'was closed and reopened', bought: [500], is: ['active', '2', '500', '2', '0'] },
+  ])('when its subscription $meanwhile after its row was read', async ({ bought, is }) => {
+    const rows = plane.app.get(LiveRows, { strict: false });
+    const read = rows.subscriptions.bind(rows);
+    jest.spyOn(rows, 'subscriptions').mockImplementationOnce(async (which) => {
+      const found = await read(which);
+      expect((await post('unsubscribe', {})).body).toMatchObject({ refunded_tokens: BOUGHT });
+      for (const tokens of bought) await post('subscribe', { tokens });
+      return found;
+    });
+    await openAnew();
+    expect(await live()).toEqual(is);
+    expect(await booked(mine)).toBe(Number(is[2]));
+  });
+
+  test('when Redis has withdrawn them and the ledger has not booked it', async () => {
+    const metering = plane.app.get(MeteringStore, { strict: false });
+    const withdraw = metering.withdraw.bind(metering);
+    jest.spyOn(metering, 'withdraw').mockImplementationOnce(async (call) => {
+      const reply = await withdraw(call);
+      await openAnew();
+      return reply;
+    });
+    expect((await post('unsubscribe', {})).body).toMatchObject({
+      status: 'closed',
+      refunded_tokens: BOUGHT,
+    });
+    // The record's status follows after the answer; the tokens must be gone before it.
+    expect((await live()).slice(2)).toEqual(['0', '1', '0']);
+    expect(await booked(mine)).toBe(0);
+  });
+});
 
 describe('S54: a subscription record that is not its row', () => {
   test('and names the subscription of another leaves its own account charged and the other not', async () => {

@@ -91,6 +91,7 @@ export function openWriter(
     new LiveRows(dataSource),
     new LiveRecords(parts),
     new MeteringStore(parts),
+    new LiveCounts(parts),
     new BookedWithdrawals(dataSource, new LostWithdrawals(parts)),
     new FleetStore(parts),
     events,
