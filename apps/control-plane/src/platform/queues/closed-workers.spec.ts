@@ -32,7 +32,7 @@ async function addJob(): Promise<void> {
   connection.disconnect();
 }
 
-test('workers that are closed while Redis is away leave no timer behind, whether they wait for jobs or have one', async () => {
+test('workers that are closed while Redis is away leave no timer behind, whether they wait for jobs or have one, and no question waits', async () => {
   const before = timers();
   await addJob();
   const job = Promise.withResolvers<void>();
@@ -48,7 +48,11 @@ test('workers that are closed while Redis is away leave no timer behind, whether
   await until('the job is taken', () => taken === 1);
   await Promise.all(services.redisServers.map((server) => server.kill('SIGKILL')));
   job.resolve();
-  await Promise.all(started.map((workers) => workers.beforeApplicationShutdown()));
+  const [asked] = await Promise.allSettled([
+    backlog.undone('usage'),
+    ...started.map((workers) => workers.beforeApplicationShutdown()),
+  ]);
+  expect(asked.status).toBe('rejected');
   backlog.onApplicationShutdown();
   await until('no timer is left', () => timers() <= before, 10_000);
   expect(taken).toBe(1);

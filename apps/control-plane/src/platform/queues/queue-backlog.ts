@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import {
   BULL_PREFIX,
@@ -104,7 +105,10 @@ export class QueueBacklog implements OnApplicationShutdown {
     const queue = new Queue(name, { connection, prefix: BULL_PREFIX });
     queue.on('error', onError);
     // BullMQ writes as soon as it is ready, which connects it to one primary of a Cluster: a question meanwhile would be sent to another.
-    const ready = queue.waitUntilReady().then(() => redisReady(connection, CONNECT_TIMEOUT_MS));
+    // It waits for as long as Redis is away, and whoever asks would keep the process from ending.
+    const ready = Promise.race([queue.waitUntilReady(), connectTimeout(name)]).then(() =>
+      redisReady(connection, CONNECT_TIMEOUT_MS),
+    );
     const opened = { queue, connection, ready };
     this.opened.set(name, opened);
     return opened;
@@ -116,4 +120,9 @@ export class QueueBacklog implements OnApplicationShutdown {
     queue?.close().catch(() => undefined);
     if (connection) closeRedis(connection);
   }
+}
+
+async function connectTimeout(name: QueueName): Promise<never> {
+  await sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false });
+  throw new Error(`the jobs of queue ${name} cannot be read: Redis does not answer`);
 }
