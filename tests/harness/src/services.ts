@@ -21,10 +21,18 @@ import {
   type RedisUrls,
 } from '@tollgate/tools';
 import pg from 'pg';
-import { copyPrepared, type PreparedPostgres } from './prepared-postgres.ts';
+import {
+  copyPrepared,
+  preparedKey,
+  preparedPostgres,
+  type PreparedPostgres,
+} from './prepared-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const PRIMARIES = 3;
+/** The binary is looked for once a worker: each look starts a process. */
+let foundRedis: ReturnType<typeof resolveRedis> | undefined;
+const redisBinary = (): ReturnType<typeof resolveRedis> => (foundRedis ??= resolveRedis());
 
 /** `cluster` = three primaries of a Redis Cluster; `replicated-cluster` = with a replica each, `redis-4` to `redis-6`; `sentinel` = a primary with a replica that a sentinel promotes. */
 export type RedisKind = 'single' | 'cluster' | 'replicated-cluster' | 'sentinel';
@@ -58,7 +66,7 @@ export interface Services {
 }
 
 export interface ServicesOptions {
-  /** False leaves PostgreSQL out; a prepared database is copied instead of making an empty one. */
+  /** False leaves PostgreSQL out; a prepared database is copied; true = a copy of an empty one. */
   postgres?: boolean | PreparedPostgres;
   /** False leaves Redis out; true = what TOLLGATE_TEST_REDIS names, else `single`. */
   redis?: boolean | RedisKind;
@@ -78,7 +86,7 @@ export async function startServices({
   const folder = temporaryFolder();
   const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
   const watchdog = startWatchdog(folders.run, folder);
-  const prepared = typeof postgres === 'object' ? postgres : undefined;
+  const prepared = postgres === true ? await emptyPostgres() : postgres || undefined;
   const password = prepared?.password ?? randomBytes(18).toString('base64url');
   const database = await unusedPostgres(folder, folders, password);
   const redisKind = typeof redis === 'string' ? redis : usualKind();
@@ -124,6 +132,10 @@ function usualKind(): RedisKind {
   return kind;
 }
 
+/** The empty database is made once for all suites, as `initdb` costs more than a copy. */
+const emptyPostgres = (): Promise<PreparedPostgres> =>
+  preparedPostgres(preparedKey([]), () => Promise.resolve());
+
 /** PostgreSQL of a root user runs as another user, who must be able to reach the folder. */
 async function unusedPostgres(
   folder: string,
@@ -164,7 +176,7 @@ async function unusedRedis(
     dataFolder: path.join(folder, 'redis'),
     port,
     password,
-    binary: await resolveRedis(),
+    binary: await redisBinary(),
     env,
     folders,
   });
@@ -198,7 +210,7 @@ async function clusterOf(
     replicaPorts: all.slice(PRIMARIES),
     dataFolder: path.join(folder, 'redis'),
     password,
-    binary: await resolveRedis(),
+    binary: await redisBinary(),
     env,
     folders,
   });
@@ -222,7 +234,7 @@ async function unusedSentinel(
     ports,
     dataFolder: path.join(folder, 'redis'),
     password,
-    binary: await resolveRedis(),
+    binary: await redisBinary(),
     env,
     folders,
   });

@@ -41,8 +41,8 @@ export interface PostgresSettings {
   folders: ProcessFolders;
   /** Data that may be lost in a power cut: no fsync. For tests. */
   isDisposable?: boolean;
-  /** Of a new cluster's log, whose first segment is there from the beginning; PostgreSQL's own choice is 16. */
-  walSegmentMb?: number;
+  /** Further arguments of `initdb`, for a new cluster. */
+  initdb?: readonly string[];
   /** Names the process; `postgres` unless there are several. */
   name?: string;
 }
@@ -169,7 +169,7 @@ function createRoles(
 }
 
 function initdbArguments(
-  { dataFolder, walSegmentMb }: PostgresSettings,
+  { dataFolder, initdb = [] }: PostgresSettings,
   passwordFile: string,
 ): string[] {
   return [
@@ -185,7 +185,7 @@ function initdbArguments(
     '--locale=C',
     '--no-sync',
     '--no-instructions',
-    ...(walSegmentMb ? [`--wal-segsize=${walSegmentMb}`] : []),
+    ...initdb,
   ];
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
-const RUNS = 4;
+const RUNS = 2;
 
 describe('flags of V8', () => {
   it('objects of requests are allocated young, however many of them survive minor collections', () => {

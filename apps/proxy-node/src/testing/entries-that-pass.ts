@@ -2,7 +2,7 @@ import { LiveMap } from '../live-map.ts';
 import { oldBytesOf } from './old-bytes.ts';
 
 /** Prints how many bytes of each entry that passes through a map come into the old generation. Argument: `map` or `live`. Needs `--expose-gc`. */
-const ENTRIES = 200_000;
+const ENTRIES = 50_000;
 const AT_ONCE = 32;
 
 interface Entry {

@@ -6,7 +6,7 @@ import { oldBytesOf } from './old-bytes.ts';
  * Argument: `tuned` as the node does it, or `default`.
  */
 const SLICE = 100_000;
-const SLICES = 60;
+const SLICES = 30;
 const AT_ONCE = 200_000;
 
 interface Passing {
