@@ -105,7 +105,7 @@ export class QueueBacklog implements OnApplicationShutdown {
     const queue = new Queue(name, { connection, prefix: BULL_PREFIX });
     queue.on('error', onError);
     // BullMQ writes as soon as it is ready, which connects it to one primary of a Cluster: a question meanwhile would be sent to another.
-    // It waits for as long as Redis is away, and whoever asks would keep the process from ending.
+    // BullMQ waits for as long as Redis is away, and a question that waits keeps the process from ending.
     const ready = Promise.race([queue.waitUntilReady(), connectTimeout(name)]).then(() =>
       redisReady(connection, CONNECT_TIMEOUT_MS),
     );
