@@ -63,7 +63,7 @@ local function relay(KEYS, ARGV)
   end
   redis.call('SET', KEYS[1], ARGV[1], 'PX', lease_ms)
   local now = clock(ARGV[7])
-  -- A relay looks often enough to see every jump of the clock in which records could expire.
+  -- A relay sees every jump of the clock that lasts longer than the time between two looks.
   latest_time(KEYS[5], now)
   shorten_leases(KEYS[3], now, holds_max)
   local holds = expired_holds(KEYS[3], ARGV[6], now, holds_max)

@@ -20,7 +20,7 @@ local function repeat_release(KEYS, ARGV)
   redis.call('HSET', KEYS[2], 'bal', text(balance))
   if hold then
     hold.c2, hold.wd, hold.sub = tokens, ARGV[3], ARGV[2]
-    redis.call('SET', KEYS[3], pack_hold(hold), 'KEEPTTL')
+    write_ended_hold(KEYS[3], hold, DONE_TTL_MS, now, latest)
     return { 'OK', text(balance) }
   end
   -- The hold itself may be lost too: what settles the request again finds this mark and adds its own. No hold is taken on a mark (admit, restore).

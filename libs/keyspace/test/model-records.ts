@@ -156,6 +156,10 @@ export function whileRestoring(
   };
 }
 
-export const DONE_TTL_MS = 15 * 60_000;
+const DONE_TTL_MS = 15 * 60_000;
+export const REAPED_TTL_MS = 24 * 60 * 60_000;
+/** A request that released something into a withdrawal (event 2) is remembered for a day. */
+export const markerTtlMs = (emitted: ReadonlyMap<number, unknown>): number =>
+  emitted.has(2) ? REAPED_TTL_MS : DONE_TTL_MS;
 /** Younger ones without a marker were never settled. */
 export const SETTLED_MARKER_MS = 14 * 60_000;

@@ -12,7 +12,8 @@ import type {
 } from '../src/index.ts';
 import {
   boughtSoon,
-  DONE_TTL_MS,
+  markerTtlMs,
+  REAPED_TTL_MS,
   halfOf,
   isAllowed,
   noteUsed,
@@ -27,8 +28,6 @@ import {
   type Signed,
 } from './model-records.ts';
 import { ModelShard } from './model-shard.ts';
-
-const REAPED_TTL_MS = 24 * 60 * 60_000;
 
 /** What requests do to a shard. */
 export abstract class ModelRequests extends ModelShard {
@@ -198,7 +197,7 @@ export abstract class ModelRequests extends ModelShard {
     if (hold?.state === 'done') {
       if (request.reEmit) {
         this.emitAgain(sub, hold, request.payload);
-        hold.expiresAt = latest + DONE_TTL_MS;
+        hold.expiresAt = latest + markerTtlMs(hold.emitted);
       }
       return { kind: 'duplicate' };
     }
@@ -214,7 +213,7 @@ export abstract class ModelRequests extends ModelShard {
     if (from === 'open') this.withdrawReleased(sub, ended, ended.amount - delta);
     if (from === 'reaped' && !ended.emitted.has(2)) this.withdrawReleased(sub, ended, -delta);
     ended.state = 'done';
-    ended.expiresAt = latest + DONE_TTL_MS;
+    ended.expiresAt = latest + markerTtlMs(ended.emitted);
     return { kind: 'settled', balance: sub.balance, from };
   }
 

@@ -11,7 +11,7 @@ import type {
   WithdrawRequest,
 } from '../src/index.ts';
 import {
-  DONE_TTL_MS,
+  REAPED_TTL_MS,
   SETTLED_MARKER_MS,
   withdrawPayload,
   type ModelHold,
@@ -53,10 +53,11 @@ export class ReferenceModel extends ModelRequests {
       payload: withdrawPayload(request.withdrawalId, request.subscriptionId, request),
     };
     const { rid, subscriptionId } = request;
-    const expiresAt = Math.max(latest, request.releasedAtMs) + DONE_TTL_MS;
+    const expiresAt = Math.max(latest, request.releasedAtMs) + REAPED_TTL_MS;
     if (hold) {
       hold.emitted.set(2, event);
       hold.subscriptionId = subscriptionId;
+      hold.expiresAt = latest + REAPED_TTL_MS;
     } else this.marks.set(rid, { ...event, subscriptionId, expiresAt });
     return { kind: 'repeated' };
   }

@@ -63,11 +63,19 @@ export function checkEnd(world: World, dismissed: ReadonlySet<string>): void {
 
 function checkLetters(world: World): void {
   const letters = world.postgres.rows.letters.committed();
-  const unexplained = letters.find(({ rid, reason }) =>
-    reason.startsWith('forged:') ? !world.forged.has(rid) : !reason.includes('were dropped'),
-  );
+  const unexplained = letters.find(({ rid, seq, reason }) => {
+    if (reason.startsWith('forged:')) return !world.forged.has(rid);
+    return !reason.includes('were dropped') && !isWithdrawalAgain(world, { rid, seq });
+  });
   if (unexplained)
     throw new Violation(`${unexplained.rid} became a dead letter: ${unexplained.reason}`);
+}
+
+/** The row of a withdrawal went with its day. Its entry in the token ledger refuses it when it is sent again. */
+function isWithdrawalAgain(world: World, event: { rid: string; seq: string }): boolean {
+  const reference = `withdrawal:${event.rid}:${event.seq}`;
+  const entries = world.postgres.rows.entries.committed();
+  return world.struck.has('drop-days') && entries.some((entry) => entry.reference === reference);
 }
 
 /** A final that cannot be read any more is booked, or its file is kept. */

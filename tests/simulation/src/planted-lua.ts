@@ -64,7 +64,7 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
     'false',
   ],
   'markers of settled requests are kept for a second': [
-    'shared/events',
+    'shared/holds',
     'DONE_TTL_MS = 15 * 60 * 1000',
     'DONE_TTL_MS = 1000',
   ],

@@ -1,6 +1,4 @@
 -- Events leave in the call that changed the balance, so no crash can come between (docs/design/metering.md#events).
-local DONE_TTL_MS = 15 * 60 * 1000
-local REAPED_TTL_MS = 24 * 60 * 60 * 1000
 
 -- The latest time that the shard has seen; `found` where `key` was read before. Redis' own clock may be set back: what expired while it was ahead is gone, and what
 -- is kept from a moment when it was behind would expire at once when it is right again. Written about once a second. What is no time was written by another

@@ -3,6 +3,8 @@
 --   st     open, reaped or done; `released`: nothing is known of the request but what repeat_release noted
 --   acct, model, amt (held), used (at the last checkpoint), chg (charged), c0, c1, c2 (delta of each event), wd (withdrawal of c2),
 --   gen, sub, key, price, node (that signed last), mac (of that node over `used`), bud (its claims on budgets, nil without any: budgets.lua)
+local DONE_TTL_MS = 15 * 60 * 1000
+local REAPED_TTL_MS = 24 * 60 * 60 * 1000
 local HOLD_STATES = { open = true, reaped = true, done = true, released = true }
 
 local function is_amount(value)
@@ -44,8 +46,10 @@ local function write_open_hold(key, hold)
   redis.call('SET', key, pack_hold(hold))
 end
 
--- Keeps a hold that has ended for `ttl_ms` of the time that the shard has seen, by a clock that may be behind it.
+-- Keeps a hold that has ended for `ttl_ms` of the time that the shard has seen, by a clock that may be behind it. What was released into a withdrawal
+-- is kept for a day: the ledger repeats it, and a clock that is ahead for less time than a relay's poll expires markers without any function seeing it.
 local function write_ended_hold(key, hold, ttl_ms, now, latest)
+  if hold.c2 then ttl_ms = math.max(ttl_ms, REAPED_TTL_MS) end
   redis.call('SET', key, pack_hold(hold), 'PX', text(ttl_ms + latest - now))
 end
 

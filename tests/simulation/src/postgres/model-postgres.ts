@@ -1,3 +1,4 @@
+import { isDataError } from '../../../../apps/control-plane/src/features/usage/ingest/data-error.ts';
 import type { Server } from '../link.ts';
 import type { Rows } from './rows.ts';
 import { tables } from './rows.ts';
@@ -14,10 +15,6 @@ export type Statement = (
 
 /** By a part of their text; the longest that fits names a statement. */
 export type Statements = readonly (readonly [part: string, Statement])[];
-
-export class UniqueViolation extends Error {
-  readonly code = '23505';
-}
 
 class Deadlock extends Error {
   readonly code = '40P01';
@@ -81,7 +78,7 @@ export class ModelPostgres implements Server {
       try {
         return statement(this, tx, parameters, sql);
       } catch (error) {
-        if (error instanceof UniqueViolation) throw error;
+        if (isDataError(error)) throw error;
         if (!(error instanceof MustWait)) {
           this.fault ??= error;
           throw error;

@@ -1,3 +1,4 @@
+import { refusedRow } from '../../../../apps/control-plane/src/testing/refused-row.ts';
 import type { Statement, ModelPostgres } from './model-postgres.ts';
 import type { LotRow, SubscriptionRow } from './rows.ts';
 import type { Table } from './table.ts';
@@ -138,7 +139,7 @@ function putNew<Row extends object>(
   key: string,
   row: Row,
 ): void {
-  if (table.get(tx, key)) throw new Error(`the row ${key} is there already`);
+  if (table.get(tx, key)) throw refusedRow(key);
   table.put(tx, key, row);
 }
 

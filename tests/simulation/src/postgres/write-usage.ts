@@ -1,4 +1,5 @@
-import { UniqueViolation, type ModelPostgres, type Statement } from './model-postgres.ts';
+import { refusedRow } from '../../../../apps/control-plane/src/testing/refused-row.ts';
+import { type ModelPostgres, type Statement } from './model-postgres.ts';
 import { readArray } from './read-array.ts';
 import { readCopied } from './read-copied.ts';
 import type { ModelTransaction } from './transaction.ts';
@@ -16,8 +17,7 @@ export const insertUsage: Statement = (db, tx, parameters) =>
 export const copyUsage: Statement = (db, tx, [copied]) => {
   const rows = readCopied(text(copied));
   const columns = (rows[0] ?? []).slice(0, -1).map((_, column) => rows.map((row) => row[column]));
-  if (insertNew(db, tx, columns).length < rows.length)
-    throw new UniqueViolation('duplicate key value violates unique constraint');
+  if (insertNew(db, tx, columns).length < rows.length) throw refusedRow('of a copied event');
   return [];
 };
 

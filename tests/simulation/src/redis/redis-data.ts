@@ -43,7 +43,11 @@ export class RedisData {
   }
 
   replaceAll(entries: ReadonlyMap<string, Entry>): void {
-    this.#entries = structuredClone(entries) as Map<string, Entry>;
+    // A structured clone would make the maps of another realm, which are no Map here.
+    const copied = [...entries].map(([key, entry]): [string, Entry] => {
+      return [key, { ...entry, value: copy(entry.value) }];
+    });
+    this.#entries = new Map(copied);
   }
 
   /** Removes expired keys, as Redis does in the background. */
