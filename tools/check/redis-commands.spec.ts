@@ -3,10 +3,9 @@ import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { read, sources } from './tracked-files.ts';
 import { ROOT } from '../src/checkout.ts';
+import { OF_NODES } from '../../libs/keyspace/test/past-the-stores.ts';
 
 const LUA = path.join(ROOT, 'libs/keyspace/lua');
-/** Those that nodes call; control planes call all. */
-const OF_NODES = ['access', 'admit', 'checkpoint', 'inquire', 'reap', 'relay', 'restore', 'settle'];
 /** Records that control planes alone write. */
 const NOT_OF_NODES = new Set(['records']);
 

@@ -1,5 +1,6 @@
 /** The simulation reads these past the stores: names of keys, and the text of the functions. */
 export {
+  OF_NODES,
   readFunctionSource,
   readLua,
   type FunctionName,

@@ -10,7 +10,7 @@ import {
   redisReady,
   type RedisConnection,
 } from '../src/index.ts';
-import { readFunctionSource } from '../src/functions/function-source.ts';
+import { FUNCTION_NAMES, OF_NODES, readFunctionSource } from '../src/functions/function-source.ts';
 
 /** What each user of Redis may not do, tried against a real server with the rights that every installation gives. */
 type User = 'controlPlane' | 'node' | 'queue';
@@ -141,6 +141,20 @@ describe.each(Object.entries(FORBIDDEN) as [User, string[][]][])(
         );
       },
     );
+  },
+);
+
+test.each(FUNCTION_NAMES.filter((name) => !OF_NODES.has(name)))(
+  'S55: a node may not call %s, which control planes call',
+  async (name) => {
+    const key = `{s00}:${randomUUID()}`;
+    const call = (user: User): Promise<unknown> =>
+      new FunctionLibrary(as(user)).call(name, [key, key, key], []);
+    await new FunctionLibrary(as('controlPlane')).keepLoaded();
+    await expect(call('node')).rejects.toThrow('only a control plane may call this function');
+    // Its arguments are refused, or its shard; never its caller.
+    const said = await call('controlPlane').catch(String);
+    expect(String(said)).not.toContain('only a control plane');
   },
 );
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 
 /** Chunks before functions, each after what it uses. */
 const SHARED = [
+  'rights',
   'values',
   'epochs',
   'windows',
@@ -41,6 +42,11 @@ const FUNCTIONS = {
   publish: { file: 'publish', flags: [] },
 } as const;
 
+/** Those that nodes call. Redis refuses all others to their user. */
+export const OF_NODES: ReadonlySet<string> = new Set([
+  ...['access', 'inquire', 'admit', 'checkpoint', 'restore', 'settle', 'reap', 'relay'],
+]);
+
 export type FunctionName = keyof typeof FUNCTIONS;
 export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];
 
@@ -63,7 +69,7 @@ export function readFunctionSource(read: (file: string) => string = readLua): Fu
   const nameOf = (name: FunctionName): string => `tollgate_${name}_${hash}`;
   const registrations = FUNCTION_NAMES.map(
     (name) =>
-      `redis.register_function{ function_name = '${nameOf(name)}', callback = ${name}, flags = { ${FUNCTIONS[name].flags.map((flag) => `'${flag}'`).join(', ')} } }`,
+      `redis.register_function{ function_name = '${nameOf(name)}', callback = ${OF_NODES.has(name) ? name : `of_control_plane(${name})`}, flags = { ${FUNCTIONS[name].flags.map((flag) => `'${flag}'`).join(', ')} } }`,
   );
   const library = `tollgate_${hash}`;
   return {

@@ -28,6 +28,7 @@ export class RedisFunctions {
       [
         ['call', (name: Lua, ...parameters: Lua[]) => this.#call(name, parameters)],
         ['pcall', (name: Lua, ...parameters: Lua[]) => this.#tryCall(name, parameters)],
+        ['acl_check_cmd', () => true],
         ['error_reply', (message: Lua) => new Table([], [['err', message]])],
         ['register_function', (registered: Lua) => this.#register(registered as Table)],
       ],
