@@ -60,11 +60,16 @@ function defaultOf(parsed: { success: boolean; data?: unknown }): {
   defaultText: string;
 } {
   if (!parsed.success) return { isRequired: true, defaultText: '' };
-  const value = Array.isArray(parsed.data) ? parsed.data.join(',') : parsed.data;
+  const value = isList(parsed.data) ? [...parsed.data].join(',') : parsed.data;
   return {
     isRequired: false,
     defaultText: value === undefined || value === '' ? '' : `\`${String(value)}\``,
   };
+}
+
+/** Is true for a value that the environment writes as a list, comma-separated. */
+function isList(value: unknown): value is readonly unknown[] | ReadonlyMap<unknown, unknown> {
+  return Array.isArray(value) || value instanceof Map;
 }
 
 function descriptionOf(field: z.ZodType): string {
