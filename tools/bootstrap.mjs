@@ -16,7 +16,7 @@ import { withLock } from './src/process/checkout-lock.mjs';
 const PNPM_VERSION = '12.21.0';
 const NODE_VERSION = '26.10.0';
 const STOP_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
-/** What is interrupted has this long to end. */
+/** Gives interrupted commands this long to end. */
 const INTERRUPT_MS = 3_000;
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
@@ -24,7 +24,7 @@ const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
 
-/** What runs the product: `dependencies` of all packages, of which tests and benches have none but the audit. The rest only checks and tests. */
+/** Names the extent that runs the product: `dependencies` of all packages, of which tests and benches have none but the audit. The rest only checks and tests. */
 const RUNTIME = 'runtime';
 const EVERYTHING = 'everything';
 const RUNTIME_COMMANDS = new Set(['start', 'stop', 'seed', 'doctor', 'ops', 'size', 'tollgate']);
@@ -122,14 +122,14 @@ function isInstalled(extent) {
   return stamp.fingerprint === fingerprint() && [extent, EVERYTHING].includes(stamp.extent);
 }
 
-/** What the last complete install put in place; a stamp without an extent is of an earlier release, which knew no other. */
+/** Returns the stamp of the last complete install. A stamp without an extent is of an earlier release, which knew no other. */
 function readStamp() {
   if (!existsSync(stampFile)) return { fingerprint: '', extent: extentByHand() };
   const [fingerprint = '', extent = EVERYTHING] = readFileSync(stampFile, 'utf8').split(' ');
   return { fingerprint, extent };
 }
 
-/** Of an install that was interrupted or done by hand: pnpm notes whether it brought development's packages, too. */
+/** Returns the extent of an install that was interrupted or done by hand: pnpm notes whether it brought development's packages, too. */
 function extentByHand() {
   const notes = path.join(root, 'node_modules', '.modules.yaml');
   const hasEverything =

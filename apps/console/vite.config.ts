@@ -22,7 +22,7 @@ export default defineConfig(({ command }) => ({
     outDir: path.join(root, 'dist/web'),
     emptyOutDir: true,
     target: 'es2022',
-    // What `npm run check` weighs: which file imports which.
+    // `npm run check` reads from the manifest which file imports which.
     manifest: true,
     // The content policy allows no data: addresses.
     assetsInlineLimit: 0,
@@ -33,7 +33,7 @@ export default defineConfig(({ command }) => ({
         codeSplitting: {
           groups: [
             {
-              // What is typed into loads with the pages that have it.
+              // Parts that people type into load with the pages that have them.
               name: 'parts',
               test: /console\/src\/(api|ui)\/(?!forms\/(confirm-dialog|dialog|field|form)\.tsx)/,
               minShareCount: 9,

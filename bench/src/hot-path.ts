@@ -15,10 +15,10 @@ const ROOT = path.resolve(import.meta.dirname, '..', '..');
 const STATE = path.join(ROOT, '.tollgate', 'bench');
 const RESULTS = path.join(ROOT, 'bench', 'results');
 const BASELINE = path.join(RESULTS, 'baseline.json');
-/** What `--check` measures, in a few minutes. */
+/** Holds what `--check` measures, in a few minutes. */
 const CHECKED: readonly SceneName[] = ['requests', 'door', 'cold'];
 const WORSE_MAX = 1.15;
-/** What `--beside` takes. */
+/** Holds what `--beside` takes. */
 const SETTING = /^(control-plane:)?([^=]*)=(.*)$/;
 const PROFILE_SECONDS = 8;
 const PROFILE_RECORDS = 60_000;
@@ -149,7 +149,7 @@ function textOf(worse: ReadonlyMap<string, string>): string {
   return [...worse.values()].join('\n');
 }
 
-/** What is to be said of each figure that is worse, by its name. */
+/** Returns what is to be said of each figure that is worse, by its name. */
 function worseIn(sets: Measured): Map<string, string> {
   const stored = (JSON.parse(readFileSync(BASELINE, 'utf8')) as Stored).sets['this build'] ?? [];
   const judged = sets.get('this build')?.filter(({ isCpuRatio }) => isCpuRatio) ?? [];

@@ -27,7 +27,7 @@ const READY_MS = 120_000;
 const READY_POLL_MS = 250;
 const USAGE = `npm run bench -- peers [NAME ...] [--rounds N]   of ${PEERS.map(({ name }) => name).join(', ')}; installs them under .tollgate/bench/peers`;
 
-/** What is measured in each round: all of it on the first core, load and upstream on the others. */
+/** Holds what is measured in each round: all of it on the first core, load and upstream on the others. */
 interface Contender {
   name: string;
   clocks: Readonly<Record<string, CpuClock>>;

@@ -11,7 +11,7 @@ const CANDIDATE = {
 } as Candidate;
 const HEADERS = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` };
 
-/** What following a request costs the node beside its work: off, on without being sampled, sampled. Nanoseconds a request, median of the passes. */
+/** Measures the cost of tracing a request at the node: off, on without being sampled, sampled. Nanoseconds a request, median of the passes. */
 export async function benchTracing(): Promise<void> {
   let kept = 0;
   const tracing = (isSampled: boolean): Tracing => ({

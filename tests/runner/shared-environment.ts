@@ -3,7 +3,7 @@ import { ModuleMocker } from 'jest-mock';
 
 type TimersOf = ConstructorParameters<typeof ModernFakeTimers>[0];
 
-/** What `jest.spyOn` restores a second time when the suite ends. A spy that was set over faked timers would restore a faked one. */
+/** Returns the timers that `jest.spyOn` restores a second time when the suite ends. A spy that was set over faked timers would restore a faked one. */
 const timersOfProcess = () => ({
   setTimeout,
   clearTimeout,

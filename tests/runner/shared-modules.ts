@@ -2,17 +2,17 @@ import module from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** What importing needs to know of the project's Jest configuration. */
+/** Holds what importing needs to know of the project's Jest configuration. */
 export interface Project {
   /** The compiled code of node_modules is kept below it between runs. */
   cacheDirectory: string;
-  /** Of `moduleNameMapper`: a pattern of specifiers and the path they stand for, with `$1`. */
+  /** Mirrors `moduleNameMapper`: a pattern of specifiers and the path that they lead to, with `$1`. */
   aliases: readonly (readonly [RegExp, string])[];
   /** JavaScript of the TypeScript file at a URL. */
   compile: (url: string) => string;
 }
 
-/** What a suite may import from `@jest/globals`, by name. */
+/** Holds what a suite may import from `@jest/globals`, by name. */
 export type SuiteGlobals = Readonly<Record<string, object>>;
 
 const GLOBALS_URL = 'tollgate-test:globals';

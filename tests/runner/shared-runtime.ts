@@ -82,7 +82,7 @@ class SharedRuntime {
     this.restoreAllMocks();
   }
 
-  // What follows is for tests between which modules are reset, and for coverage.
+  // The methods below are for tests between which modules are reset, and for coverage.
   enterTestCode(): void {}
   leaveTestCode(): void {}
   getAllCoverageInfoCopy(): void {}

@@ -6,7 +6,7 @@ import { z } from 'zod';
 /** docs/console.md promises 250 kB of whatever page is opened first; the rest is for the next change. */
 export const FIRST_VIEW_BYTES_MAX = 249_000;
 
-/** What every page loads, and what a page with a chart loads after itself. */
+/** Every page loads the entry; a page with a chart loads the chart after itself. */
 const ENTRY = 'index.html';
 const WORDS = ['src/words/en.ts', 'src/words/zh.ts'];
 const CHART = 'src/ui/charts/chart-canvas.tsx';

@@ -46,7 +46,7 @@ test('a text that is missing, empty, left in English or of no other language is 
   ).toEqual(['title', 'list.empty', 'list.more']);
 });
 
-/** Of programs alone: no form of the console meets them, or any server's failure has the same words. */
+/** Lists codes for programs alone: no form of the console meets them, or any server's failure has the same words. */
 const FOR_PROGRAMS = new Set([
   'malformed_json',
   'invalid_cursor',

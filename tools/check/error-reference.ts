@@ -37,7 +37,7 @@ Named by the \`code\` of the OpenAI shape; the Anthropic shape has none, there \
 
 interface WireError {
   error: ClientErrorCode;
-  /** Of the OpenAI shape; the entry's own by default. */
+  /** Is the code of the OpenAI shape; the entry's own by default. */
   vendorCode?: string | null | undefined;
   text: string;
 }
@@ -55,7 +55,7 @@ export function errorReference(): string {
   return [HEAD, ...admin, PROXY_HEAD, ...proxy].join('');
 }
 
-/** What a node refuses, what is wrong with a request, and how upstreams fail, each as clients receive it. */
+/** Returns the errors that clients receive: refusals of a node, faults of a request, and failures of upstreams. */
 function wireErrors(): WireError[] {
   return [
     ...Object.values(PROXY).map((row: RefusalRow) => ({

@@ -48,7 +48,7 @@ test('every package carries the version of the release', () => {
   expect(new Set(versions).size).toBe(1);
 });
 
-/** What is wrong with the sections of a changelog, when the packages have this version. */
+/** Returns what is wrong with the sections of a changelog, when the packages have this version. */
 function changelogFaults(text: string, version: string): string[] {
   const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title);
   const [first, ...released] = sections;

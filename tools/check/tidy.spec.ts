@@ -17,7 +17,7 @@ test('no file is longer than 300 lines', () => {
   expect(isTooLong('line\n'.repeat(301))).toBe(true);
 });
 
-/** What more takes is two services, or a part of one. */
+/** A class that takes more is two services, or a part of one. */
 const CONSTRUCTOR_PARAMETERS_MAX = 8;
 
 /** How many parameters each constructor of this text has. */

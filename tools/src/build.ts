@@ -35,7 +35,7 @@ async function compile(projects: readonly string[], options: readonly string[]):
   });
 }
 
-/** What the control plane serves at `/`. Built again only when a source has changed since: a start must not wait for it twice. */
+/** Builds the console that the control plane serves at `/`, and only when a source has changed: a start must not wait for it twice. */
 export async function buildConsole(): Promise<void> {
   const folder = path.join(ROOT, 'apps', 'console');
   await withLock(path.join(STATE_FOLDER, 'build-console.lock'), async () => {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Of this checkout; `import.meta.dirname` is younger than Node 20.0, with which a bootstrap may run. */
+/** Is the state folder of this checkout. `import.meta.dirname` is younger than Node 20.0, with which a bootstrap may run. */
 export const STATE_FOLDER = fileURLToPath(new URL('../../.tollgate', import.meta.url));
 
 /** For what is downloaded once and shared by all checkouts. Falls back to this checkout when the home folder cannot be written. */

@@ -6,7 +6,7 @@ import { BIN_FOLDER, ROOT } from './checkout.ts';
 interface Step {
   name: string;
   look: () => Promise<Finding>;
-  /** What to do when it fails. */
+  /** Says how to repair the fault. */
   fix: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the test harness builds on. */
+/** Exports the parts that the test harness builds on. */
 export {
   AdminClient,
   AdminRefusal,

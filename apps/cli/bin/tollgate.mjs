@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync, readFileSync } from 'node:fs';
 
-// What is meant in a checkout when no server is named: the installation that `npm start` runs there.
+// Names the server when the command names none in a checkout: the installation that `npm start` runs there.
 const started = new URL('../../../.tollgate/start.json', import.meta.url);
 if (existsSync(started)) {
   const { baseUrl, adminUrl } = JSON.parse(readFileSync(started, 'utf8'));

@@ -16,7 +16,7 @@ export type Ask = <Data, Key extends QueryKey>(
 /** Asks what a page asks first, in the same words: a question in other words would be asked twice. */
 export type Prefetch = (ask: Ask, address: PageAddress) => void;
 
-/** What a page's file exports. */
+/** Holds what a page's file exports. */
 export interface PageModule {
   Page: ComponentType;
   /** Called as soon as the page's link is pointed at. */

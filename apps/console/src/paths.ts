@@ -65,9 +65,9 @@ export function pathOfRecord({
   }
 }
 
-/** Of the console itself, e.g. `https://gateway.example.com/tollgate/`: index.html names it when it is served. */
+/** Is the address of the console itself, e.g. `https://gateway.example.com/tollgate/`. index.html names it when it is served. */
 export const BASE = new URL('.', document.baseURI);
 /** The path below which the console lives, without its last slash: '' or '/tollgate'. */
 export const BASE_PATH = BASE.pathname.replace(/\/$/, '');
-/** What clients of the gateway are given: the origin and prefix they put before /v1. */
+/** Holds what clients of the gateway are given: the origin and prefix they put before /v1. */
 export const GATEWAY = `${BASE.origin}${BASE_PATH}`;

@@ -4,13 +4,13 @@ export interface Sample {
   tokens: number;
 }
 
-/** What a coefficient is taken to be before any recording was checked, and how far it may be off. */
+/** Holds the expected value of a coefficient before any recording was checked, and its uncertainty. */
 export interface Prior {
   mean: number;
   deviation: number;
 }
 
-/** Of a provider's figure: how exactly a line through all recordings should meet it. */
+/** Is the relative error at which a line through all recordings should meet a provider's figure. */
 const RELATIVE_ERROR = 0.03;
 const ABSOLUTE_ERROR = 0.5;
 

@@ -84,7 +84,7 @@ function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
   ];
 }
 
-/** Of a chat answer, as it stands: some count cached tokens of their own template beside the prompt, in one answer more than in the next. */
+/** Returns the prompt that a chat answer reports. Some providers count cached tokens of their own template beside the prompt, in one answer more than in the next. */
 function reportedPrompt({ usage_json: text = '', protocol }: Row): number | null {
   if (protocol !== 'chat' || text === '') return null;
   const { prompt_tokens: tokens } = JSON.parse(unquoted(text)) as { prompt_tokens?: unknown };

@@ -1,4 +1,4 @@
-/** What one process with many slow streams does. Times in Unix ms. */
+/** Holds what one process with many slow streams does. Times in Unix ms. */
 export interface BeatOrder {
   url: string;
   /** Used in turn. */
@@ -13,7 +13,7 @@ export interface BeatOrder {
   untilMs: number;
 }
 
-/** What came of it. */
+/** Holds what came of it. */
 export interface BeatReport {
   /** Streams that came to their end. */
   whole: number;

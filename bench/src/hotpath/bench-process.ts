@@ -66,7 +66,7 @@ function filesMax(pid: number): number {
   return max === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(max);
 }
 
-/** What is measured has the first core to itself as far as this bench is concerned; nothing happens on a machine of one core or without taskset. */
+/** Gives the process the first core for itself, as far as this bench is concerned. Does nothing on a machine of one core or without taskset. */
 export function pinToFirst(pid: number): void {
   pin(pid, '0');
 }

@@ -17,7 +17,7 @@ export interface BenchOptions {
   /** Root of the checkout whose build is measured. */
   checkout: string;
   upstreamUrl: string;
-  /** Of the node alone. */
+  /** Adds to the environment of the node alone. */
   env?: Readonly<Record<string, string>>;
   controlPlaneEnv?: Readonly<Record<string, string>>;
   /** File for a CPU profile of the node. */

@@ -1,4 +1,4 @@
-/** What one load process does. */
+/** Holds what one load process does. */
 export interface LoadOrder {
   url: string;
   /** Used in turn. */
@@ -15,7 +15,7 @@ export interface LoadOrder {
   perSecond: number | null;
 }
 
-/** What came of it. Times of answered requests, from sending; `first`: to the first byte of the body. */
+/** Holds what came of it. Times of answered requests, from sending; `first`: to the first byte of the body. */
 export interface LoadReport {
   requests: number;
   /** By status and code. */

@@ -18,7 +18,7 @@ const SLOW_EVENTS = 20;
 const BEAT_MS = 1_000;
 const BEAT_TOKENS = 100;
 const head = { id: 'chatcmpl-bench', created: 1_767_225_600, model: 'bench-upstream' };
-/** Of one word of the load's prompts, which is about a token. */
+/** Is the bytes of one word of the load's prompts, which is about a token. */
 const WORD_BYTES = 7;
 
 interface Answers {

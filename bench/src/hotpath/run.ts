@@ -52,9 +52,9 @@ export type SceneName = keyof typeof SCENES;
 
 export interface Build {
   checkout: string;
-  /** Of the node, beside what every installation of the bench has. */
+  /** Adds to the node's environment in every installation of the bench. */
   env?: Readonly<Record<string, string>>;
-  /** Of the control plane, likewise. */
+  /** Adds to the control plane's environment likewise. */
   controlPlaneEnv?: Readonly<Record<string, string>>;
 }
 
@@ -62,9 +62,9 @@ export interface RunOptions {
   scenes: readonly SceneName[];
   rounds: number;
   sizes: Sizes;
-  /** What is measured, by label: one build, or several that are compared. */
+  /** Holds what is measured, by label: one build, or several that are compared. */
   builds: ReadonlyMap<string, Build>;
-  /** Whether they work at the same time; else one after the other within each round. */
+  /** Is true when they work at the same time; else one after the other within each round. */
   isAtOnce: boolean;
 }
 

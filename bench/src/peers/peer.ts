@@ -13,7 +13,7 @@ export interface Place {
 export interface Peer {
   name: string;
   version: string;
-  /** What it does beside proxying, for the reader of the table. */
+  /** Holds what it does beside proxying, for the reader of the table. */
   does: string;
   /** Into the folder; repeated calls do nothing. Throws with the tool that is missing. */
   install: (folder: string) => void;
@@ -23,7 +23,7 @@ export interface Peer {
     args: readonly string[];
     env?: Record<string, string>;
   };
-  /** What its clients send beside the authorization. */
+  /** Returns what its clients send beside the authorization. */
   headers?: (place: Place) => Record<string, string>;
 }
 

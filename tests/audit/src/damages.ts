@@ -1,4 +1,4 @@
-/** What the damage is, the SQL that does it and the SQL that repairs it, and the checks that find it. */
+/** Describes a damage: its name, the SQL that does it, the SQL that repairs it, and the checks that find it. */
 type Damage = readonly [what: string, damage: string, repair: string, found: string[]];
 
 export const DAMAGES: readonly Damage[] = [

@@ -1,4 +1,4 @@
-/** What the chaos run checks with. */
+/** Holds what the chaos run checks with. */
 export { auditBooks } from './books/audit-books.ts';
 export { countVerdicts, describeFindings, isSound, type Finding } from './books/finding.ts';
 export { compareUsage, tokensReported } from './load/compare-usage.ts';

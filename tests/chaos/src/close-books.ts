@@ -14,7 +14,7 @@ import { waitForJournals } from './wait-for-journals.ts';
 /** A hold that is not renewed is reaped after 60 s; its correction and a job's retry come after that. */
 const DRAIN_MS = 150_000;
 
-/** What happened meanwhile that answers may have broken off by; undisturbed unless given. */
+/** Holds what happened meanwhile that answers may have broken off by; undisturbed unless given. */
 export interface Disturbance {
   /** Processes of ours or the upstream were killed. */
   wereKilled?: boolean;

@@ -49,7 +49,7 @@ export class FaultProxy {
     }
   }
 
-  /** What was silenced is broken now: a network that comes back after seconds rarely brings its connections along. */
+  /** Breaks the connections that were silenced: a network that comes back after seconds rarely restores them. */
   heal(): void {
     const wasSilent = this.#cut === 'silence';
     this.#cut = undefined;

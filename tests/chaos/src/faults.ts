@@ -22,7 +22,7 @@ export interface Stage {
   tollgate: Tollgate;
   network: Network;
   servers: RedisServers;
-  /** Of a Redis that was started with it. */
+  /** Controls the clock of a Redis that was started with it. */
   clock: RedisClock | undefined;
   nodeClocks: NodeClocks;
   random: () => number;
@@ -30,7 +30,7 @@ export interface Stage {
 
 export interface Fault {
   kind: FaultKind;
-  /** What it hits. */
+  /** Holds what it hits. */
   victim: string;
   /** Processes and ways under it, one fault at a time each. */
   parts: readonly string[];
@@ -45,7 +45,7 @@ const LONG_SHARE = 0.1;
 const LONG_MS = 9_000;
 /** About what Redis writes within its second between two fsyncs under this load. */
 const AOF_CUT_MAX_BYTES = 48 * 1024;
-/** Of the faults that can hit one primary of a cluster or all of them. */
+/** Is the share of faults that hit all primaries of a cluster when they could hit one. */
 const ALL_SHARE = 0.3;
 const HOUR_S = 3_600;
 const JUMPS_S = [HOUR_S, -HOUR_S, 24 * HOUR_S, -24 * HOUR_S];
@@ -176,7 +176,7 @@ async function pause(stage: Stage, name: string, pauseMs: number): Promise<void>
   await repair(stage, name);
 }
 
-/** What a power cut leaves: the file ends anywhere, also inside a script's transaction. */
+/** Cuts the file at any place, also inside a script's transaction, as a power cut does. */
 async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGKILL');
   truncateAppendOnlyFile(stage.servers.folderOf(name), bytes);
@@ -189,7 +189,7 @@ async function loseFunctions({ servers }: Stage, name: string): Promise<void> {
   await servers.ask(name, 'SCRIPT', 'FLUSH');
 }
 
-/** What the primary had not passed on to its replica is lost. */
+/** Fails over to the replica and loses the data that the primary had not passed on. */
 async function failOver(stage: Stage, primary: string): Promise<void> {
   await stage.tollgate.kill(primary, 'SIGKILL');
   await stage.servers.promoted(primary);

@@ -19,7 +19,7 @@ import {
 const CUSTOMERS = 6;
 const TOKENS_EACH = 50_000_000;
 const RENEWAL_TOKENS = 1_000;
-/** Of all changes; the others buy. */
+/** Is the share of changes that unsubscribe; the others buy. */
 const UNSUBSCRIBE_SHARE = 0.2;
 const PRICE_SHARE = 0.1;
 const NEW_WEIGHTS = ['0.3', '1', '1.7', '2.25'];

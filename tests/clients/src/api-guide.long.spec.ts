@@ -22,7 +22,7 @@ const blocks: Block[] = [...guide.matchAll(/^```(\w+)([^\n]*)\n([^]*?)^```$/gm)]
 const files = blocks
   .filter(({ language }) => language === 'js')
   .map(({ text }) => ({ name: /^\/\/ ([\w-]+\.mjs): npm install /.exec(text)?.[1] ?? '', text }));
-/** What each file can be run as, by its last argument. */
+/** Holds what each file can be run as, by its last argument. */
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   'ai-sdk.mjs': ['responses', 'chat', 'compatible', 'anthropic'],
   'langchain.mjs': ['openai', 'anthropic'],

@@ -1,23 +1,23 @@
 /** The address a client calls, and what it sends. */
 export interface Errand {
-  /** Of the gateway, without `/v1`. */
+  /** Is the gateway's address, without `/v1`. */
   origin: string;
   apiKey: string;
   model: string;
   prompt: string;
 }
 
-/** What the client's own user sees of a conversation with one tool call. */
+/** Holds what the client's own user sees of a conversation with one tool call. */
 export interface Conversation {
   /** The last answer. */
   text: string;
-  /** What the client ran its tool with. */
+  /** Holds what the client ran its tool with. */
   toolInputs: unknown[];
   /** As the client shows it, summed over its requests. */
   usage: { input: number; output: number };
 }
 
-/** What a user of the client can tell of a refusal. */
+/** Holds what a user of the client can tell of a refusal. */
 export interface Refused {
   status: number | undefined;
   /** The vendor's code or type of error, as far as the client shows one. */

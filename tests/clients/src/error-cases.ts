@@ -20,9 +20,9 @@ export interface ErrorCase {
 
 export interface Raised {
   readonly status: number;
-  /** Of the official SDKs, the same in Node and Python. */
+  /** Names the exception of the official SDKs, the same in Node and Python. */
   readonly exception: string;
-  /** Of LiteLLM, which goes by words. */
+  /** Names the exception of LiteLLM, which decides by words. */
   readonly litellm: string;
 }
 

@@ -21,7 +21,7 @@ export interface Scene {
   tollgate: Tollgate;
   models: { openai: RoutedModel; anthropic: RoutedModel; native: RoutedModel };
   key: string;
-  /** Of an account that has bought next to nothing. */
+  /** Belongs to an account that has bought next to nothing. */
   poorKey: string;
 }
 
@@ -75,7 +75,7 @@ const usageRow = z.looseObject({
   outcome: z.string(),
 });
 
-/** What the books say of these requests together, once all have arrived. */
+/** Returns what the books say of these requests together, once all have arrived. */
 export async function booked(
   { tollgate }: Scene,
   calls: readonly Call[],

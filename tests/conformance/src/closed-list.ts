@@ -1,6 +1,6 @@
 import { isDone, looseJson, textEvents, type Loose, type TextEvent } from './event-text.ts';
 
-/** What a same-protocol answer may not change. Each function answers the first difference in words, null when there is none. */
+/** Holds what a same-protocol answer may not change. Each function answers the first difference in words, null when there is none. */
 
 export interface Changed {
   upstream: string;
@@ -47,7 +47,7 @@ export function messagesDifference({ upstream, client, model }: Changed): string
     : `event ${at} changed: ${given[at]?.raw.slice(0, 200)} -> ${got[at]?.raw.slice(0, 200)}`;
 }
 
-/** What the client saw, with the native id of a container where it must be sealed. */
+/** Returns the text that the client saw, with the native id of a container in place of the sealed one. */
 function unsealed(given: Loose, client: string): string {
   const container = given?.container ?? given?.delta?.container ?? given?.message?.container;
   const native: unknown = container?.id;
@@ -129,7 +129,7 @@ function chunkDifference(
 }
 
 const ALWAYS_OPEN = new Set(['model', 'usage']);
-/** What a nameless chunk is lent. */
+/** Holds what a nameless chunk is lent. */
 const LENT = new Set(['model', 'usage', 'id', 'created', 'object']);
 
 const ROLE = new Set(['role']);
@@ -163,7 +163,7 @@ function identityFault(got: readonly TextEvent[], model: string): string | null 
   return [...spoken.values()].every((times) => times === 1) ? null : 'role stands more than once';
 }
 
-/** Whether cutting one model value out of each leaves the same text. */
+/** Is true when cutting one model value out of each leaves the same text. */
 function differsInModelOnly({ upstream, client, model }: Changed, given: string): boolean {
   const alias = JSON.stringify(model);
   for (let at = client.indexOf(alias); at !== -1; at = client.indexOf(alias, at + 1)) {

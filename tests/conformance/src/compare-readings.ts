@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { NormalUsage } from './expected-usage.ts';
 import type { Reading } from './reading.ts';
 
-/** What a translated answer says differently from the provider's own, in words. */
+/** Returns what a translated answer says differently from the provider's own, in words. */
 export function readingDifferences(
   direct: Reading,
   translated: Reading,
@@ -40,7 +40,7 @@ function finishOf({ finish, tools }: Reading): string {
   return finish ?? (tools.length > 0 ? 'tool_calls' : 'stop');
 }
 
-/** What both protocols can say: chat has no 1-hour writes, messages no audio. */
+/** Returns what both protocols can say: chat has no 1-hour writes, messages no audio. */
 function countsOf(usage: NormalUsage): object {
   return {
     input: usage.input + usage.audioInput,

@@ -2,7 +2,7 @@ import { isDone, looseJson, textEvents, type Loose } from './event-text.ts';
 import { readChat, readMessages, type Reading } from './reading.ts';
 import type { Recording } from './recordings.ts';
 
-/** What a recording is to a client that asks the provider itself. */
+/** Holds what a recording is to a client that asks the provider itself. */
 export type DirectAnswer =
   | { kind: 'answer'; reading: Reading }
   | { kind: 'error' }

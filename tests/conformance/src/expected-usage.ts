@@ -13,7 +13,7 @@ export interface NormalUsage {
   audioOutput: number;
 }
 
-/** What must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. Null when it reports no usage. */
+/** Returns what must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. Null when it reports no usage. */
 export function expectedUsage(recording: Recording): NormalUsage | null {
   const usage = recording.indexedUsage ?? recordedUsage(recording);
   return normalUsage(recording.protocol === 'messages' ? 'messages' : 'chat', usage);

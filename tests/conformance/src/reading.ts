@@ -3,10 +3,10 @@ import OpenAI from 'openai';
 import { normalUsage, type NormalUsage } from './expected-usage.ts';
 import type { Loose } from './event-text.ts';
 
-/** What an answer says, in one vocabulary, as the official SDK of its protocol understands it. */
+/** Holds what an answer says, in one vocabulary, as the official SDK of its protocol understands it. */
 export interface Reading {
   text: string;
-  /** What a refusing chat model says beside its text. */
+  /** Holds what a refusing chat model says beside its text. */
   refusal: string;
   thinking: string;
   /** `args` is null where the arguments are no JSON object (cut off by a limit). */

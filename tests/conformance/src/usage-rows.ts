@@ -22,7 +22,7 @@ const QUERY = `SELECT rid::text, charge::int, basis, outcome, input_tokens::int,
   cache_write_1h_tokens::int, audio_input_tokens::int, audio_output_tokens::int
   FROM usage_events WHERE kind = 'usage' AND rid = ANY($1::uuid[])`;
 
-/** What was booked, by request id, once every request's row has arrived or the wait is over. */
+/** Returns what was booked, by request id, once every request's row has arrived or the wait is over. */
 export async function usageRows(
   databaseUrl: string,
   rids: readonly string[],

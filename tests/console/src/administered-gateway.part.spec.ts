@@ -26,7 +26,7 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       await dialog().getByLabel('API key').fill('demo-upstream-key');
       await inDialog('Add upstream').click();
       await page.getByText('hand-made is added').waitFor();
-      // What the new installation needs next is said where one is.
+      // The page names the next step that the new installation needs.
       await page.getByText('Next: add a model').waitFor();
 
       // The test of the connection makes a real call and says what it cost.

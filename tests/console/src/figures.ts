@@ -129,7 +129,7 @@ async function measureLongList(stage: DemoStage): Promise<void> {
 
 interface ListTime {
   all: number;
-  /** Of it, from the request to its answer; 0 where the browser knew the answer. */
+  /** Measures the part from the request to its answer; 0 when the browser knew the answer. */
   server: number;
 }
 

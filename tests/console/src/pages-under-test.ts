@@ -72,7 +72,7 @@ export let stage: Stage;
 
 export let customer: { username: string; password: string };
 
-/** What the parameters of addresses are in this installation. */
+/** Holds what the parameters of addresses are in this installation. */
 const ids: Record<string, string> = {};
 
 const addressOf = (pattern: string): string =>
@@ -89,7 +89,7 @@ const addressOf = (pattern: string): string =>
 /** Wider lines are hard to read; tables may use all (docs of the console). */
 const CONTENT_MAX = 1_280;
 
-/** What of a page, tables aside, is wider than it may be, or outside the window. */
+/** Returns what of a page, tables aside, is wider than it may be, or outside the window. */
 const boundsOf = (page: Visitor['page']): Promise<string[]> =>
   page.evaluate<
     string[]

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 
 export interface Picture {
-  /** Of its file in docs/tour. */
+  /** Names its file in docs/tour. */
   name: string;
   who: 'user' | 'admin' | 'visitor';
   /** `:model`, `:user` and so on stand for the first of their kind. */
@@ -9,7 +9,7 @@ export interface Picture {
   isNarrow?: boolean;
   theme?: 'light' | 'dark';
   language?: 'en' | 'zh';
-  /** What is done before the picture is taken, e.g. a dialog opened. */
+  /** Acts before the picture is taken, e.g. opens a dialog. */
   act?: (page: Page) => Promise<unknown>;
 }
 

@@ -62,7 +62,7 @@ const ROLES = ['a user', 'an administrator'] as const;
 });
 
 interface Requests {
-  /** What was asked of the administration interface, in order. */
+  /** Holds what was asked of the administration interface, in order. */
   asked: string[];
   untilAsked: () => Promise<void>;
   /** Until nothing is being asked, and nothing was for a moment. */

@@ -4,7 +4,7 @@ import { browser, startStage, WITHOUT, type Stage } from './stage.ts';
 
 const START_MS = 120_000;
 const STORY_MS = 60_000;
-/** Of a price, beside its amount: what an act on amounts must not lose. */
+/** Holds the settings of a price beside its amount, which an act on amounts must not lose. */
 const SETTINGS = {
   weight_input: '1',
   weight_output: '4',

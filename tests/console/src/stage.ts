@@ -7,7 +7,7 @@ import { findBrowser } from './find-browser.ts';
 /** A running installation behind its front door, with a browser before it. */
 export interface Stage {
   tollgate: Tollgate;
-  /** Of the front door, without a trailing slash. */
+  /** Is the address of the front door, without a trailing slash. */
   address: string;
   open: (options?: VisitorOptions) => Promise<Visitor>;
   close: () => Promise<void>;
@@ -18,7 +18,7 @@ export interface VisitorOptions {
   width?: number;
   theme?: 'light' | 'dark';
   language?: 'en' | 'zh';
-  /** Of a proxy in front of the front door. */
+  /** Is the address of a proxy in front of the front door. */
   address?: string;
 }
 
@@ -102,7 +102,7 @@ async function signIn(
   if (!answer.ok()) throw new Error(`signing in failed: ${await answer.text()}`);
 }
 
-/** What axe finds against WCAG 2.2 AA, one line each. The script goes in by the debugger: the content policy would refuse it. */
+/** Returns what axe finds against WCAG 2.2 AA, one line each. The script goes in by the debugger: the content policy would refuse it. */
 export async function violationsOn(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate<string[]>(`axe

@@ -205,7 +205,7 @@ const TABS_MAX = 80;
   );
 });
 
-/** What the keyboard is at, by the name a screen reader says. */
+/** Returns what the keyboard is at, by the name a screen reader says. */
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const element = document.activeElement;

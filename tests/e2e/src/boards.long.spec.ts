@@ -26,7 +26,7 @@ const CREDENTIAL = randomBytes(32).toString('base64url');
 /** Long enough for rates over `RATE_INTERVAL`. */
 const TRAFFIC_MS = 14_000;
 const RATE_INTERVAL = '10s';
-/** What the demo upstream does, by the model's name there. */
+/** Holds what the demo upstream does, by the model's name there. */
 const MODES = ['demo-ok', 'demo-500', 'demo-dies', 'demo-no-usage'];
 /** Panels of what does not happen here: nothing is refused for want of Redis, no alert is open. */
 const QUIET = new Set(['Open alerts']);

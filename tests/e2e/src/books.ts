@@ -11,7 +11,7 @@ const usageRow = z.looseObject({
 });
 export type UsageRow = z.infer<typeof usageRow>;
 
-/** What the demo upstream says of the last attempt of a request. */
+/** Returns what the demo upstream says of the last attempt of a request. */
 export async function recordOf(tollgate: Tollgate, rid: string): Promise<RecordEntry> {
   const response = await fetch(`${tollgate.upstreamUrl}/record?rid=${rid}`);
   const entry = ((await response.json()) as RecordEntry[]).at(-1);

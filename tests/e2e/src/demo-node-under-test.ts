@@ -10,7 +10,7 @@ export type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
 /** A node, and a demo upstream that knows what it reported. */
 export interface DemoNode {
   node: NodeUnderTest;
-  /** Of the upstream, with /v1. */
+  /** Is the upstream's address, with /v1. */
   baseUrl: string;
   record: ProviderRecord;
   stop: () => Promise<void>;

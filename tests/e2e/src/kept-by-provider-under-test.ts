@@ -8,7 +8,7 @@ import {
   type NodeUnderTest,
 } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
 
-/** What providers keep for their account besides responses: containers, sound, files. Every customer of the installation shares that account. */
+/** Providers keep containers, sound and files for their account besides responses, and every customer of the installation shares that account. */
 type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
 
 const CONTAINERS = ['cntr_native', 'container_native'];

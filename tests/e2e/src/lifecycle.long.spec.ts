@@ -33,9 +33,9 @@ interface Case {
 
 interface Deed {
   act: (of: Case) => Promise<unknown>;
-  /** Of the running streams. */
+  /** Says how the running streams end. */
   streams: 'end at the next checkpoint' | 'finish';
-  /** What the next request is answered. */
+  /** Holds the status of the next request. */
   next: number;
 }
 

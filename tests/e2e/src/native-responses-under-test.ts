@@ -30,7 +30,7 @@ export interface NativeItem {
   content: Listed<{ text: string }>;
 }
 
-/** What a call of the interface answers: a response, a part or a list of them, or a refusal. */
+/** Holds what a call of the interface answers: a response, a part or a list of them, or a refusal. */
 export interface NativeBody {
   id: string;
   object: string;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { SnapshotModel } from './demo-node-under-test.ts';
 import { ask, call, model, native, node, type Answered } from './native-responses-under-test.ts';
 
-/** Of the same upstream as `model`. */
+/** Routes to the same upstream as `model`. */
 let other: SnapshotModel;
 const keys: Record<string, string> = {};
 

@@ -28,7 +28,7 @@ import {
 const KEYS = 4;
 const AT_ONCE = 48;
 const PROMPT_TOKENS = 7;
-/** What a stream holds of its output before it has shown any. */
+/** Holds what a stream holds of its output before it has shown any. */
 const SLICE = 4_096;
 /** Long enough that every request of a volley is admitted, or refused, before the first is charged. */
 const THINKING_MS = 3_000;

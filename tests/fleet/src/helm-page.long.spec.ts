@@ -104,7 +104,7 @@ async function takeRedisUsers(acl: string): Promise<void> {
   redis.disconnect();
 }
 
-/** What a kubelet gives the container; a required key that its Secret lacks would keep the pod from starting. */
+/** Returns what a kubelet gives the container; a required key that its Secret lacks would keep the pod from starting. */
 function environmentOf(kind: string): Environment {
   const found = objects.find((object) => object.kind === kind);
   const variables = found?.spec?.template.spec.containers[0]?.env ?? [];

@@ -143,7 +143,7 @@ describe('a node that is asked to stop', () => {
     expect(row.outcome).toBe('node_stopped');
     expect(stream.words).toBeGreaterThan(40);
     expect(row.output_tokens).toBeGreaterThanOrEqual(stream.words);
-    // What the upstream had sent and the node had not passed on yet.
+    // The upstream had sent a part that the node had not passed on yet.
     expect(row.output_tokens).toBeLessThanOrEqual(stream.words + 3);
     await closeBooks(tollgate, [], { wereKilled: true });
   }, 60_000);

@@ -16,7 +16,7 @@ export interface PropagationReport {
   revocations: { requests: number; admitted: number };
 }
 
-/** What a change costs in time until all nodes follow, and whether a withdrawn access is withdrawn at once everywhere. */
+/** Measures the time until all nodes follow a change, and verifies that a withdrawn access is withdrawn at once everywhere. */
 export async function measurePropagation(
   tollgate: Tollgate,
   { changes }: { changes: number },

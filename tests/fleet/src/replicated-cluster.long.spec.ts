@@ -30,7 +30,7 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 30_000);
 
-/** What each server that answers says, by its name. */
+/** Returns what each server that answers says, by its name. */
 async function askAll(command: string, ...args: string[]): Promise<Record<string, string>> {
   const answers: Record<string, string> = {};
   for (const { spec, isRunning } of tollgate.services.redisServers) {

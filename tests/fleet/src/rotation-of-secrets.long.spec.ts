@@ -17,7 +17,7 @@ afterEach(() => {
   expect(stage.failed()).toEqual([]);
 });
 
-/** What the processes run with. */
+/** Holds what the processes run with. */
 const now = { jwt: '', encryption: '', fleet: '' };
 const isSignedIn = (url: string, token: string): Promise<boolean> =>
   new AdminClient(url, token).call('GET', '/auth/me').then(

@@ -46,7 +46,7 @@ export class RotationStage {
     return stage;
   }
 
-  /** What ended otherwise than its client wanted. */
+  /** Returns what ended otherwise than its client wanted. */
   failed() {
     return this.load.records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up');
   }

@@ -87,7 +87,7 @@ async function serveTlsOfRedis(): Promise<number> {
   await redis.config('SET', 'tls-port', port);
   return port;
 }
-/** What a reverse proxy does before the control plane. */
+/** Returns what a reverse proxy does before the control plane. */
 async function terminateTls(): Promise<Server> {
   const identity = { cert: readFileSync(server.cert), key: readFileSync(server.key) };
   const created = createServer(identity, (incoming, outgoing) => {
@@ -180,7 +180,7 @@ test('an installation works with TLS everywhere, and a plain Redis is switched o
   expect(await isServing()).toBe(true);
   const records = await load.stop();
   await redis.config('SET', 'port', plainPort);
-  // What Redis has lost is asked for over the node's own way to the control plane.
+  // The node asks the control plane for data that Redis has lost over its own connection.
   await redis.flushall();
   await until('a filled Redis', isServing, 60_000);
   await closeBooks(tollgate, records, { wereKilled: false });

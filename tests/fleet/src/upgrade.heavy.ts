@@ -50,7 +50,7 @@ beforeAll(async () => {
     controlPlanes: 2,
     checkout: previous,
   });
-  // What only the tests need is of today.
+  // Processes that only the tests need run today's release.
   await tollgate.restart('demo-upstream', { checkout: ROOT });
   origins = [...tollgate.nodeUrls];
   scene = await setFormerScene();

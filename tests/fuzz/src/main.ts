@@ -81,7 +81,7 @@ function programArguments(
     ...['--max-examples', String(examples)],
     ...['--max-time', String(seconds)],
     ...['--workers', '1'],
-    // What it shows of a failure is complete, so that the request can be sent again; the installation and its keys end with the run.
+    // The report of a failure is complete, so that the request can be sent again; the installation and its keys end with the run.
     ...['--output-sanitize', 'false'],
     '--continue-on-failure',
     ...LEFT_OUT.flatMap((operation) => ['--exclude-operation-id', operation]),

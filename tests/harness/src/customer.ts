@@ -43,7 +43,7 @@ export interface RoutedModelOptions extends Partial<NewModel>, Partial<Omit<NewP
   /** Name at the demo upstream, which chooses its behaviour by it. */
   upstreamModel?: string;
   route?: Partial<NewRoute>;
-  /** Of each upstream. */
+  /** Changes the settings of each upstream. */
   upstream?: Partial<NewUpstream>;
 }
 

@@ -160,7 +160,7 @@ async function unusedPostgres(
 interface UnusedStore {
   url: string;
   servers: [ManagedProcess, ...ManagedProcess[]];
-  /** Of each server, in their order. */
+  /** Lists the port of each server, in their order. */
   ports: number[];
   start: () => Promise<void>;
 }

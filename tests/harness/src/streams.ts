@@ -7,7 +7,7 @@ export interface StreamAsk {
   delayMs: number;
 }
 
-/** What a client heard of one stream. */
+/** Holds what a client heard of one stream. */
 export interface Heard {
   rid: string;
   words: number;

@@ -8,7 +8,7 @@ export interface TollgateOptions {
   /** Replicas of the control plane: `control-plane`, `control-plane-2`, ... */
   controlPlanes?: number;
   frontDoor?: boolean;
-  /** What TOLLGATE_TEST_REDIS names unless said here. */
+  /** Overrides the kind of Redis that TOLLGATE_TEST_REDIS names. */
   redis?: RedisKind;
   /** Added to the environment of each server of Redis that holds data. */
   redisEnv?: Readonly<Record<string, string>>;

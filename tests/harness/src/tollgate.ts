@@ -37,7 +37,7 @@ export interface Tollgate {
   /** Starts a killed process on its old port and waits until it is ready; one that runs is stopped first. A change stays. */
   restart: (name: string, change?: Change) => Promise<void>;
   isRunning: (name: string) => boolean;
-  /** Of the running process; undefined while it is down. */
+  /** Returns the id of the running process; undefined while it is down. */
   pidOf: (name: string) => number | undefined;
   logs: (name: string) => string;
   stop: () => Promise<void>;

@@ -3,7 +3,7 @@ import { afterAll, expect, jest } from '@jest/globals';
 let suites = 0;
 const { setTimeout: setTimeoutOfProcess } = globalThis;
 
-/** What each planted suite does: it finds no variable and no timer of the other, and reports its number and, through a hook, its end. */
+/** Runs the part of each planted suite: it finds no variable and no timer of the other, and reports its number and, through a hook, its end. */
 export function takePart(name: string): void {
   suites += 1;
   expect(process.env.PLANTED).toBeUndefined();

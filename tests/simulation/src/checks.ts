@@ -34,7 +34,7 @@ interface CheckedParts {
   scheduler: Scheduler;
 }
 
-/** What must hold after every step. Sums follow the commits, so that a step costs what it changed. */
+/** Checks what must hold after every step. Sums follow the commits, so that a step costs only its change. */
 export class Checks {
   readonly #live: LiveView;
   readonly #shardOf: (accountId: number) => string;
@@ -45,14 +45,14 @@ export class Checks {
   readonly #shards = new Set<string>();
   /** `balance - held` of each subscription and what was held, as they were before. */
   readonly #held = new Map<string, number>();
-  /** What the reconciliation moved Redis by. */
+  /** Holds what the reconciliation moved Redis by. */
   readonly repairs: { what: string; step: number }[] = [];
   #ledger = 0n;
   #refunded = 0n;
   #wallets = 0n;
-  /** What lots cost, by credit. */
+  /** Holds what lots cost, by credit. */
   readonly #costs = new Map<string, bigint>();
-  /** What wallets paid for: recharges, and debts of closed subscriptions. */
+  /** Holds what wallets paid for: recharges, and debts of closed subscriptions. */
   readonly #paid: string[] = [];
   /** Purchases of auto-recharge. */
   recharges = 0;
@@ -70,7 +70,7 @@ export class Checks {
     const calls = new CallChecks();
     parts.redis.onChanged = (shard, isLoss = false) => {
       if (shard !== null) this.#shards.add(shard);
-      // What was released or debited last may be held or there again: nothing was taken.
+      // Tokens that were released or debited last may be held or there again: nothing was taken.
       if (isLoss) {
         this.#held.clear();
         calls.lost();

@@ -23,9 +23,9 @@ export interface ControlPlaneParts {
   proofs: (...parts: ConstructorParameters<typeof FinalProofs>) => FinalProofs;
   lostReaps: (...parts: ConstructorParameters<typeof LostReaps>) => LostReaps;
   recharge: (...parts: ConstructorParameters<typeof AutoRechargeService>) => AutoRechargeService;
-  /** What a control plane believes PostgreSQL's epochs to be when it compares them with Redis'. */
+  /** Returns the epochs that a control plane believes PostgreSQL to have when it compares them with Redis'. */
   comparedEpochs: (redis: Epochs, known: ShardEpochs) => ShardEpochs;
-  /** Whether what is left in closed subscriptions is looked for. */
+  /** Is true when what is left in closed subscriptions is looked for. */
   paysOutRests: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface ControlPlaneWorld {
   postgres: ModelPostgres;
   shards: number;
   parts: ControlPlaneParts;
-  /** What its machine's wall clock is wrong by. */
+  /** Returns what its machine's wall clock is wrong by. */
   wallErrorMs: () => number;
   /** To all nodes, which may miss it. */
   announce: (message: FleetMessage) => void;

@@ -1,2 +1,2 @@
-/** Of the fleet: nodes have none of their own. */
+/** Belongs to the fleet: nodes have none of their own. */
 export const CREDENTIAL = 'credential-of-the-simulation';

@@ -6,7 +6,7 @@ import type { Random } from './random.ts';
 
 interface File {
   bytes: Buffer;
-  /** What survives a power loss for certain. */
+  /** Holds what survives a power loss for certain. */
   durable: Buffer;
   /** Bytes of it that the disk has given room to. */
   allocated: number;
@@ -101,7 +101,7 @@ export class SimulatedDisk {
     return { fence: 1, release, retire };
   }
 
-  /** What was written after the last sync is lost, but for a piece of its beginning, which may end in the middle of a line. */
+  /** Loses the data that was written after the last sync, but for a piece of its beginning, which may end in the middle of a line. */
   losePower(): void {
     const kept = this.#random.integer(0, this.#nameChanges.length);
     for (const { undo } of this.#nameChanges.splice(kept).toReversed()) undo();

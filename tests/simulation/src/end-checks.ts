@@ -40,7 +40,7 @@ function restlessness(world: World): string[] {
   ];
 }
 
-/** What must hold once nothing is on its way any more. */
+/** Checks what must hold once nothing is on its way any more. */
 export function checkEnd(world: World, dismissed: ReadonlySet<string>): void {
   const restless = restlessness(world);
   if (restless.length > 0)

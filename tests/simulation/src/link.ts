@@ -3,7 +3,7 @@ import type { SimulatedProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What a link leads to. */
+/** Holds what a link leads to. */
 export interface Server {
   readonly isUp: boolean;
 }

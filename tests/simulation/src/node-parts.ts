@@ -39,7 +39,7 @@ export interface NodeWorld {
   truth: Truth;
   shards: number;
   parts: NodeParts;
-  /** Whether a journal of the node's machine has the final of a request. */
+  /** Is true when a journal of the node's machine has the final of a request. */
   isOnDisk: (rid: string) => boolean;
   /** Ends the run. */
   broken: (error: unknown) => void;

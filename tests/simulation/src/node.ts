@@ -27,7 +27,7 @@ export interface Machine {
 }
 
 const LEASE_MS = 60_000;
-/** Of requests that wait for a purchase. */
+/** Limits the wait of requests for a purchase. */
 const WAIT_MS = 2_000;
 const WAITERS_MAX = 12;
 const POP_EVERY_MS = 250;

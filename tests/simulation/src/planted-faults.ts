@@ -36,7 +36,7 @@ class StrictIngest extends UsageIngest {
   }
 }
 
-/** What is booked already is judged as if it were new, by the delta that Redis repeats: a node that lost the end of its journal knows less than was booked. */
+/** Judges booked usage as if it were new, by the delta that Redis repeats: a node that lost the end of its journal knows less than was booked. */
 class JudgingIngest extends UsageIngest {
   override ingest(
     relayed: readonly RelayedEvent[],

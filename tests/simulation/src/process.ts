@@ -7,7 +7,7 @@ export class SimulatedProcess {
   readonly name: string;
   readonly #scheduler: Scheduler;
   readonly #startedAtMs: number;
-  /** What its machine's wall clock is wrong by. */
+  /** Returns what its machine's wall clock is wrong by. */
   readonly #wallErrorMs: () => number;
   #isAlive = true;
   #stalledUntilMs = 0;

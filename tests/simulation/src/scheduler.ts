@@ -34,7 +34,7 @@ export class Scheduler {
     return this.#steps;
   }
 
-  /** Of all events that have happened: the same seed gives the same. */
+  /** Returns a hash of all events that have happened: the same seed gives the same. */
   get traceHash(): string {
     return this.#trace.copy().digest('hex').slice(0, 16);
   }

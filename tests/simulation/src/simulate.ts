@@ -13,7 +13,7 @@ export interface RunOptions {
   /** Drawn from the seed unless they are given. */
   faults?: readonly Fault[];
   parts?: Parts;
-  /** Of simulated time, before everything is left to come to its end. */
+  /** Bounds the simulated time before the rest of the work comes to its end. */
   forMs?: number;
 }
 

@@ -8,7 +8,7 @@ import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 import { SHIPPED } from './world.ts';
 
-/** What `npm run test:simulation` runs; main.ts passes the settings and reads the report. */
+/** Holds the settings of `npm run test:simulation`; main.ts passes them and reads the report. */
 const settings = {
   firstSeed: Number(process.env.SIMULATION_SEED ?? 1),
   seeds: Number(process.env.SIMULATION_SEEDS ?? 1),

@@ -8,10 +8,10 @@ import { simulate, type RunResult } from './simulate.ts';
 const FIRST_SEED = 1;
 const STEPS_AT_LEAST = 50_000;
 const RUNS_MAX = 12;
-/** Of a machine with other work: a run takes seconds. */
+/** Allows for a machine with other work: a run takes seconds. */
 const TIMEOUT_MS = 180_000;
 
-/** What is printed is enough to replay it. */
+/** Prints enough to replay the run. */
 function expectKept({ seed, violation, faults }: RunResult): void {
   if (violation === null) return;
   throw new Error(

@@ -1,12 +1,12 @@
 import type { FundsHint } from '@tollgate/contracts';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 
-/** What really happened to a request; only the simulation knows it. */
+/** Holds what really happened to a request; only the simulation knows it. */
 export interface TrueRequest {
   readonly hold: OpenHold;
   /** Charged tokens of all that the client received. */
   delivered: number;
-  /** What the node wrote down as the request's charge; null while it runs, or when its node died under it. */
+  /** Holds what the node wrote down as the request's charge; null while it runs, or when its node died under it. */
   charge: number | null;
   hasClientSeenEnd: boolean;
   endedAtMs: number;
@@ -50,7 +50,7 @@ export class Truth {
     this.needs.set(name, Math.max(neededTokens, this.needs.get(name) ?? 0));
   }
 
-  /** Whether the first charge of a request is booked. */
+  /** Is true when the first charge of a request is booked. */
   isCharged(rid: string): boolean {
     return this.#booked.get(rid)?.has(0) ?? false;
   }

@@ -147,7 +147,7 @@ function rendered(
   ]);
 }
 
-/** Whether a real API server takes the chart, as `kubectl apply --server-side --dry-run=server` would ask it. */
+/** Is true when a real API server takes the chart, as `kubectl apply --server-side --dry-run=server` would ask it. */
 function clusterLooks({ helm }: DeployTools, cluster: Cluster): Look[] {
   const each = valueTable().map(({ name, files }) => ({
     name: `chart, ${name}: an API server of Kubernetes ${KUBERNETES_VERSION} takes every object, and every pod in a namespace that enforces "restricted"`,

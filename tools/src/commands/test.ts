@@ -21,7 +21,7 @@ export interface TestCounts {
   skipped: number;
 }
 
-/** What speaks to Redis, and what clients see of it: on a cluster nothing of this may change. */
+/** Lists the suites of code that speaks to Redis, and of what clients see of it: on a cluster nothing of this may change. */
 const ON_A_CLUSTER = [
   'libs/keyspace',
   'proxy-node/src/(usage|pipeline|operations)',

@@ -1,4 +1,4 @@
-/** What a board is made of, short; `boardJson` writes what Grafana reads (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/). */
+/** Holds what a board is made of, short; `boardJson` writes what Grafana reads (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/). */
 export interface Panel {
   readonly title: string;
   readonly description: string;

@@ -31,9 +31,9 @@ export const PLANTED: readonly Manifest[] = [
 ];
 
 export interface Cluster {
-  /** What the server objects to, with the object's name; nothing is kept. */
+  /** Returns the server's objections, with the object's name; nothing is kept. */
   objections: (manifests: readonly Manifest[]) => Promise<string[]>;
-  /** What is wrong with an update of the chart, rolled by Kubernetes' own controllers; `render` gives its objects with a tag of the images. */
+  /** Returns the faults of an update of the chart, rolled by Kubernetes' own controllers. `render` gives its objects with a tag of the images. */
   updateProblems: (render: (tag: string) => Manifest[]) => Promise<string[]>;
   stop: () => Promise<void>;
 }

@@ -30,7 +30,7 @@ export interface DeployTools {
   readonly definitions: readonly string[];
 }
 
-/** What is in the cache already, or in PATH; installs the rest through the Go module proxy and the distribution's packages. Throws ToolMissing. */
+/** Returns the tools that are in the cache or in PATH, and installs the rest through the Go module proxy and the distribution's packages. Throws ToolMissing. */
 export async function deployTools(): Promise<DeployTools> {
   return {
     helm: goProgram('helm', HELM),

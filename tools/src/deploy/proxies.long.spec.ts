@@ -19,7 +19,7 @@ import { until, letPass } from '../testing/waiting.ts';
 /** The samples for reverse proxies, each with its real program, of Debian's packages or of PyPI, in front of a stream. */
 const EVENTS = 5;
 const EVERY_MS = 300;
-/** Of a package that is unpacked and not installed. */
+/** Names the folders of a package that is unpacked and not installed. */
 const NGINX_FOLDERS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   .map((each) => `${each}_temp_path ${each};`)
   .concat('access_log off;')

@@ -26,7 +26,7 @@ const NOT_SECRET = new Set([
   'STRIPE_API_URL',
 ]);
 
-/** What the chart rendered, as objects. */
+/** Returns what the chart rendered, as objects. */
 export function resourcesOf(manifest: string): Resource[] {
   return parseAllDocuments(manifest)
     .map((document): unknown => document.toJS())
@@ -34,7 +34,7 @@ export function resourcesOf(manifest: string): Resource[] {
     .map((value) => resource.parse(value));
 }
 
-/** What our own rules find in them. */
+/** Returns the violations of our own rules in them. */
 export function chartViolations(resources: readonly Resource[]): string[] {
   const found = resources.flatMap(({ kind, metadata, spec }) => {
     const pod = templated.safeParse(spec).data?.template.spec;

@@ -25,7 +25,7 @@ interface Scale {
   readonly graceSeconds: number;
 }
 
-/** What the pods looked like while an update went through. */
+/** Holds what the pods looked like while an update went through. */
 interface Course {
   fewestNodes: number;
   fewestPlanes: number;

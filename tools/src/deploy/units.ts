@@ -12,7 +12,7 @@ export function hasSystemdAnalyze(): boolean {
   return spawnSync('systemd-analyze', ['--version']).status === 0;
 }
 
-/** What systemd finds wrong with the units; it warns of unknown settings and ends with 0. */
+/** Returns what systemd finds wrong with the units; it warns of unknown settings and ends with 0. */
 export function unitProblems(): string[] {
   const work = mkdtempSync(path.join(tmpdir(), 'tollgate-units-'));
   try {

@@ -32,7 +32,7 @@ const workload = z.looseObject({
   }),
 });
 
-/** What of the rendered chart would lose requests in an update, or stop it. */
+/** Returns what of the rendered chart would lose requests in an update, or stop it. */
 export function updateViolations(resources: readonly Resource[]): string[] {
   const budgets = resources
     .filter(({ kind }) => kind === 'PodDisruptionBudget')

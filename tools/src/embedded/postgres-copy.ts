@@ -9,7 +9,7 @@ export interface PostgresSession {
   query: (text: string) => Promise<{ rows: unknown[] }>;
 }
 
-/** What belongs to the running server alone, and what a copy would only mistake for its own. */
+/** Names the files of the running server alone, which a copy would only mistake for its own. */
 const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts', 'standby.signal', 'pg_replslot']);
 const stopped = z.tuple([z.object({ labelfile: z.string() })]);
 

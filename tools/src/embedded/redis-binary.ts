@@ -3,6 +3,6 @@ export interface RedisBinary {
   server: string;
   /** The name under which the same binary checks an append-only file. */
   checkerName: string;
-  /** What it needs to find its libraries. */
+  /** Holds the variables with which it finds its libraries. */
   env: Record<string, string>;
 }

@@ -34,14 +34,14 @@ export function redisUserLines(operatorPassword: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** Of a Redis that was started with `redisUserLines`; `url` is the operator's. */
+/** Returns the addresses of a Redis that was started with `redisUserLines`; `url` is the operator's. */
 export function redisUrlsOf(url: string, operatorPassword: string): RedisUrls {
   const as = (user: RedisUser): string =>
     url.replace(/\/\/[^@/]*@/, `//${user}:${passwordOf(user, operatorPassword)}@`);
   return { controlPlane: as('control-plane'), node: as('node'), queue: as('bullmq') };
 }
 
-/** Of an external Redis, which has the one user that the address names. */
+/** Returns the addresses of an external Redis, which has the one user that the address names. */
 export function sameRedisUrl(url: string): RedisUrls {
   return { controlPlane: url, node: url, queue: url };
 }

@@ -7,7 +7,7 @@ export const EMBEDDING_MODEL = 'demo-embedding';
 
 const WALLET_AMOUNT = '100';
 const TOKENS = 1_000_000;
-/** Of the demo's chat models: without one, documents and the provider's tools are refused, and the configuration check warns. */
+/** Is the window of the demo's chat models: without one, documents and the provider's tools are refused, and the configuration check warns. */
 export const CONTEXT_WINDOW = 128_000;
 /** As providers price their caches. */
 export const CACHE_WEIGHTS = {
@@ -15,7 +15,7 @@ export const CACHE_WEIGHTS = {
   weight_cache_write: '1.25',
   weight_cache_write_1h: '2',
 } as const;
-/** What the models are called at the demo upstream; it chooses its behaviour by this name. */
+/** Is the models' name at the demo upstream, which chooses its behaviour by this name. */
 export const UPSTREAM_MODEL = 'demo-ok';
 
 /**

@@ -11,7 +11,7 @@ const results = z.object({
   sets: z.record(z.string(), z.array(z.object({ name: z.string(), samples: z.array(z.number()) }))),
 });
 
-/** What a request costs, as the bench measured it. CPU in microseconds, sizes in bytes. */
+/** Holds what a request costs, as the bench measured it. CPU in microseconds, sizes in bytes. */
 export interface Measured {
   nodeJsonUs: number;
   nodeStreamUs: number;
@@ -20,7 +20,7 @@ export interface Measured {
   redisStreamUs: number;
   controlPlaneUs: number;
   postgresUs: number;
-  /** What a request leaves in PostgreSQL; null until `npm run bench -- hot-path storage --write storage` has measured it. */
+  /** Holds what a request leaves in PostgreSQL; null until `npm run bench -- hot-path storage --write storage` has measured it. */
   storage: Storage | null;
   nodeBytes: number;
 }

@@ -7,7 +7,7 @@ const SHARDS_PER_PRIMARY = 4;
 const PRIMARIES_MAX = 1_024 / SHARDS_PER_PRIMARY;
 const DAY_SECONDS = 86_400;
 
-/** What an installation must carry. Rates a second, sizes in bytes, times in seconds. */
+/** Holds what an installation must carry. Rates a second, sizes in bytes, times in seconds. */
 export interface Load {
   rps: number;
   streamShare: number;
@@ -22,7 +22,7 @@ export interface Load {
   utilisation: number;
   workersPerNode: number;
   shards: number;
-  /** Of the largest PostgreSQL server to be had. */
+  /** Counts the cores of the largest PostgreSQL server to be had. */
   postgresCoresMax: number;
 }
 

@@ -113,7 +113,7 @@ export function controlPlaneEnvironment(
 export interface NodeSettings {
   name: string;
   worker: number;
-  /** Of its own; journals and the last good snapshot. */
+  /** Belongs to this process alone: journals and the last good snapshot. */
   dataFolder: string;
   port: number;
   controlPlaneUrl: string;

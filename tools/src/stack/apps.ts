@@ -11,7 +11,7 @@ import { local, type Ports } from './ports.ts';
 
 export const ADMIN_USERNAME = 'admin';
 
-/** What the processes of one stack are made from. */
+/** Holds what the processes of one stack are made from. */
 export interface AppPlan {
   settings: { stateFolder: string; nodeOptions?: readonly string[] };
   backends: Backends;
@@ -45,7 +45,7 @@ export function demoUpstream({ settings, backends, ports, folders }: AppPlan): M
 export interface NodePlan {
   name: string;
   dataFolder: string;
-  /** Of its port. */
+  /** Distinguishes the ports of processes. */
   index: number;
   isReady: () => Promise<boolean>;
 }

@@ -6,7 +6,7 @@ export interface StartView {
   changed?: ReadonlySet<string>;
 }
 
-/** What `npm start` prints: addresses, logins and a command that works when pasted. `stop` says how to end it: Ctrl-C reaches only what runs in the foreground. */
+/** Returns the text that `npm start` prints: addresses, logins and a command that works when pasted. `stop` says how to end it: Ctrl-C reaches only what runs in the foreground. */
 export function describeStart(
   { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile,
   stop: string,

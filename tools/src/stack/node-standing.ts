@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { AdminClient, AdminRefusal } from '../admin-client.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
-/** Of a control plane that is ready, a node without any decision gets one within two of its polls. */
+/** A node without any decision gets one within two polls of a control plane that is ready. */
 const REGISTRATION_MS = 5_000;
 /** A decision that Redis kept from before is replaced by the first poll. */
 const REMOVAL_MS = 1_000;
@@ -14,7 +14,7 @@ const OUTSIDE_MS: Readonly<Record<string, number>> = {
   removed: REMOVAL_MS,
 };
 
-/** Whether a node serves, and if not, what an administrator decided about it. */
+/** Says whether a node serves, and if not, what an administrator decided about it. */
 export type Standing = 'serving' | 'stopped' | 'disabled' | 'deleted';
 
 const readiness = z.object({ ready: z.boolean(), state: z.string() });
@@ -50,7 +50,7 @@ export class NodeStanding {
 /** The name of the node with this index, from 0. */
 export const nodeName = (index: number): string => `node-${index + 1}`;
 
-/** Of the nodes of an installation that runs, as they are now; a node that starts or does not answer is not among them. */
+/** Returns the present state of an installation's nodes; a node that starts or does not answer is not among them. */
 export async function readStandings(
   urls: readonly string[],
 ): Promise<ReadonlyMap<string, Standing>> {
@@ -64,7 +64,7 @@ async function readStanding(url: string): Promise<Standing | null> {
   return decisionIn(await fetchReadiness(`${url}/readyz`));
 }
 
-/** What the answer says; `null` while the node starts or does not answer. At a start, a node that is unregistered may still register itself. */
+/** Returns the decision in an answer; `null` while the node starts or does not answer. At a start, a node that is unregistered may still register itself. */
 function decisionIn(answer: z.infer<typeof readiness> | null): Standing | null {
   if (answer === null) return null;
   if (answer.ready) return 'serving';
@@ -83,7 +83,7 @@ const REMEDIES: Readonly<
   stopped: (name) => `npx tollgate proxy start --node-id ${name}`,
 };
 
-/** What to print about nodes that do not serve: why, and all that is to be pasted to undo it. Empty when all serve. */
+/** Returns the text about nodes that do not serve: why, and the commands that undo it. Empty when all serve. */
 export function describeStandings(
   standings: ReadonlyMap<string, Standing>,
   baseUrl: string,

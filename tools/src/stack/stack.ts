@@ -37,7 +37,7 @@ export interface Stack {
   upstreamUrl: string;
   /** Ends everything in order, in bounded time. May be called again. */
   stop: () => Promise<void>;
-  /** Of each node, by name, as of its start. */
+  /** Holds the state of each node, by name, at its start. */
   standings: ReadonlyMap<string, Standing>;
 }
 
@@ -226,7 +226,7 @@ class Run {
   }
 }
 
-/** Of each node's own, by name; journals and the last good snapshot. */
+/** Returns the folder of each node, by name: journals and the last good snapshot. */
 function nodeFolders(stateFolder: string): Map<string, string> {
   return new Map(
     Array.from({ length: NODE_COUNT }, (_, index) => {
@@ -238,7 +238,7 @@ function nodeFolders(stateFolder: string): Map<string, string> {
   );
 }
 
-/** What the caller has set reaches the apps (LOG_LEVEL, CURRENCY, limits); npm's own variables and our addresses do not. */
+/** Returns the caller's variables that reach the apps (LOG_LEVEL, CURRENCY, limits); npm's own variables and our addresses do not. */
 function baseEnvironment(isEmbedded: boolean): Record<string, string | undefined> {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(

@@ -6,7 +6,7 @@ import { readChangedLogins } from './stored-passwords.ts';
 let server: Server;
 let adminUrl: string;
 let calls: string[];
-/** What a sign-in answers, by username. */
+/** Holds what a sign-in answers, by username. */
 let answers: Record<string, { status: number; body: unknown }>;
 
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { AdminRefusal } from '@tollgate/admin-client';
 import type { Words } from '../words/words.ts';
 
-/** What a person can do with an error. */
+/** Holds what a person can do with an error. */
 export interface Failure {
   title: string;
   detail: string | undefined;

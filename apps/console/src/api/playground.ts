@@ -24,7 +24,7 @@ export interface Tokens {
   output: number;
 }
 
-/** What a call led to. */
+/** Holds what a call led to. */
 export interface Outcome {
   requestId: string | undefined;
   /** In the words of the interface that was called; undefined where it went well. */
@@ -108,7 +108,7 @@ function partOf(data: string): Part {
   };
 }
 
-/** Of either protocol; a count of zero output is only the beginning of an answer. */
+/** Reads the usage of either protocol. A count of zero output is only the beginning of an answer. */
 function tokensOf(usage: unknown): Partial<Tokens> | undefined {
   const input = at(usage, 'prompt_tokens') ?? at(usage, 'input_tokens');
   const output = at(usage, 'completion_tokens') ?? at(usage, 'output_tokens');

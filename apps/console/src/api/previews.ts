@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf } from './client.ts';
 
-/** What a purchase comes to, as the server would book it now. */
+/** Holds what a purchase comes to, as the server would book it now. */
 export const purchasePreviewQuery = (query: {
   model_id: number;
   user_id: number;
@@ -15,7 +15,7 @@ export const purchasePreviewQuery = (query: {
     retry: false,
   });
 
-/** What a request of so many tokens is charged at the present price. */
+/** Holds what a request of so many tokens is charged at the present price. */
 export const chargePreviewQuery = (query: {
   model_id: number;
   input_tokens: number;
@@ -28,7 +28,7 @@ export const chargePreviewQuery = (query: {
     retry: false,
   });
 
-/** What unsubscribing would give back now. */
+/** Returns what unsubscribing would give back now. */
 export const refundPreviewQuery = (query: { model_id: number; user_id: number }) =>
   queryOptions({
     queryKey: ['subscriptions', 'refund', query],
@@ -36,7 +36,7 @@ export const refundPreviewQuery = (query: { model_id: number; user_id: number })
     staleTime: 0,
   });
 
-/** What deleting a model would give back to its subscribers. */
+/** Returns what deleting a model would give back to its subscribers. */
 export const modelRemovalPreviewQuery = (modelId: number) =>
   queryOptions({
     queryKey: ['subscriptions', 'model-removal', modelId],

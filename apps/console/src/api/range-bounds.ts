@@ -5,7 +5,7 @@ export type RangeName = keyof typeof LENGTHS;
 /** Beyond this, bars of an hour are too thin to point at. */
 const HOURLY_UP_TO = 3 * DAY;
 
-/** What a page asks for: by name, so that the question stays the same while time passes. */
+/** Describes the question of a page for a range of time. Ranges have names, so that the question stays the same while time passes. */
 export type TimeRange =
   | { name: RangeName; interval: 'hour' | 'day' }
   | { name: 'custom'; from: string; to: string; interval: 'hour' | 'day' };

@@ -4,7 +4,7 @@ import { GATEWAY } from '../paths.ts';
 import { LIVE } from './live.ts';
 import { meQuery } from './session.ts';
 
-/** What an event makes out of date: first parts of query keys. Figures are read again rather than taken from events: one way to be right. */
+/** Lists the query keys that an event makes out of date. Figures are read again rather than taken from events, so each has one source. */
 const TOPICS: Readonly<Record<string, readonly string[]>> = {
   alert: ['alerts', 'dashboard'],
   node: ['nodes', 'fleet', 'snapshots', 'dashboard'],
@@ -43,7 +43,7 @@ export function followEvents(queries: QueryClient): () => void {
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let reopening: ReturnType<typeof setTimeout> | undefined;
   const refresh = (): void => {
-    // What is being deleted is not asked for: its page may still be on screen.
+    // The page of a record that is being deleted may still be on screen, so the record is not asked for.
     const isActing = queries.isMutating() > 0;
     gathering = isActing ? setTimeout(refresh, GATHER_MS) : undefined;
     if (isActing) return;

@@ -72,7 +72,7 @@ export const routesQuery = queryOptions({
 export type RouteTraffic = Shape<'RoutingHealth'>['traffic'][number];
 export type FailingUpstream = Shape<'RoutingHealth'>['failing'][number];
 
-/** What each route carried in the last day, and what nodes leave alone now. */
+/** Holds what each route carried in the last day, and what nodes leave alone now. */
 export const routingHealthQuery = queryOptions({
   queryKey: ['routes', 'health'],
   queryFn: () => dataOf(client.GET('/admin-api/routing/health')),

@@ -10,7 +10,7 @@ export type StatisticsRow = UsageStatistics['data'][number];
 export type Outcome = NonNullable<UsageLog['outcome']>;
 export type Group = 'model' | 'key' | 'user' | 'upstream';
 
-/** What narrows usage down; the same for charts and lists. */
+/** Holds what narrows usage down; the same for charts and lists. */
 export interface UsageFilter {
   user_id?: number | undefined;
   key_id?: number | undefined;

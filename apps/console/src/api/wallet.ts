@@ -48,7 +48,7 @@ export const paymentsQuery = (query: { user_id: number; page?: number }) =>
 
 export type Payout = Shape<'Payout'>;
 
-/** What the payment provider pays back. */
+/** Returns what the payment provider pays back. */
 export const payoutsQuery = (userId: number) =>
   queryOptions({
     queryKey: ['wallet', 'payouts', userId],

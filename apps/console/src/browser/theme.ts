@@ -11,7 +11,7 @@ function chosenTheme(): Theme {
   return THEMES.find((theme) => theme === recall('theme')) ?? 'system';
 }
 
-/** What is on screen; charts draw with its colours. */
+/** Returns what is on screen; charts draw with its colours. */
 function shownTheme(): 'light' | 'dark' {
   return document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light';
 }

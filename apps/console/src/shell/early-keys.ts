@@ -1,4 +1,4 @@
-/** What is typed between Ctrl K and the palette, which takes a moment to load the first time. Undefined while it is not waited for. */
+/** Holds what is typed between Ctrl K and the palette, which takes a moment to load the first time. Undefined while it is not waited for. */
 let typed: string | undefined;
 
 export function keepEarlyKeys(): void {

@@ -14,7 +14,7 @@ export interface Finding {
 
 const PAUSE_MS = 150;
 
-/** What the palette finds: pages at once, things by name or id when typing pauses. */
+/** Returns what the palette finds: pages at once, things by name or id when typing pauses. */
 export function useFindings(text: string, isAdmin: boolean): Finding[] {
   const words = useWords();
   const { shell } = words;

@@ -11,7 +11,7 @@ interface NavigationPanelProps {
   onOpenChange: (isOpen: boolean) => void;
 }
 
-/** What the button of small screens opens. */
+/** Shows what the button of small screens opens. */
 export function NavigationPanel({ isAdmin, me, isOpen, onOpenChange }: NavigationPanelProps) {
   const { shell } = useWords();
   return (

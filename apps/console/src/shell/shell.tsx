@@ -14,7 +14,7 @@ const OwnPassword = lazy(async () => ({
   default: (await import('../features/access/own-password.tsx')).OwnPassword,
 }));
 
-/** What surrounds every page of an account: navigation, the palette, the account. */
+/** Shows what surrounds every page of an account: navigation, the palette, the account. */
 export function Shell() {
   const { data: me } = useQuery(meQuery);
   const location = useLocation();

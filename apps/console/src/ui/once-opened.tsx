@@ -1,6 +1,6 @@
 import { Suspense, useState, type ReactNode } from 'react';
 
-/** What is loaded when it is opened first, and stays from then on, so that it closes as it opened. */
+/** Loads its content when it opens first, and keeps it from then on, so that it closes as it opened. */
 export function OnceOpened({ isOpen, children }: { isOpen: boolean; children: ReactNode }) {
   const [wasOpened, setWasOpened] = useState(isOpen);
   if (isOpen && !wasOpened) setWasOpened(true);

@@ -53,7 +53,7 @@ export function Panel({
   title?: string;
   note?: ReactNode;
   actions?: ReactNode;
-  /** What it holds brings its own padding, e.g. a table. */
+  /** Is true when the content brings its own padding, e.g. a table. */
   isFlush?: boolean;
   children: ReactNode;
 }) {

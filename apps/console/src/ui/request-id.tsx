@@ -1,7 +1,7 @@
 import { useWords } from '../words/words.ts';
 import { CopyText } from './copy.tsx';
 
-/** What to quote to an operator, who finds it in the log. */
+/** Shows what to quote to an operator, who finds it in the log. */
 export function RequestId({ id }: { id: string }) {
   const { general } = useWords();
   return (

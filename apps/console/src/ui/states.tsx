@@ -29,7 +29,7 @@ export function EmptyState({
   );
 }
 
-/** What could not be loaded, why, and the way to try again. */
+/** Shows what could not be loaded, why, and the way to try again. */
 export function FailureState({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const words = useWords();
   const { title, detail, requestId } = failureOf(error, words);

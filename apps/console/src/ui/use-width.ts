@@ -1,6 +1,6 @@
 import { useCallback, useState, type RefCallback } from 'react';
 
-/** Of the element the ref is on, in pixels; 0 until it stands. For what is drawn at its real size. */
+/** Returns the width in pixels of the element that the ref is on, 0 until it exists. Elements that are drawn at their real size use it. */
 export function useWidth(): [RefCallback<HTMLElement>, number] {
   const [width, setWidth] = useState(0);
   const ref = useCallback((element: HTMLElement) => {

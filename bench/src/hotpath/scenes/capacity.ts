@@ -17,7 +17,7 @@ const SAMPLE_MS = 250;
 const STILL_MS = 60_000;
 const QUARTERS = 4;
 
-/** What several workers behind one port answer, on all cores. The load, the upstream and everything else share them: two cores say little. */
+/** Measures several workers behind one port, on all cores. The load, the upstream and everything else share them, so two cores say little. */
 export const workers: Scene = async ({ subjects, rounds }) => {
   for (const { installation, figures } of subjects) {
     for (let round = 0; round < rounds; round += 1)

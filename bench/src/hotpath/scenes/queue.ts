@@ -12,7 +12,7 @@ import { Queue, type JobsOptions } from 'bullmq';
 import type { Client } from 'pg';
 import { MODELS, type BenchInstallation } from '../installation.ts';
 
-/** Of a node, in one job. */
+/** Counts the events of a node in one job. */
 const JOB_EVENTS = 200;
 const JOBS_AT_ONCE = 25;
 const TOKENS = 30;

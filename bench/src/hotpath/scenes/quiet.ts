@@ -61,7 +61,7 @@ async function commandsSent(redis: Redis): Promise<number> {
 export const quiet: Scene = async (stage) => {
   const { subjects, floor } = stage;
   for (let round = 0; round < LOW_ROUNDS; round += 1) {
-    // What the same wake-ups cost a proxy that does nothing else.
+    // Measures the cost of the same wake-ups for a proxy that does nothing else.
     const clock = new CpuClock(floor.bare.pid);
     const bare = await load({
       url: floor.bare.url,

@@ -107,7 +107,7 @@ export const crowd: Scene = async ({ subjects, rounds }) => {
     }
 };
 
-/** What the front door adds, JSON and streams. */
+/** Measures the cost that the front door adds, for JSON and streams. */
 export const door: Scene = async (stage) => {
   for (let round = 0; round < stage.rounds; round += 1)
     for (const kind of KINDS.slice(0, 2)) {

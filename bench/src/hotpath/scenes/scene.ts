@@ -19,7 +19,7 @@ export interface Sizes {
 export interface Stage {
   /** One, or two that are compared within each round. */
   subjects: readonly Subject[];
-  /** Whether the builds that are compared work at the same time instead of in turn: then both see the same machine at every moment. */
+  /** Is true when the builds that are compared work at the same time instead of in turn: then both see the same machine at every moment. */
   isAtOnce: boolean;
   floor: Floor;
   rounds: number;

@@ -10,7 +10,7 @@ interface Standing {
   commits: number;
 }
 
-/** What a request leaves in PostgreSQL, from serving to booking. */
+/** Measures the rows and bytes that a request leaves in PostgreSQL, from serving to booking. */
 export const storage: Scene = async ({ subjects }) => {
   for (const { installation, figures } of subjects) {
     await withDatabase(installation, async (database) => {

@@ -6,7 +6,7 @@ import { NODE, startBare } from '../installation.ts';
 import type { Scene, Subject } from './scene.ts';
 
 const STREAMS_PER_SECOND = 300;
-/** Of one process of load: two of these sockets are still far from a core. */
+/** Limits the streams of one process of load: two of these sockets are still far from a core. */
 const PROCESS_STREAMS = 3_000;
 const SETTLE_MS = 5_000;
 const WATCH_MS = 15_000;

@@ -25,7 +25,7 @@ const KINDS = [
   { name: 'stream event by event', isStream: true, model: 'bench-events' },
 ];
 
-/** What the bare proxy spends on a request by how it speaks to its upstream. No build takes part. */
+/** Measures the cost of a request for the bare proxy by how it speaks to its upstream. No build takes part. */
 export const upstreams: Scene = async ({ subjects, rounds }) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-bench-tls-'));
   const stops: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import { CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
 import { RULES, type Rule } from '../../../../apps/control-plane/src/features/books/equalities.ts';
 
-/** What must hold in PostgreSQL. `problems` selects one text per violation; `compared` counts what was looked at. */
+/** Holds what must hold in PostgreSQL. `problems` selects one text per violation; `compared` counts what was looked at. */
 export interface BookCheck {
   name: string;
   /** In words, for the reader of the table. */

@@ -7,7 +7,7 @@ const dayOf = (id: string): string =>
 const KEPT_SINCE = `(SELECT coalesce(max(before), '-infinity') FROM usage_dropped_days)`;
 const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 
-/** What leaves the books: withdrawals, events that were set aside, corrections by hand. */
+/** Holds what leaves the books: withdrawals, events that were set aside, corrections by hand. */
 export const CLOSING_CHECKS: readonly BookCheck[] = [
   {
     name: 'withdrawals',

@@ -1,4 +1,4 @@
-/** What one check found. */
+/** Holds what one check found. */
 export interface Finding {
   name: string;
   promise: string;
@@ -77,7 +77,7 @@ export function isSound(findings: readonly Finding[]): boolean {
   return findings.every(({ problems }) => problems.length === 0);
 }
 
-/** What the books are said to do, and the exit status that says it. */
+/** Returns the summary of the books and the exit status that says it. */
 export function concludeBooks(findings: readonly Finding[]): {
   says: string;
   exitStatus: 0 | 1 | 3;

@@ -46,7 +46,7 @@ const ROW: UsageRow = {
     multipliers: { 'service_tier=priority': 1_750_000, 'service_tier=scale': 3_000_000 },
   },
 };
-/** Of ten and fifteen: as the books are of a node that died before it had the upstream's last report. */
+/** A node that died before it had the upstream's last report books ten of fifteen tokens. */
 const SHORT: UsageRow = {
   ...ROW,
   delta: 25,

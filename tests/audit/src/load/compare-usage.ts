@@ -8,11 +8,11 @@ import { chargeFor, dearestChargeFor, type TokensByClass, type UsageRow } from '
 type Report = RecordEntry['reported'];
 
 export interface Witnesses {
-  /** What clients remember. */
+  /** Holds what clients remember. */
   clients: readonly ClientRecord[];
-  /** What the provider remembers, oldest first; a request may have several attempts. */
+  /** Holds what the provider remembers, oldest first; a request may have several attempts. */
   provider: readonly RecordEntry[];
-  /** What the books say, by rid. */
+  /** Holds what the books say, by rid. */
   usage: ReadonlyMap<string, UsageRow>;
   /** Processes were killed: answers may have broken off in their last moments, and the provider may have forgotten requests that were running when it died. */
   wereKilled: boolean;

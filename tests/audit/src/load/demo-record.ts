@@ -24,7 +24,7 @@ export const demoRecordSchema = z.array(
 
 export type DemoRecord = z.output<typeof demoRecordSchema>;
 
-/** What the demo upstream knows of all its requests. */
+/** Returns what the demo upstream knows of all its requests. */
 export async function readDemoRecord(upstreamUrl: string): Promise<DemoRecord> {
   return demoRecordSchema.parse(await (await fetch(`${upstreamUrl}/record`)).json());
 }

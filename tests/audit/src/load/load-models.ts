@@ -15,10 +15,10 @@ const WEIGHTS = [
   },
 ] as const;
 
-/** Of the dearer services that a load asks for. */
+/** Prices the dearer services that a load asks for. */
 export const MULTIPLIERS = { 'service_tier=priority': '1.75', 'speed=fast': '6' } as const;
 
-/** What a load asks for, by protocol: the fields of its requests. */
+/** Holds what a load asks for, by protocol: the fields of its requests. */
 export const PREMIUM_FIELDS_ASKED = {
   chat: { service_tier: 'priority' },
   messages: { service_tier: 'priority', speed: 'fast' },

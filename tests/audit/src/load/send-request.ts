@@ -2,7 +2,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { PREMIUM_FIELDS_ASKED } from './load-models.ts';
 import type { RequestPlan } from './plan-requests.ts';
 
-/** What a client remembers of its request. */
+/** Holds what a client remembers of its request. */
 export interface ClientRecord {
   plan: RequestPlan;
   /** From the response header; null when none arrived. */
@@ -12,7 +12,7 @@ export interface ClientRecord {
   ending: 'completed' | 'hung_up' | 'refused' | 'broken' | 'unreached';
   /** Generated tokens the client received whole. */
   deliveredTokens: number;
-  /** Of those, received in the last moments before the end. */
+  /** Counts those tokens that were received in the last moments before the end. */
   recentTokens: number;
 }
 

@@ -14,9 +14,9 @@ const priceSchema = z.object({
 const rowSchema = z.object({
   rid: z.string(),
   subscription_id: z.number(),
-  /** What left the balance, all events of the request together. */
+  /** Holds what left the balance, all events of the request together. */
   delta: z.coerce.number(),
-  /** Of the final; null when only a reap is known. */
+  /** Holds the charge of the final, or null when only a reap is known. */
   charge: z.coerce.number().nullable(),
   outcome: z.string().nullable(),
   basis: z.string().nullable(),

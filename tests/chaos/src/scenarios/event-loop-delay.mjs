@@ -14,7 +14,7 @@ if (folder) {
     return histogram;
   };
   const [second, sinceSignal] = [open(), open()];
-  // What is measured is the distance of two ticks; what is late is what is beyond it.
+  // The delay is the distance of two ticks beyond the resolution.
   const late = (ns) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
   process.on('SIGUSR2', () => sinceSignal.reset());
   let before = performance.now();

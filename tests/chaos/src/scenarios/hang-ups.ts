@@ -27,7 +27,7 @@ const SEEN_WITHIN_MS = ABORTED_WITHIN_MS + LOOK_TOLERANCE_MS;
 /** An answer that is read on is over by then: `STREAM_DRAIN_MS`, and our look. */
 const DRAINED_WITHIN_MS = 30_000 + LOOK_TOLERANCE_MS;
 
-/** What becomes of an answer whose client has left: closed where that ends the bill, else read on to its usage. */
+/** Holds what becomes of an answer whose client has left: closed where that ends the bill, else read on to its usage. */
 type Way = 'closed' | 'read on';
 
 interface Watched {

@@ -4,18 +4,18 @@ import { getOnce } from './get-once.ts';
 import { readUse } from './process-use.ts';
 import { notJudged, promisedOfTime, quantile } from './scenario.ts';
 
-/** What slow clients may add to the others' 99th percentile, and what two measurements without them may differ by, if anything is to be said of it. */
+/** Holds what slow clients may add to the others' 99th percentile, and what two measurements without them may differ by, if anything is to be said of it. */
 const P99_SHARE_MAX = 0.1;
 
 interface Latency {
   p50: number;
   p99: number;
   samples: number;
-  /** Of the time the node or this process, whichever waited longer, was ready to run while others had the cores. */
+  /** Is the share of time in which the node or this process, whichever waited longer, was ready to run while others had the cores. */
   waitingShare: number;
 }
 
-/** Of `GET /v1/models` without a key, again and again: what every request pays, and no upstream in it. */
+/** Measures `GET /v1/models` without a key, again and again: the part that every request pays, without an upstream. */
 export async function measureLatency(
   { nodeUrls: [origin], pidOf }: Tollgate,
   durationMs: number,

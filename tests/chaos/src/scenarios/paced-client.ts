@@ -7,7 +7,7 @@ const STAMP = /"system_fingerprint":"([\d.]+)","choices":\[\{/g;
 const SPARE_TOKENS = 100;
 const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 
-/** What one stream of the paced upstream was like for its client. */
+/** Holds what one stream of the paced upstream was like for its client. */
 export interface PacedStream {
   status: number | null;
   /** Code of the connection's error. */

@@ -29,7 +29,7 @@ const STREAM_TOKENS = 190;
 const TOKEN_EVERY_MS = 400;
 /** Charged tokens of a token: the model's weights. */
 const WEIGHT = 1;
-/** What is left beside the long streams' holds is little: other requests that spend from this balance use it up. */
+/** Leaves little beside the long streams' holds: other requests that spend from this balance use it up. */
 const TIGHT_TOKENS = 1_200;
 
 interface Probe extends ClientRecord {
@@ -48,7 +48,7 @@ interface Cut {
   modelId: number;
 }
 
-/** What a balance was overspent by, and the most it may be, in charged tokens. */
+/** Holds what a balance was overspent by, and the most it may be, in charged tokens. */
 interface Overspent {
   overdraft: number;
   bound: number;

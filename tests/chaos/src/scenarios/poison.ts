@@ -21,7 +21,7 @@ interface PoisonEvent {
   payload: string;
 }
 
-/** What a broken or hostile node could put into an outbox. The large one comes every tenth time. */
+/** Lists events that a broken or hostile node could put into an outbox. The large one comes every tenth time. */
 const POISONS: readonly ((rid: string) => PoisonEvent)[] = [
   (rid) => ({ rid, delta: 'ten', payload: '{}' }),
   (rid) => ({ rid, delta: '5', payload: '{"kind":' }),

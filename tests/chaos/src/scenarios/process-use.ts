@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What a process takes of the machine right now (Linux). */
+/** Holds what a process takes of the machine right now (Linux). */
 export interface ProcessUse {
   rssBytes: number;
   openFiles: number;
-  /** Of one core, since its start. */
+  /** Counts the time on one core since its start. */
   processorMs: number;
   /** Ready to run while others had the cores. */
   waitedMs: number;

@@ -135,7 +135,7 @@ async function serveLateCustomer(tollgate: Tollgate): Promise<ClientRecord[]> {
   return records;
 }
 
-/** What the command printed. */
+/** Returns what the command printed. */
 async function ops({ databaseUrl, redisUrl }: Tollgate, ...args: string[]): Promise<string> {
   const { status, out, err } = await runOps(
     { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl },

@@ -1,19 +1,19 @@
 import type { Finding } from '@tollgate/audit';
 
-/** What the caller of a scenario may choose; each scenario has its own defaults. */
+/** Holds what the caller of a scenario may choose; each scenario has its own defaults. */
 export interface Order {
   times: number | undefined;
   seconds: number | undefined;
-  /** Of `slow-clients`. */
+  /** Applies to `slow-clients`. */
   readers: number | undefined;
-  /** Of `streams`: ms between two chunks of a stream. */
+  /** Applies to `streams`: ms between two chunks of a stream. */
   everyMs: number | undefined;
   seed: number;
   log: (line: string) => void;
 }
 
 export interface Outcome {
-  /** What was measured: label and value, in the order to be read. */
+  /** Holds what was measured: label and value, in the order to be read. */
   figures: (readonly [label: string, value: string])[];
   findings: Finding[];
 }

@@ -10,7 +10,7 @@ const SECONDS = 120;
 const CLIENTS = 12;
 const MEASURED_MS = 8_000;
 const SAMPLE_MS = 2_000;
-/** Of the whole run: caches, pools and compiled code grow until then. */
+/** Is the share of the run in which caches, pools and compiled code still grow. */
 const WARM_UP_SHARE = 1 / 3;
 /** Below an hour a heap's own breathing is more than this a hour. */
 const SLOPE_JUDGED_FROM_SECONDS = 3_600;

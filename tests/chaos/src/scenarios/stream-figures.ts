@@ -19,13 +19,13 @@ export interface Measured {
   direct: ChunkDelays;
   rssPerStream: number;
   rssAtPeak: number;
-  /** Of one histogram, from the moment all were open. */
+  /** Comes from one histogram, from the moment all were open. */
   loopP99Ms: number;
   /** At most, since the node started. */
   loopWorstMs: number;
-  /** Of one core, while all were open. */
+  /** Is the share of one core while all were open. */
   processorShare: number;
-  /** Of the time, ready to run while others had the cores: what a busy machine adds. */
+  /** Is the share of the time in which the process was ready to run while others had the cores, which a busy machine adds. */
   waitingShare: number;
 }
 

@@ -1,4 +1,4 @@
-/** What the gateway promises of its protocols; each is proved by at least one test that carries its number in its name. */
+/** Holds what the gateway promises of its protocols; each is proved by at least one test that carries its number in its name. */
 export const BEHAVIOURS: Readonly<Record<number, string>> = {
   1: 'Bearer and x-api-key both authenticate on all endpoints, beside a wrong one, with any query and header',
   2: 'every anthropic-version is accepted and forwarded; errors have the shape of their endpoint',

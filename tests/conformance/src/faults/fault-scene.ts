@@ -4,7 +4,7 @@ import type { AnswerParts, Speech } from './wire.ts';
 /** `max_tokens` of every request. */
 export const OUTPUT_LIMIT = 50;
 
-/** What the client must get: a whole answer, a status, or an error inside its stream. What must be charged: nothing, the report, our own count, a number. */
+/** Describes what the client must get (a whole answer, a status, or an error inside its stream) and what must be charged (nothing, the report, our own count, a number). */
 export type Ending =
   | 'whole'
   | 'error event'
@@ -34,6 +34,6 @@ export interface Fault {
   messagesStream?: Expected;
   /** Header the client must see. */
   retryAfter?: string;
-  /** Whether the route is left alone at once, so that the next request would not reach it. */
+  /** Is true when the route is left alone at once, so that the next request would not reach it. */
   rests?: true;
 }

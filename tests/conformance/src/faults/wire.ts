@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 
 export type Speech = 'openai' | 'anthropic';
 
-/** What the upstream reports where it reports the truth; at a price of one a token it is the charge. */
+/** Holds what the upstream reports where it reports the truth; at a price of one a token it is the charge. */
 export const REPORTED = { prompt: 7, output: 5 };
 export const TEXT = 'one two three four five';
 

@@ -21,7 +21,7 @@ export const ACCOUNT_CASES = {
     bad: () => invalid('password', { token: null, body: { username: 'someone' } }),
   },
   'POST /auth/register': {
-    // What registering gives is an account that may not come in: its right password is answered with why.
+    // Registering gives an account that may not come in: its right password is answered with the reason.
     access: async ({ newUser, password }) =>
       refused(403, 'account_pending', {
         path: '/auth/login',

@@ -33,7 +33,7 @@ export interface World {
   newRoute: () => Promise<{ id: number; modelId: number }>;
   newKey: () => Promise<number>;
   newNode: () => Promise<number>;
-  /** Of a running node. */
+  /** Returns the id of a running node. */
   nodeId: (name: string) => Promise<number>;
   /** A user with money who holds 1000 tokens of a new model. */
   newSubscription: () => Promise<{ userId: number; modelId: number }>;

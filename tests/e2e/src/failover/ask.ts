@@ -5,7 +5,7 @@ const WORDS = 12;
 /** A word in 5 ms: what breaks off in the middle has been read up to there. */
 const PROMPT = `@demo tokens=${WORDS} delay=5`;
 
-/** What a client saw of one request. */
+/** Holds what a client saw of one request. */
 export interface Seen {
   readonly rid: string;
   readonly status: number;

@@ -66,7 +66,7 @@ async function askAll(
   return asked;
 }
 
-/** What several tests see of one fault under one policy is one line. */
+/** Joins what several tests see of one fault under one policy into one line. */
 function note(
   fault: string,
   policy: string,

@@ -1,14 +1,14 @@
 import type { Protocol } from './two-upstreams.ts';
 
-/** What the first of two upstreams does, while the second is sound. */
+/** Holds what the first of two upstreams does, while the second is sound. */
 export interface Fault {
   /** As the table in docs/reliability.md names it. */
   readonly name: string;
   /** Modes of the demo upstream that bring it about; `refused` stands for an address where nothing listens. */
   readonly modes: readonly string[];
-  /** Whether the provider can have billed the attempt, so that `replay: safe` does not repeat it. */
+  /** Is true when the provider can have billed the attempt, so that `replay: safe` does not repeat it. */
   readonly isBilled: boolean;
-  /** What a client sees where the request is not repeated. */
+  /** Holds what a client sees where the request is not repeated. */
   readonly status?: Readonly<Record<Protocol, number>>;
   /** Context window of the second upstream's route, where that matters. */
   readonly window?: number;

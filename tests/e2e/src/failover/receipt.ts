@@ -26,7 +26,7 @@ export function receiptOf({ tollgate }: TwoUpstreams, rid: string): Promise<Rece
   });
 }
 
-/** What the provider says the last attempt used: the answer that the client got. */
+/** Returns what the provider says the last attempt used: the answer that the client got. */
 export async function usedByWinner({ tollgate }: TwoUpstreams, rid: string): Promise<number> {
   const { reported } = await recordOf(tollgate, rid);
   return (reported?.prompt ?? 0) + (reported?.output ?? 0);

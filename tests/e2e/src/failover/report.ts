@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 
-/** What clients saw of one fault under one policy, over both protocols, JSON and stream. */
+/** Holds what clients saw of one fault under one policy, over both protocols, JSON and stream. */
 export interface Outcome {
   readonly fault: string;
   readonly policy: string;
   readonly saved: number;
   readonly asked: number;
-  /** What clients saw that were not saved. */
+  /** Holds what clients saw that were not saved. */
   readonly otherwise: readonly string[];
   readonly firstByteMs: readonly number[];
 }

@@ -14,7 +14,7 @@ export type Protocol = (typeof PROTOCOLS)[number];
 
 export interface ModelSpec {
   readonly protocol: Protocol;
-  /** What the first upstream does; the second answers. Without: there is one upstream. */
+  /** Holds what the first upstream does; the second answers. Without: there is one upstream. */
   readonly modes: readonly [first: string, second?: string];
   readonly failover?: Record<string, unknown>;
   /** Context window of the second route. */

@@ -108,7 +108,7 @@ const TABLES: Readonly<Record<string, Compared>> = {
   },
 };
 
-/** What differs, by table. */
+/** Returns what differs, by table. */
 export async function differencesOf(model: ModelPostgres, server: Database): Promise<string[]> {
   const found: string[] = [];
   for (const [name, { sql, rows, columns }] of Object.entries(TABLES)) {

@@ -26,7 +26,7 @@ const UNSETTLED = `SELECT id, user_id, model_id FROM subscriptions WHERE status 
 const OPEN =
   "SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing' ORDER BY id LIMIT $2";
 
-/** What a sequence knows beyond the databases; the same for both sides. */
+/** Holds what a sequence knows beyond the databases; the same for both sides. */
 export interface Sequence {
   seed: number;
   startMs: number;
@@ -52,7 +52,7 @@ function ridOf({ seed, startMs }: Sequence, request: number): string {
   return new Random(seed, `request ${request}`).uuidV7(atMs);
 }
 
-/** What both sides do next; `prepare` runs once, before them. */
+/** Returns what both sides do next; `prepare` runs once, before them. */
 export function prepare(sequence: Sequence, act: Act): (side: Side) => Promise<unknown> {
   switch (act.type) {
     case 'ingest': {
@@ -213,7 +213,7 @@ function dropDays({ transactions, days }: Side, before: string): Promise<void> {
   });
 }
 
-/** What rebuild, reconciliation and payout of rests read. */
+/** Returns what rebuild, reconciliation and payout of rests read. */
 async function look(
   { rows, dataSource }: Side,
   sequence: Sequence,

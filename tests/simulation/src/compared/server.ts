@@ -42,7 +42,7 @@ export async function startServer() {
       );
       return row.noon * 1_000;
     },
-    /** What Redis has of the first account was changed at that moment, all else long before. */
+    /** Copies the databases as if Redis' data of the first account had changed at that moment, and all else long before. */
     copy: async (changedMs: number): Promise<{ database: Database; drop: () => Promise<void> }> => {
       copies += 1;
       const name = `sequence_${copies}`;

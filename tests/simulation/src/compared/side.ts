@@ -73,7 +73,7 @@ interface SideParts {
 /** Batches of the model are small. */
 const COPIED_MIN = 2;
 
-/** What asks PostgreSQL in a simulation, as it is shipped, over one of the two databases. Redis answers what the sequence says. */
+/** Opens the services that ask PostgreSQL in a simulation, as they are shipped, over one of the two databases. The sequence determines the answers of Redis. */
 export function openSide({ source, seed, now }: SideParts) {
   const answers: Answer[] = [];
   const redis = { isBehind: false, live: { balance: 0, held: 0, creditSeq: 0 } };
@@ -112,7 +112,7 @@ export function openSide({ source, seed, now }: SideParts) {
     events,
   );
   const pump = new LiveStatePump(transactions, writer);
-  // What is promised waits for a sweep.
+  // Promised writes wait for a sweep.
   const live = new LiveStateService({ deliver: () => Promise.resolve() }, host);
   const tokens = new TokenLedger();
   const epochs = new ShardEpochs(dataSource, { SHARDS });

@@ -61,7 +61,7 @@ async function transact<T>(
 ): Promise<T> {
   const tx: ModelTransaction = await link.call('begin', () => db.begin());
   const abort = (): void => tx.end(false);
-  // What a broken connection had not committed is rolled back.
+  // A broken connection rolls back its open transaction.
   link.once('close', abort);
   try {
     const manager = {

@@ -15,7 +15,7 @@ export interface Subscription {
 }
 
 export const MODEL_ID = 10;
-/** Of dearer services, in millionths. */
+/** Lists dearer services, in millionths. */
 export const PREMIUMS = ['service_tier=priority', 'speed=fast'] as const;
 export const FIRST_PRICE = {
   weight_input: 500_000,
@@ -28,7 +28,7 @@ const FIRST_TOKENS = 60_000;
 /** Micro-units a token. */
 const TOKEN_PRICE = 3n;
 export const PRICE_PER_MILLION = TOKEN_PRICE * 1_000_000n;
-/** Of each account, micro-units: for some purchases of auto-recharge, not for all. */
+/** Is the first balance of each account in micro-units: enough for some purchases of auto-recharge, not for all. */
 export const FIRST_WALLET = 200_000n;
 const AUTO_RECHARGES = [
   { threshold: 20_000, amount: 15_000 },

@@ -58,7 +58,7 @@ function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId
   return { id: String(id), kind, target_id: targetId };
 }
 
-/** What may have been in the lost end of Redis' file, withdrawals first; `[seconds, from]`. */
+/** Returns what may have been in the lost end of Redis' file, withdrawals first; `[seconds, from]`. */
 const recent: Statement = (db, tx, [seconds, from]) => {
   const fromMs = from instanceof Date ? Math.min(tx.nowMs, from.getTime()) : tx.nowMs;
   const since = fromMs - number(seconds) * 1_000;
@@ -79,7 +79,7 @@ const recent: Statement = (db, tx, [seconds, from]) => {
   ];
 };
 
-/** Of what Redis has too. */
+/** Selects the newest entry that Redis has too. */
 const newest: Statement = (db, tx) => {
   const times = [
     ...db.rows.subscriptions.all(tx).map((row) => row.revised_at),
@@ -110,7 +110,7 @@ const overdue: Statement = (db, tx, [afterId]) => {
   return rows.map((row) => ({ ...row, id: String(row.id) }));
 };
 
-/** What each subscription's balance in Redis differs by from what the books say it must have been at a mark. */
+/** Returns what each subscription's balance in Redis differs by from what the books say it must have been at a mark. */
 const drift: Statement = (db, tx, parameters) => {
   const [ids, shards, ms, n, seqs, balances] = parameters as unknown[][];
   return (ids ?? []).flatMap((id, index) => {

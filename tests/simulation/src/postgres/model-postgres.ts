@@ -37,7 +37,7 @@ export class ModelPostgres implements Server {
   isUp = true;
   /** Transactions that wrote and have ended. */
   changes = 0;
-  /** What the model could not do: a statement it lacks, one that it did wrong, or a commit that a watcher broke. */
+  /** Holds what the model could not do: a statement it lacks, one that it did wrong, or a commit that a watcher broke. */
   fault: unknown = null;
   /** After each commit. */
   onCommitted: () => void = () => undefined;

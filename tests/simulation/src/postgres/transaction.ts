@@ -1,7 +1,7 @@
 /** One transaction of the model, from its beginning to its end. */
 export class ModelTransaction {
   readonly id: number;
-  /** What `now()` says until its end. */
+  /** Holds what `now()` says until its end. */
   readonly nowMs: number;
   readonly ended: Promise<void>;
   waitsFor: ModelTransaction | null = null;
@@ -29,7 +29,7 @@ export class ModelTransaction {
     this.#resolve();
   }
 
-  /** Whether waiting for `other` would be waiting for oneself. */
+  /** Is true when waiting for `other` would be waiting for oneself. */
   wouldDeadlock(other: ModelTransaction): boolean {
     for (let next: ModelTransaction | null = other; next; next = next.waitsFor)
       if (next === this) return true;

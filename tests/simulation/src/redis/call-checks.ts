@@ -16,14 +16,14 @@ const openAmount = (hold: SeenHold | null): number => (hold?.state === 'open' ? 
 const sumOf = (call: SeenCall, seqs = ['0', '1', '2']): number =>
   call.events.filter(({ seq }) => seqs.includes(seq)).reduce((sum, { delta }) => sum + delta, 0);
 
-/** What a call added to the balance without an event: a credit, or what it repeats. */
+/** Returns what a call added to the balance without an event: a credit, or what it repeats. */
 function withoutEvent(call: SeenCall): number {
   if (!call.hasWrittenSubscription) return 0;
   if (call.name === 'credit') return Number(call.parameter(3));
   return call.name.startsWith('repeat_') ? -Number(call.parameter(3)) : 0;
 }
 
-/** What must hold of every call that wrote, by any caller and with any arguments. Each is false where it is broken. */
+/** Holds what must hold of every call that wrote, by any caller and with any arguments. Each is false where it is broken. */
 const RULES: Readonly<Record<string, Rule>> = {
   'a balance changes by its events and credits': (call) => {
     const [before, after] = [call.subscription('before'), call.subscription('after')];

@@ -32,7 +32,7 @@ export class DrawnCalls {
     );
   }
 
-  /** What a first request of an account needs; a request that takes all, and one that finds nothing left. */
+  /** Returns what a first request of an account needs; a request that takes all, and one that finds nothing left. */
   opening(): DrawnCall[] {
     const calls: [FunctionName, string[], string][] = [
       ['put_key', [keys.key(SHARD, HASHES[0] ?? '')], '1 enabled 0 1 1 0 0 0 0 *  '],

@@ -11,7 +11,7 @@ interface Entry {
   expiresAtMs: number;
 }
 
-/** Of a call: each key that it wrote, with what stood there before. */
+/** Holds each key that a call wrote, with its entry before. */
 export type Changes = Map<string, Entry | undefined>;
 
 export class RedisError extends Error {}

@@ -20,7 +20,7 @@ export interface SeenHold {
   state: string;
   amount: number;
   charged: number;
-  /** What it released into a withdrawal was said in an event. */
+  /** Is true when an event said what the call released into a withdrawal. */
   hasReleased: boolean;
   generation: number;
 }

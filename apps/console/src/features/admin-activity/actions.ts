@@ -1,6 +1,6 @@
 import type { Language } from '../../words/words.ts';
 
-/** What the log records, by the action's name in the interface: English, Chinese. Loaded with this page alone. */
+/** Holds what the log records, by the action's name in the interface: English, Chinese. Loaded with this page alone. */
 const ACTIONS: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   'access_token.create': ['Access token created', '创建访问令牌'],
   'access_token.revoke': ['Access token revoked', '撤销访问令牌'],

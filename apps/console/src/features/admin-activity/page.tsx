@@ -152,7 +152,7 @@ function columnsOf({ words, language }: Speech): Column<ActivityEntry>[] {
   ];
 }
 
-/** What was acted on: its kind, and its name or else its number. */
+/** Shows what was acted on: its kind, and its name or else its number. */
 function Target({ of: entry }: { of: ActivityEntry }) {
   const { admin } = useWords();
   const { target_kind: kind, target_id: id, target_name: name, target_user_id: userId } = entry;

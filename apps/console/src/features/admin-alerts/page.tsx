@@ -96,7 +96,7 @@ function StateChoice({ value, onChange }: StateChoiceProps) {
   );
 }
 
-/** What an alert is about, by its name where it has one, with a way there where it has a page. */
+/** Shows what an alert is about, by its name where it has one, with a way there where it has a page. */
 function AlertSubject({
   of: { subject, subject_name: name, subject_user_id: userId, subject_is_gone: isGone },
 }: {

@@ -23,9 +23,9 @@ const INPUT =
 interface Row {
   model: Model;
   price: Price | undefined;
-  /** What was typed; empty: as it is. */
+  /** Holds what was typed; empty: as it is. */
   typed: string;
-  /** What came of it: set, or why not. */
+  /** Holds what came of it: set, or why not. */
   outcome: string | undefined;
 }
 
@@ -111,7 +111,7 @@ function PricesForm({ models, prices, close, markChanged }: PricesFormProps) {
   );
 }
 
-/** What is typed in each row, and what came of it. */
+/** Returns what is typed in each row, and what came of it. */
 function useRows(models: readonly Model[], prices: ReadonlyMap<number, Price>) {
   const [typed, setTyped] = useState<ReadonlyMap<number, string>>(new Map());
   const [outcomes, setOutcomes] = useState<ReadonlyMap<number, string>>(new Map());
@@ -132,7 +132,7 @@ function useRows(models: readonly Model[], prices: ReadonlyMap<number, Price>) {
       setTyped(multiplied(rows, factor));
       setOutcomes(new Map());
     },
-    /** Whether something failed, which stays typed. */
+    /** Is true when something failed, which stays typed. */
     take: (answers: readonly Answer[]): boolean => {
       const failed = new Set(answers.filter(({ isSet }) => !isSet).map(({ id }) => id));
       setTyped(new Map([...typed].filter(([id]) => failed.has(id))));
@@ -150,7 +150,7 @@ function blockedBy(
   return changed.every(({ typed }) => AMOUNT.test(typed)) ? undefined : notAPrice;
 }
 
-/** Of every model that has a price and is not free. */
+/** Multiplies the price of every model that has one and is not free. */
 function multiplied(rows: readonly Row[], factor: string): ReadonlyMap<number, string> {
   return new Map(
     rows.flatMap(({ model: { id }, price, typed }): [number, string][] => {

@@ -13,7 +13,7 @@ export const SORTS = [
 
 export type Prices = ReadonlyMap<number, Price>;
 
-/** What a model is ordered by; null where it has none, which stands last either way. The list is here whole, so the server need not order it. */
+/** Returns what a model is ordered by; null where it has none, which stands last either way. The list is here whole, so the server need not order it. */
 const ORDERS: Record<string, (model: Model, prices: Prices) => string | number | null> = {
   name: ({ name }) => name,
   price: ({ id }, prices) => {

@@ -182,7 +182,7 @@ function settingsOf(values: FormValues, model?: Model): ModelSettings {
   };
 }
 
-/** What the form has no field for stays as it is. */
+/** Returns the members of `failover`. Members without a field of the form stay as they are. */
 function failoverOf(values: FormValues, current: Model['failover'] = {}): Model['failover'] {
   const { continues: _continues, names_upstream: _names, ...others } = current;
   return {

@@ -168,7 +168,7 @@ function ModelFacts({ of: model }: { of: Model }) {
   );
 }
 
-/** Of versions, newest first: the first that has begun. */
+/** Returns the price in force: the first of the versions, newest first, that has begun. */
 function priceInForce(prices: readonly Price[], now: number): Price | undefined {
   return prices.find(({ effective_at: at }) => Date.parse(at) <= now);
 }

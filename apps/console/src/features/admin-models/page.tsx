@@ -140,7 +140,7 @@ function ShelfFilter({
   );
 }
 
-/** What a million charged tokens cost now, or would if the model were for sale. */
+/** Shows what a million charged tokens cost now, or would if the model were for sale. */
 function ModelPrice({ of: price }: { of: Price | undefined }) {
   const { market } = useWords();
   if (!price) return '–';

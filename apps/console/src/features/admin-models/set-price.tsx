@@ -48,7 +48,7 @@ interface PriceFormProps extends Pick<SetPriceDialogProps, 'of'> {
 function PriceForm({ of: model, inForce, close, markChanged }: PriceFormProps) {
   const { models } = useWords().admin;
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-  // What the fields were filled from: one that comes into force meanwhile must not be replaced unseen.
+  // Keeps the price that filled the fields: a price that comes into force meanwhile must not be replaced unseen.
   const [seen] = useState(inForce);
   return (
     <ActForm

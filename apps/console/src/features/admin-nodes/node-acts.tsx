@@ -75,7 +75,7 @@ interface NodeDialogsProps {
   onClose: () => void;
 }
 
-/** What asks before it acts. */
+/** Shows the dialogs that ask before they act on a node. */
 function NodeDialogs({ of: node, open, onClose }: NodeDialogsProps) {
   const { words, locale } = useSpeech();
   const { nodes } = words.admin;

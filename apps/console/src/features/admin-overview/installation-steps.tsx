@@ -18,7 +18,7 @@ const ADDRESSES = {
   user: paths.adminUsers(),
 } as const;
 
-/** What a new installation still needs; gone once all of it is done. */
+/** Shows what a new installation still needs; gone once all of it is done. */
 export function InstallationSteps() {
   const { admin } = useWords();
   const { steps } = admin.overview;

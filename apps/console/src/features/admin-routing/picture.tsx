@@ -146,7 +146,7 @@ function tierOf({ model_id: id, priority }: Route, routes: readonly Route[]): nu
 }
 
 const PADDING = 8;
-/** Of text in tables, on average. */
+/** Is the average width of a letter in tables. */
 const LETTER_WIDTH = 6.9;
 
 interface BoxProps {

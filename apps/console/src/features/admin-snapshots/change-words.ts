@@ -8,12 +8,12 @@ import { useSpeech } from '../../words/words.ts';
 const MILLION = 1_000_000;
 
 interface ChangeWords {
-  /** Of a changed field; its path where there is no word for it. */
+  /** Returns the name of a changed field, or its path when there is no word for it. */
   nameOf: (path: string) => string;
   textOf: (path: string, value: unknown) => string;
 }
 
-/** What a field of a configuration is called, and what its value says, to a person. */
+/** Returns the words for a changed field and its value. */
 export function useChangeWords(): ChangeWords {
   const { words, locale } = useSpeech();
   const { zone } = useZone();

@@ -21,7 +21,7 @@ import { PublishedBy, RollBack, VersionBadges } from './version.tsx';
 
 const KINDS = ['models', 'upstreams', 'routes'] as const;
 
-/** What a version changed, against the one before. */
+/** Shows what a version changed, against the one before. */
 export function Page() {
   const { words, locale } = useSpeech();
   const { snapshots } = words.admin;

@@ -9,11 +9,11 @@ import { AccountName } from '../admin-users/account-name.tsx';
 
 interface VersionProps {
   of: Snapshot;
-  /** What nodes run, or are about to. */
+  /** Holds what nodes run, or are about to. */
   newest: Snapshot | undefined;
 }
 
-/** Whether a version is in force, pinned, or an earlier one published again. */
+/** Shows whether a version is in force, pinned, or an earlier one published again. */
 export function VersionBadges({ of: { version, pinned, rollback_of: of }, newest }: VersionProps) {
   const { words, locale } = useSpeech();
   const { snapshots } = words.admin;

@@ -93,7 +93,7 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
   );
 }
 
-/** What of requests reaches it. A new upstream gets the fields that suit its address unless its administrator chooses. */
+/** Chooses which fields of requests reach the upstream. A new upstream gets the fields that suit its address unless its administrator chooses. */
 function PassedFieldsField({ of: upstream }: { of: Upstream | undefined }) {
   const { upstreams } = useWords().admin;
   const { known, all, address } = upstreams.fieldsBy;

@@ -11,7 +11,7 @@ import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';
 
-/** What each node sees of an upstream. */
+/** Shows what each node sees of an upstream. */
 export function UpstreamHealth({ id }: { id: number }) {
   const { words } = useSpeech();
   const { upstreams } = words.admin;

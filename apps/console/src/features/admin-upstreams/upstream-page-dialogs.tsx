@@ -15,7 +15,7 @@ interface UpstreamDialogsProps {
   onClose: () => void;
 }
 
-/** What is done with one upstream. */
+/** Shows what is done with one upstream. */
 export function UpstreamDialogs({ of: upstream, open, onClose }: UpstreamDialogsProps) {
   const { words, locale } = useSpeech();
   const { upstreams } = words.admin;

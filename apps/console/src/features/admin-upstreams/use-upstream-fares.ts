@@ -4,10 +4,10 @@ import { routesQuery, routingHealthQuery } from '../../api/upstreams.ts';
 
 export interface UpstreamFare {
   routes: number;
-  /** Of the last 24 hours. */
+  /** Counts the last 24 hours. */
   requests: number;
   errors: number;
-  /** Of its slowest route. */
+  /** Is the figure of the slowest route. */
   p95: number | null;
   /** Nodes that leave it alone now, and those that only see it fail. */
   resting: string[];
@@ -26,7 +26,7 @@ export function useUpstreamFares(): UpstreamFares {
     of: (id) => {
       const isIts = (one: { upstream_id: number }): boolean => one.upstream_id === id;
       const traffic = health?.traffic.filter(isIts) ?? [];
-      // What fails for some accounts only is their requests' doing.
+      // Requests that fail for some accounts only are their own fault, so they do not count here.
       const failures = health?.failing.filter((one) => isIts(one) && one.failures_in_row > 0) ?? [];
       const nodes = (isResting: boolean): string[] => [
         ...new Set(

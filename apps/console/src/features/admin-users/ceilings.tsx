@@ -8,7 +8,7 @@ import { useWords } from '../../words/words.ts';
 
 type Limits = Readonly<Record<LimitName, number | null>>;
 
-/** Of an account: an empty field leaves the installation's in force. */
+/** Sets the ceilings of an account. An empty field leaves the installation's in force. */
 export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () => void }) {
   const { admin } = useWords();
   const { users } = admin;

@@ -12,7 +12,7 @@ import { DeleteUser, FreezeUser, WalletDialog, type WalletAct } from './user-dia
 
 type Open = WalletAct | 'ceilings' | 'freeze' | 'password' | 'delete' | undefined;
 
-/** What an administrator does with an account: what is next as a button, all else behind one. */
+/** Shows what an administrator does with an account: what is next as a button, all else behind one. */
 export function UserActs({ of: user }: { of: User }) {
   const { admin, general } = useWords();
   const { users } = admin;

@@ -17,7 +17,7 @@ import { UnsubscribeDialog } from '../subscription/unsubscribe.tsx';
 
 type Offer = { id: number; name: string; price: BuyTarget['price'] | null };
 
-/** What an account subscribes to, and what its owner could do with it, done by an administrator. */
+/** Shows what an account subscribes to, and what its owner could do with it, done by an administrator. */
 export function UserSubscriptions({ userId }: { userId: number }) {
   const words = useWords();
   const { users } = words.admin;

@@ -15,7 +15,7 @@ import { useSpeech, type Speech } from '../../words/words.ts';
 interface Step {
   title: string;
   text: string;
-  /** What it led to; undefined while it is to do. */
+  /** Holds what it led to; undefined while it is to do. */
   result: string | undefined;
   /** Undefined where another person does it. */
   act: { label: string; to: string } | undefined;
@@ -115,7 +115,7 @@ function fundStep({ wallet, subscription }: Found, { words, locale }: Speech): S
 
 type Found = NonNullable<ReturnType<typeof useFound>>;
 
-/** What the steps have led to so far. */
+/** Returns what the steps have led to so far. */
 function useFound(userId: number) {
   const live = useLive();
   const { data: wallet } = useQuery({ ...walletQuery(userId), ...live });

@@ -11,7 +11,7 @@ import { RotateKeyDialog } from './rotate-key.tsx';
 
 export type KeyDialog = 'edit' | 'rotate' | 'delete';
 
-/** What is done with one key. */
+/** Shows what is done with one key. */
 export function KeyDialogs({
   of: key,
   open,

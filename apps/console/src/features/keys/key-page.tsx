@@ -23,7 +23,7 @@ import { KeyWindows } from './key-windows.tsx';
 import { SnippetTabs } from './snippet-tabs.tsx';
 import { useToggleKey } from './use-toggle-key.ts';
 
-/** What is done with a key is loaded when it is done. */
+/** Loads the dialogs of a key when one of them opens. */
 const KeyDialogs = lazy(async () => ({
   default: (await import('./key-dialogs.tsx')).KeyDialogs,
 }));

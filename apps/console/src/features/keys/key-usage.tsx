@@ -10,7 +10,7 @@ import { useWords } from '../../words/words.ts';
 import { RequestsPanel } from '../usage/requests-panel.tsx';
 import { UsageChart } from '../usage/usage-chart.tsx';
 
-/** What one key did: tokens by model, and its requests. */
+/** Shows what one key did: tokens by model, and its requests. */
 export function KeyUsage({
   of: key,
   cursor,

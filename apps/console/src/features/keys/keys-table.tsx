@@ -21,7 +21,7 @@ interface KeyUse {
 export const keyUseQuery = (userId: number) =>
   statisticsQuery({ user_id: userId, group_by: 'key' }, { name: '24h', interval: 'hour' });
 
-/** What each key did in the last 24 hours. */
+/** Returns what each key did in the last 24 hours. */
 function useKeyUse(): ReadonlyMap<number, KeyUse> {
   const me = useMe();
   const { data } = useQuery(keyUseQuery(me.id));
@@ -129,7 +129,7 @@ function LastUse({ at }: { at: string | null }) {
   return at === null ? <span className="text-text-3">{keys.notUsed}</span> : <Ago at={at} />;
 }
 
-/** What the key did in the last 24 hours. */
+/** Returns what the key did in the last 24 hours. */
 function figureColumns(keys: Words['keys'], use: ReadonlyMap<number, KeyUse>): Column<Key>[] {
   return [
     {

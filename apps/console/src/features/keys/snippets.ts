@@ -54,7 +54,7 @@ export TOLLGATE_API_KEY="${secret}"
 codex`,
 };
 
-/** What a person pastes to make the first call: complete, with the real address, key and model. */
+/** Returns what a person pastes to make the first call: complete, with the real address, key and model. */
 export function snippetOf(name: SnippetName, call: Call): string {
   return TEMPLATES[name](call);
 }

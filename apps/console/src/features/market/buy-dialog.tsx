@@ -113,7 +113,7 @@ interface Ordered {
   isComplete: boolean;
 }
 
-/** What the order costs; nothing while it is incomplete. */
+/** Returns what the order costs; nothing while it is incomplete. */
 function usePurchasePreview({ modelId, userId, order, isComplete }: Ordered) {
   const { data, error } = useQuery({
     ...purchasePreviewQuery({

@@ -3,7 +3,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { useWords } from '../../words/words.ts';
 
-/** What a million charged tokens cost. */
+/** Shows what a million charged tokens cost. */
 export function PriceText({ price }: { price: PriceTag | null }) {
   const { market } = useWords();
   if (price === null) return <Badge tone="off">{market.noPrice}</Badge>;

@@ -8,7 +8,7 @@ import { useSpeech } from '../../words/words.ts';
 /** A request people can picture, to give a number of tokens a meaning. */
 const EXAMPLE = { input: 1_000, output: 250 };
 
-/** What a purchase comes to, line by line, as the server would book it. */
+/** Shows what a purchase comes to, line by line, as the server would book it. */
 export function PurchaseSummary({
   of: preview,
   price,

@@ -15,7 +15,7 @@ interface Note {
   to: string;
 }
 
-/** What a person should act on, in words; nothing where there is nothing. */
+/** Shows what a person should act on, in words; nothing where there is nothing. */
 export function Attention({ subscriptions }: { subscriptions: readonly MyModel[] }) {
   const { overview } = useWords();
   const notes = useNotes(subscriptions);

@@ -41,7 +41,7 @@ export function CopyAsCode({ choice, turns }: { choice: Choice; turns: readonly 
   );
 }
 
-/** What people typed must not end the quotes it is in. */
+/** Quotes a text for a shell, so that text that people typed cannot end its quotes. */
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -9,7 +9,7 @@ import { useSpeech, useWords } from '../../words/words.ts';
 import { RunningCharge } from './running-charge.tsx';
 import type { Turn, TurnTokens } from './use-conversation.ts';
 
-/** What was said, and what each answer was charged. */
+/** Shows what was said, and what each answer was charged. */
 export function Turns({
   turns,
   isRunning,

@@ -11,14 +11,14 @@ import { useWords } from '../../words/words.ts';
 import { estimateTokens } from './estimate.ts';
 
 export interface Turn extends Message {
-  /** Of an answer. */
+  /** Identifies the request of an answer. */
   requestId?: string | undefined;
   problem?: string | undefined;
   isStopped?: boolean;
   tokens?: TurnTokens;
 }
 
-/** Of one answer: estimated while it streams, then as the model counted them. */
+/** Counts the tokens of one answer: estimated while it streams, then as the model counted them. */
 export type TurnTokens = Tokens;
 
 export interface Choice {

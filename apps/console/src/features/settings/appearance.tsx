@@ -5,7 +5,7 @@ import { Segments } from '../../ui/tables/segments.tsx';
 import { useZone, type Zone } from '../../ui/time/zone.tsx';
 import { LANGUAGES, useSpeech, useWords, type Language } from '../../words/words.ts';
 
-/** What this browser remembers: theme, language, time zone and row height. */
+/** Shows what this browser remembers: theme, language, time zone and row height. */
 export function Appearance() {
   return (
     <div className="grid grid-cols-[repeat(auto-fill,minmax(min(260px,100%),1fr))] gap-5">

@@ -18,7 +18,7 @@ interface SubscriptionSummaryProps {
   price: PriceTag | null;
 }
 
-/** What remains, what is held, and by what rules more is bought. */
+/** Shows what remains, what is held, and by what rules more is bought. */
 export function SubscriptionSummary({ of: row, price }: SubscriptionSummaryProps) {
   const { words, locale } = useSpeech();
   const { subscription } = words;

@@ -17,7 +17,7 @@ import { balanceCourse } from './balance-course.ts';
 
 type Shown = 'used' | 'left';
 
-/** What was used in each interval, or what was left after it. */
+/** Shows what was used in each interval, or what was left after it. */
 export function SubscriptionUsage({ of: row }: { of: MyModel }) {
   const { subscription } = useWords();
   const range = useTimeRange();

@@ -3,7 +3,7 @@ import { formatMoney } from '../../ui/format.ts';
 import { costOf } from '../../ui/cost.ts';
 import { useSpeech } from '../../words/words.ts';
 
-/** What the charge is worth at the price it was charged by. Tokens were paid for when they were bought; this is for comparison. */
+/** Shows what the charge is worth at the price it was charged by. Tokens were paid for when they were bought; this is for comparison. */
 export function ChargeCost({
   charge,
   price: { price_per_million: perMillion, currency },

@@ -24,7 +24,7 @@ interface FilterBarProps {
 const NARROWING = ['user_id', 'model_id', 'key_id', 'upstream_id', 'outcome'] as const;
 const NOTHING = Object.fromEntries(NARROWING.map((name) => [name, undefined]));
 
-/** What narrows usage down. */
+/** Shows what narrows usage down. */
 export function FilterBar({ search, onChange, ownerId }: FilterBarProps) {
   const { usage } = useWords();
   const accountId = ownerId ?? search.user_id;
@@ -190,7 +190,7 @@ function NamedFilter({ label, all, value, named, onChange }: NamedFilterProps) {
   );
 }
 
-/** Of an account: what it subscribes to; of all: the catalogue. */
+/** Returns the models of an account's subscriptions, or the catalogue when there is no account. */
 function useModels(ownerId: number | undefined): Option[] {
   const mine = useQuery({ ...subscriptionsQuery(ownerId ?? 0), enabled: ownerId !== undefined });
   const all = useQuery({ ...catalogueQuery({}), enabled: ownerId === undefined });

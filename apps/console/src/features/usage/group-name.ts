@@ -2,7 +2,7 @@ import { useCallback } from 'react';
 import type { Group } from '../../api/usage.ts';
 import { useWords } from '../../words/words.ts';
 
-/** What a group is called; what is deleted keeps its number. */
+/** Returns what a group is called; what is deleted keeps its number. */
 export function useGroupName(
   group: Group | null,
 ): (of: { id: number | null; name: string | null }) => string {

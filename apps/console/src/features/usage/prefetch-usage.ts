@@ -7,7 +7,7 @@ import { rangeOf } from '../../ui/time/time-range.tsx';
 import { isLatency } from './usage-chart.tsx';
 import { filterOf, groupOf, readUsageSearch } from './usage-search.ts';
 
-/** What usage of one account, or of all (`ownerId` undefined), asks first. */
+/** Returns what usage of one account, or of all (`ownerId` undefined), asks first. */
 export function prefetchUsage(
   ask: Ask,
   address: PageAddress['search'],

@@ -13,13 +13,13 @@ export type Span =
 
 export interface Timeline {
   spans: Span[];
-  /** What the drawing is as wide as; never zero. */
+  /** Holds what the drawing is as wide as; never zero. */
   totalMs: number;
   /** From arrival to the first booking. */
   bookedMs: number | undefined;
 }
 
-/** What is known of when things happened, one after another from arrival: attempts, then the answer. */
+/** Returns what is known of when things happened, one after another from arrival: attempts, then the answer. */
 export function timelineOf(receipt: UsageReceipt): Timeline {
   const { route, duration_ms: duration, first_token_ms: firstToken, is_stream: isStream } = receipt;
   const spans: Span[] = [];

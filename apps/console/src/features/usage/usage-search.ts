@@ -35,7 +35,7 @@ export function readUsageSearch(search: PageAddress['search']): UsageSearch {
   return schema.parse(search);
 }
 
-/** What of the address narrows usage down: for one account, or for all where there is no owner. */
+/** Returns what of the address narrows usage down: for one account, or for all where there is no owner. */
 export function filterOf(
   { user_id, model_id, key_id, upstream_id }: UsageSearch,
   ownerId: number | undefined,

@@ -7,7 +7,7 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
-/** What moved the money, the model whose tokens it bought or gave back, and on narrow screens the note. */
+/** Shows what moved the money, the model whose tokens it bought or gave back, and on narrow screens the note. */
 function What({ of: { kind, model, note } }: { of: WalletEntry }) {
   const { wallet } = useWords();
   return (
@@ -58,7 +58,7 @@ export function useEntryColumns(
 
 interface EntryColumns {
   currency: string;
-  /** Of the fraction of each amount. */
+  /** Counts the digits of the fraction of each amount. */
   digits: number;
   /** The account that looks. */
   meId: number;

@@ -16,7 +16,7 @@ const TONES: Readonly<Record<Payment['status'], Tone>> = {
   failed: 'bad',
 };
 
-/** What was paid through the payment provider, and what is still open there. */
+/** Shows what was paid through the payment provider, and what is still open there. */
 export function PaymentsPanel({
   userId,
   page,

@@ -12,7 +12,7 @@ const TONES: Readonly<Record<Payout['status'], Tone>> = {
   failed: 'bad',
 };
 
-/** What the payment provider pays back; nothing for the many accounts without. */
+/** Shows what the payment provider pays back; nothing for the many accounts without. */
 export function PayoutsPanel({ userId }: { userId: number }) {
   const words = useWords();
   const { wallet } = words;

@@ -5,7 +5,7 @@ import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import type { Words } from '../../words/words.ts';
 
-/** What goes through a payment provider in either direction has the same columns, but for its status and the moment it was done. */
+/** Returns the columns that payments and payouts share. */
 export function providerColumns<Row extends Payment | Payout>(
   { wallet }: Words,
   {

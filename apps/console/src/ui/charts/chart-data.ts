@@ -13,7 +13,7 @@ export interface ChartProps {
   /** Unix ms, ascending: the beginning of each interval. */
   times: readonly number[];
   series: readonly ChartSeries[];
-  /** What a value reads like, on the axis and where one points. */
+  /** Returns what a value reads like, on the axis and where one points. */
   format: (value: number) => string;
   /** The reader has marked a part of it. */
   onZoom?: ((from: number, to: number) => void) | undefined;

@@ -13,7 +13,7 @@ const ChartCanvas = lazy(async () => ({
 /** A course over time, its legend, and the same as a table for those who do not see it. */
 export function Chart(props: ChartProps) {
   const { times, series, format } = props;
-  // What is seen is drawn first.
+  // The visible part is drawn first.
   const table = useDeferredValue<ChartProps | null>(props, null);
   const [pointed, setPointed] = useState<number>();
   return (

@@ -1,12 +1,12 @@
 export interface GaugeProps {
-  /** What is there, of `whole`. */
+  /** Holds what is there, of `whole`. */
   part: number;
   whole: number;
-  /** What is set aside, within `part`. */
+  /** Holds what is set aside, within `part`. */
   held?: number;
   tone: 'accent' | 'warn' | 'bad' | 'good';
   label: string;
-  /** What the figures say, for screen readers. */
+  /** Holds what the figures say, for screen readers. */
   text: string;
 }
 

@@ -13,7 +13,7 @@ const OTHER = 'fill-series-other';
 
 export type SeriesColor = number | 'other';
 
-/** Of a model, key, user or upstream, by its id: ids follow each other, so that neighbours differ. */
+/** Returns the colour of a model, key, user or upstream by its id. Ids follow each other, so neighbours differ. */
 export function colorOf(id: number | null | undefined): SeriesColor {
   return id === null || id === undefined ? 'other' : (id - 1) % FILLS.length;
 }

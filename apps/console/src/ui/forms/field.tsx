@@ -5,7 +5,7 @@ const CONTROL =
   'w-full rounded-md border border-line-strong bg-surface px-2.5 text-body text-text placeholder:text-text-3 hover:border-text-3 data-[invalid]:border-bad aria-invalid:border-bad disabled:opacity-60';
 
 export interface FieldProps {
-  /** Of the value in the form, and of the server's errors about it. */
+  /** Names the value in the form, and the server's errors about it. */
   name: string;
   label: string;
   help?: ReactNode;

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
-/** What may be wider than its place. While it is, it can be reached and scrolled by keyboard. */
+/** Holds content that may be wider than its place. While it is, it can be reached and scrolled by keyboard. */
 export function ScrollBox({ label, children }: { label: string; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
   const [isWide, setWide] = useState(false);
@@ -16,7 +16,7 @@ export function ScrollBox({ label, children }: { label: string; children: ReactN
     <div
       ref={box}
       {...(isWide && { tabIndex: 0, role: 'region', 'aria-label': label })}
-      // What stands apart inside, as words for screen readers do, scrolls with it and does not widen the page.
+      // Content that is positioned inside, as words for screen readers are, scrolls with it and does not widen the page.
       className="relative overflow-x-auto -outline-offset-2"
     >
       {children}

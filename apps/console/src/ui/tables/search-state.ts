@@ -17,7 +17,7 @@ import {
 } from 'zod/mini';
 import type { Search } from '../../search.ts';
 
-/** What pages need of zod, named one by one: the whole of it would weigh as much as a page. */
+/** Holds what pages need of zod, named one by one: the whole of it would weigh as much as a page. */
 export const z = { coerce, enum: oneOf, int, iso, literal, object, positive, regex, string };
 export type SearchOf<Schema> = output<Schema>;
 

@@ -134,7 +134,7 @@ function HeaderRow<Row>({ columns, sort, onSort }: HeaderRowProps<Row>) {
   );
 }
 
-/** Of a row among those that are drawn: which it is, and what measures its height. */
+/** Describes the place of a row among those that are drawn, and measures its height. */
 interface RowPlace {
   index: number;
   measure: (element: HTMLElement | null) => void;

@@ -70,7 +70,7 @@ function RangeForm({ first, onChoose }: RangeFormProps) {
   );
 }
 
-/** What the browser's field of date and time takes: local time, without a zone. */
+/** Returns the value of the browser's field of date and time: local time, without a zone. */
 function toInput(at: string | Date): string {
   const time = new Date(at);
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

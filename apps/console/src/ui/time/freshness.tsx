@@ -4,7 +4,7 @@ import { formatRelative, useNow } from './time.tsx';
 /** Later than this a live part has missed several answers. */
 const STALE_AFTER_MS = 30_000;
 
-/** Whether a part of a page is live, and when it was last fresh. */
+/** Shows whether a part of a page is live, and when it was last fresh. */
 export function Freshness({
   of: { dataUpdatedAt, isError },
 }: {

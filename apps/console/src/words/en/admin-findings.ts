@@ -1,4 +1,4 @@
-/** What the control plane finds: alerts by rule, the equalities of the books, what keeps a node from being well. */
+/** Holds the words for findings of the control plane: alerts by rule, the equalities of the books, the reasons for which a node is not well. */
 export const adminFindings = {
   rules: {
     node_offline: 'A node is offline',
