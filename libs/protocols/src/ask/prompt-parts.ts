@@ -68,9 +68,18 @@ function addTurns(parts: PromptParts, turns: readonly JsonRecord[]): void {
   const asked = turns.findLastIndex(({ role }) => role === 'user');
   turns.forEach((turn, at) => {
     addMessage(parts, turn);
-    const thinking = nonEmpty(turn['reasoning_content']) ?? nonEmpty(turn['reasoning']);
+    const thinking =
+      nonEmpty(turn['reasoning_content']) ??
+      nonEmpty(turn['reasoning']) ??
+      nonEmpty(blocksText(turn['thinking_blocks']));
     if (at > asked && thinking !== null) parts.texts.push(thinking);
   });
+}
+
+function blocksText(blocks: unknown): string {
+  return records(blocks)
+    .map((block) => text(block['thinking']) ?? '')
+    .join('');
 }
 
 function addCall(parts: PromptParts, name: unknown, args: unknown): void {

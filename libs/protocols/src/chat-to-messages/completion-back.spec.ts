@@ -38,6 +38,7 @@ describe('messages -> chat JSON', () => {
             content: 'ab',
             refusal: null,
             reasoning_content: 'hm',
+            thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 's' }],
             tool_calls: [
               { id: 't', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
             ],

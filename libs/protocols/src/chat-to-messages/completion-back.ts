@@ -4,6 +4,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { Identity } from '../stream/made-identity.ts';
 import { finishReason } from '../translation/stop-reasons.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
+import { besideText, pieceOf } from './beside-text.ts';
 
 export interface CompletionFrame {
   identity: Identity;
@@ -12,7 +13,7 @@ export interface CompletionFrame {
   usage: TokenUsage;
 }
 
-/** An Anthropic message as a chat completion (docs/design/protocols.md#stream-from-messages-to-chat). Server tools' blocks, citations and signatures have no place there. */
+/** An Anthropic message as a chat completion (docs/design/protocols.md#stream-from-messages-to-chat). Server tools' calls have no place there. */
 export function toCompletion(
   message: JsonRecord,
   { identity, model, usage }: CompletionFrame,
@@ -27,6 +28,7 @@ export function toCompletion(
       content: nonEmpty(joined(blocks, 'text', 'text')),
       refusal: refusalText(message),
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+      ...besideText(blocks.flatMap((block) => pieceOf(block) ?? [])),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
     logprobs: null,

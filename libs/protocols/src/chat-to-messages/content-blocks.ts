@@ -22,7 +22,7 @@ function partBlocks(part: unknown, param: string): JsonRecord[] {
   if (type === 'refusal') return textBlock(part['refusal'], part);
   if (type === 'image_url') return [{ ...imageBlock(part, param), ...cacheControl(part) }];
   if (type === 'file')
-    return [{ ...documentBlock(record(part['file']), param), ...cacheControl(part) }];
+    return [{ ...documentBlock(record(part['file']), param), ...cited(part), ...cacheControl(part) }];
   // Mistral's replayed thinking has no signature and would be refused (docs/design/protocols.md#provider-quirks).
   if (type === 'thinking') return [];
   throw unsupported(
@@ -35,6 +35,12 @@ function textBlock(value: unknown, part: JsonRecord): JsonRecord[] {
   return typeof value === 'string' && value !== ''
     ? [{ type: 'text', text: value, ...cacheControl(part) }]
     : [];
+}
+
+/** A client that wants citations of its document says so in Anthropic's words. */
+function cited(part: JsonRecord): JsonRecord {
+  const citations = part['citations'] ?? record(part['file'])['citations'];
+  return isRecord(citations) ? { citations } : {};
 }
 
 /** `prompt_cache_breakpoint` is OpenAI's word for it; `cache_control` itself is what many clients send through chat. */

@@ -4,6 +4,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { isReusable } from '../translation/sealed-thinking.ts';
 import { messagesToolId } from '../translation/tool-ids.ts';
 import { unsupported } from '../errors/unsupported.ts';
+import { thinkingBlock } from './beside-text.ts';
 import { contentBlocks } from './content-blocks.ts';
 
 export interface Conversation {
@@ -86,7 +87,7 @@ function assistantBlocks(message: JsonRecord, param: string): JsonRecord[] {
     toolUse(record(call), `${param}.tool_calls[${index}]`),
   );
   return [
-    ...records(message['thinking_blocks']).filter(isReusable),
+    ...records(message['thinking_blocks']).filter(isReusable).map(thinkingBlock),
     ...contentBlocks(message['content'], `${param}.content`).filter(saysSomething),
     ...(refusal === null ? [] : [{ type: 'text', text: refusal }]),
     ...calls,

@@ -64,7 +64,7 @@ describe('messages -> chat stream', () => {
     });
   });
 
-  test('thinking becomes reasoning_content; signatures and redacted thinking say nothing', () => {
+  test('thinking becomes reasoning_content, and signed blocks in one delta before the finish', () => {
     const upstream =
       START +
       open(0, '{"type":"thinking","thinking":"","signature":""}') +
@@ -80,6 +80,12 @@ describe('messages -> chat stream', () => {
       { reasoning_content: 'hm' },
       { content: 'hel' },
       { content: 'lo' },
+      {
+        thinking_blocks: [
+          { type: 'thinking', thinking: 'hm', signature: 's' },
+          { type: 'redacted_thinking', data: 'x' },
+        ],
+      },
       {},
     ]);
   });

@@ -4,6 +4,8 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { Identity } from '../stream/made-identity.ts';
 import { finishReason } from '../translation/stop-reasons.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
+import { besideText, grownPiece, pieceOf } from './beside-text.ts';
+import type { Piece } from './beside-text.ts';
 import { refusalText } from './completion-back.ts';
 
 export interface ChunkState {
@@ -18,6 +20,9 @@ export interface ChunkState {
     readonly input: unknown;
     readonly hasInput: boolean;
   } | null;
+  /** The block now open, for what it adds beside the text. */
+  readonly piece: Piece | null;
+  readonly pieces: readonly Piece[];
   readonly isFinished: boolean;
 }
 
@@ -26,20 +31,34 @@ const ROLE = { role: 'assistant', content: '' };
 type Step = readonly [ChunkState, readonly JsonRecord[]];
 
 export function startChunks(identity: Identity, model: string): ChunkState {
-  return { identity, model, hasRole: false, toolCount: 0, openTool: null, isFinished: false };
+  return {
+    identity,
+    model,
+    hasRole: false,
+    toolCount: 0,
+    openTool: null,
+    piece: null,
+    pieces: [],
+    isFinished: false,
+  };
 }
 
-/** One Anthropic event as the chat chunks that say the same (docs/design/protocols.md#stream-from-messages-to-chat). Signatures, citations, server tools and pings say nothing there. */
+/** One Anthropic event as the chat chunks that say the same (docs/design/protocols.md#stream-from-messages-to-chat). Server tools and pings say nothing there; signed thinking and sources come before the finish. */
 export function chunkStep(state: ChunkState, event: JsonRecord): Step {
   switch (event['type']) {
     case 'message_start':
       return state.hasRole ? [state, []] : [{ ...state, hasRole: true }, [chunk(state, ROLE)]];
-    case 'content_block_start':
-      return blockStart(state, record(event['content_block']));
-    case 'content_block_delta':
-      return blockDelta(state, record(event['delta']));
+    case 'content_block_start': {
+      const block = record(event['content_block']);
+      return blockStart({ ...state, piece: pieceOf(block) }, block);
+    }
+    case 'content_block_delta': {
+      const delta = record(event['delta']);
+      const { piece } = state;
+      return blockDelta(piece ? { ...state, piece: grownPiece(piece, delta) } : state, delta);
+    }
     case 'content_block_stop':
-      return blockStop(state);
+      return blockStop(withPiece(state));
     case 'message_delta':
       return messageDelta(state, record(event['delta']));
     default:
@@ -60,7 +79,9 @@ export function finishChunks(
   { usage, wantsUsage, isCutShort }: ChunkEnd,
 ): JsonRecord[] {
   const reason = isCutShort ? 'length' : state.toolCount > 0 ? 'tool_calls' : 'stop';
-  const finish = state.isFinished ? [] : [chunk(state, state.hasRole ? {} : ROLE, reason)];
+  const finish = state.isFinished
+    ? []
+    : [...beside(state), chunk(state, state.hasRole ? {} : ROLE, reason)];
   return wantsUsage
     ? [...finish, { ...head(state), choices: [], usage: toChatUsage(usage) }]
     : finish;
@@ -114,7 +135,20 @@ function messageDelta(state: ChunkState, delta: JsonRecord): Step {
   if (reason === null || state.isFinished) return [state, []];
   const refusal = refusalText(delta);
   const words = refusal === null ? [] : [chunk(state, { refusal })];
-  return [{ ...state, isFinished: true }, [...words, chunk(state, {}, finishReason(reason))]];
+  return [
+    { ...state, isFinished: true },
+    [...words, ...beside(state), chunk(state, {}, finishReason(reason))],
+  ];
+}
+
+function withPiece(state: ChunkState): ChunkState {
+  const { piece, pieces } = state;
+  return piece ? { ...state, piece: null, pieces: [...pieces, piece] } : state;
+}
+
+function beside(state: ChunkState): JsonRecord[] {
+  const members = besideText(state.pieces);
+  return Object.keys(members).length === 0 ? [] : [chunk(state, members)];
 }
 
 function said(state: ChunkState, field: 'content' | 'reasoning_content', value: unknown): Step {

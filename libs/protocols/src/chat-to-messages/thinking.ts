@@ -42,7 +42,7 @@ export function thinkingChoice(
   if (facts.model.thinking === 'adaptive')
     return isForced ? { effort: named } : { thinking: { type: 'adaptive' }, effort: named };
   const budget = Math.min(BUDGETS[effort] ?? BUDGET_MIN, facts.maxTokens - 1);
-  // Forced tools exclude thinking, and older models want the signed thinking of the running tool turn back, which chat cannot carry.
+  // Forced tools exclude thinking, and older models want the signed thinking of the running tool turn back, which a client may have dropped.
   if (isForced || budget < BUDGET_MIN || isInsideUnsignedToolTurn(facts.turns)) return {};
   return { thinking: { type: 'enabled', budget_tokens: budget } };
 }

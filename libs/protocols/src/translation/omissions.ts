@@ -73,7 +73,7 @@ export const OMISSIONS: readonly Omission[] = [
     direction: 'chat to messages',
     part: 'answer',
     feature:
-      'signatures, redacted thinking, citations, server tools and their results, `container`, `context_management`',
+      'calls of server tools, their results but those of web search, `container`, `context_management`',
     outcome: 'dropped: a chat answer has no place for them',
   },
   {
