@@ -101,16 +101,20 @@ export type InvalidRequestCode = keyof typeof INVALID_REQUEST_CODES;
 export class InvalidRequest extends Error {
   readonly param: string | null;
   readonly code: InvalidRequestCode;
+  /** What a client's program reads of the refusal; only the messages shape has a place for it. */
+  readonly details: object | null;
   constructor(
     message: string,
     {
       param = null,
       code = 'invalid_value',
-    }: { param?: string | null; code?: InvalidRequestCode } = {},
+      details = null,
+    }: { param?: string | null; code?: InvalidRequestCode; details?: object | null } = {},
   ) {
     super(message);
     this.param = param;
     this.code = code;
+    this.details = details;
   }
 }
 

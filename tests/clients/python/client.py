@@ -117,6 +117,26 @@ def anthropic() -> Seen:
         ]
 
 
+def anthropic_tool_runner() -> Seen:
+    from anthropic import Anthropic, beta_tool
+
+    seen = Seen()
+
+    @beta_tool
+    def get_weather(city: str) -> str:
+        """Weather in a city."""
+        seen.tool_inputs.append({"city": city})
+        return REPLY
+
+    runner = Anthropic(base_url=ORIGIN, api_key=API_KEY, max_retries=0).beta.messages.tool_runner(
+        model=MODEL, max_tokens=1024, messages=[{"role": "user", "content": PROMPT}], tools=[get_weather]
+    )
+    for answer in runner:
+        seen.count(answer.usage.input_tokens, answer.usage.output_tokens)
+        seen.text = "".join(block.text for block in answer.content if block.type == "text")
+    return seen
+
+
 def langchain(chat) -> Seen:
     from langchain_core.messages import HumanMessage, ToolMessage
     from langchain_core.tools import tool
@@ -344,6 +364,7 @@ CLIENTS = {
     "openai chat": openai_chat,
     "openai responses": openai_responses,
     "anthropic": anthropic,
+    "anthropic tool runner": anthropic_tool_runner,
     "langchain-openai": langchain_openai,
     "langchain-anthropic": langchain_anthropic,
     "instructor": instructor,

@@ -20,11 +20,14 @@ interface PythonClient {
   readonly isOneRequest?: true;
   /** Reads the prompt from a stream's first event alone: wrong with Anthropic itself too. */
   readonly miscountsStreams?: true;
+  /** Its first request asks for a thread and is refused; it sends the messages itself from then on. */
+  readonly asksForThread?: true;
 }
 const CLIENTS: readonly PythonClient[] = [
   { name: 'openai chat' },
   { name: 'openai responses' },
   { name: 'anthropic' },
+  { name: 'anthropic tool runner', asksForThread: true },
   { name: 'langchain-openai' },
   { name: 'langchain-anthropic', miscountsStreams: true },
   { name: 'instructor', isOneRequest: true },
@@ -70,7 +73,7 @@ async function runPython(args: readonly string[], env: Record<string, string>): 
   }, 60_000);
   afterAll(() => scene?.tollgate.stop(), 30_000);
 
-  describe.each(CLIENTS)('$name', ({ name, isOneRequest, miscountsStreams }) => {
+  describe.each(CLIENTS)('$name', ({ name, isOneRequest, miscountsStreams, asksForThread }) => {
     const models = ['openai', 'anthropic', 'native'] as const;
     test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(name)))(
       'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
@@ -88,8 +91,13 @@ async function runPython(args: readonly string[], env: Record<string, string>): 
         expect(inputs).toEqual([{ city: 'Bern' }]);
         expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
         const requests = isOneRequest ? 1 : 2;
-        expect(tap.inference.map(({ status }) => status)).toEqual(Array(requests).fill(200));
-        const { outcomes, ...tokens } = await booked(scene, tap.inference);
+        const refused = asksForThread ? [400] : [];
+        expect(tap.inference.map(({ status }) => status)).toEqual([
+          ...refused,
+          ...Array<number>(requests).fill(200),
+        ]);
+        const served = tap.inference.slice(refused.length);
+        const { outcomes, ...tokens } = await booked(scene, served);
         expect(outcomes).toEqual(Array(requests).fill('completed, reported'));
         expect(tokens.output).toBe(requests * OUTPUT_TOKENS);
         if (!miscountsStreams) expect(usage).toEqual(tokens);

@@ -48,6 +48,7 @@ function describe(
         message: error.message,
         param: error.param,
         vendorCode: error.code,
+        details: error.details,
         requestId,
       },
       headers: {},

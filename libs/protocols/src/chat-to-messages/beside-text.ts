@@ -54,7 +54,7 @@ function grownThinking(block: JsonRecord, delta: JsonRecord): JsonRecord {
 }
 
 /**
- * The members of a chat message that carry signed thinking and sources. They come in one delta of a stream: the `openai` client for Node keeps the last value of
+ * The members of a chat message that carry signed thinking and sources. They come in one delta of a stream: OpenAI's client for Node keeps the last value of
  * a member it does not know, that for Python joins entries by their `index`.
  */
 export function besideText(pieces: readonly Piece[]): JsonRecord {
@@ -94,7 +94,9 @@ function sources(pieces: readonly Piece[]): JsonRecord[] {
       cited.push(...piece.citations.map((citation) => annotation(citation, span)));
       at += piece.length;
     } else if (piece.kind === 'results')
-      found.push(...piece.results.map((result) => linkTo(result, { start_index: at, end_index: at })));
+      found.push(
+        ...piece.results.map((result) => linkTo(result, { start_index: at, end_index: at })),
+      );
   }
   const urls = new Set(cited.map(urlOf));
   return [...cited, ...found.filter((result) => urlOf(result) !== '' && !urls.has(urlOf(result)))];

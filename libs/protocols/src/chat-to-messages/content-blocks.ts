@@ -22,7 +22,9 @@ function partBlocks(part: unknown, param: string): JsonRecord[] {
   if (type === 'refusal') return textBlock(part['refusal'], part);
   if (type === 'image_url') return [{ ...imageBlock(part, param), ...cacheControl(part) }];
   if (type === 'file')
-    return [{ ...documentBlock(record(part['file']), param), ...cited(part), ...cacheControl(part) }];
+    return [
+      { ...documentBlock(record(part['file']), param), ...cited(part), ...cacheControl(part) },
+    ];
   // Mistral's replayed thinking has no signature and would be refused (docs/design/protocols.md#provider-quirks).
   if (type === 'thinking') return [];
   throw unsupported(

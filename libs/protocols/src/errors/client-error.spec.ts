@@ -30,6 +30,17 @@ describe('client errors', () => {
     });
   });
 
+  test('details that a program acts on stand in the messages shape alone', () => {
+    const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
+    const error = { code: 'unsupported', message: 'x', details, requestId: 'rid' } as const;
+    const messages: unknown = JSON.parse(
+      Buffer.from(clientError('messages', error).body).toString(),
+    );
+    expect(messages).toHaveProperty('error.details', details);
+    const chat: unknown = JSON.parse(Buffer.from(clientError('chat', error).body).toString());
+    expect(chat).not.toHaveProperty('error.details');
+  });
+
   test.each<[ClientErrorCode, number, string, number, string, string | undefined]>([
     ['invalid_api_key', 401, 'invalid_request_error', 401, 'authentication_error', 'false'],
     ['insufficient_quota', 429, 'insufficient_quota', 402, 'billing_error', 'false'],

@@ -84,6 +84,8 @@ export interface ClientError {
   param?: string | null;
   /** A finer code for the OpenAI shape, e.g. `missing_required_parameter`; the entry's own by default. */
   vendorCode?: string | null;
+  /** `error.details` of the messages shape. */
+  details?: object | null;
   requestId: string;
 }
 
@@ -111,7 +113,12 @@ export function clientErrorBody(protocol: ClientProtocol, error: ClientError): o
   const isOverflow = error.code === 'context_overflow';
   if (protocol === 'messages') {
     const message = isOverflow ? tooLongMessage(error.message) : error.message;
-    return { type: 'error', error: { type: anthropic.type, message }, request_id: error.requestId };
+    const details = error.details ? { details: error.details } : {};
+    return {
+      type: 'error',
+      error: { type: anthropic.type, message, ...details },
+      request_id: error.requestId,
+    };
   }
   return {
     error: {
