@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
-import { WEATHER, WEATHER_SCHEMA, type Conversation, type Errand } from './client.ts';
+import { WEATHER, type Conversation, type Errand } from './client.ts';
 import { booked, overTheWire, setScene, type Scene } from './scene.ts';
 
 const OUTPUT_TOKENS = 7;
@@ -21,7 +21,7 @@ async function runTools({ origin, apiKey, model, prompt }: Errand): Promise<Conv
   const weather = betaTool({
     name: WEATHER.name,
     description: WEATHER.description,
-    inputSchema: { ...WEATHER_SCHEMA, type: 'object' },
+    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
     run: (input: unknown) => {
       conversation.toolInputs.push(input);
       return WEATHER.reply;
