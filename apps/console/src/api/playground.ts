@@ -8,7 +8,15 @@ export interface Message {
   content: string;
 }
 
-export interface Call {
+/** What is asked for beside the messages; what is empty is left to the model. */
+export interface CallSettings {
+  system: string;
+  temperature: number | undefined;
+  /** At most so many tokens of output. */
+  outputTokens: number;
+}
+
+export interface Call extends CallSettings {
   protocol: Protocol;
   secret: string;
   model: string;
@@ -31,7 +39,11 @@ export interface Outcome {
   problem: string | undefined;
 }
 
-const OUTPUT_TOKENS_MAX = 1024;
+export const USUAL_SETTINGS: CallSettings = {
+  system: '',
+  temperature: undefined,
+  outputTokens: 1_024,
+};
 
 /** A key for a quarter of an hour with the rights of an existing one, or with all: no secret of a key is needed here. */
 export function createTemporaryKey(keyId: number | undefined): Promise<Shape<'TemporaryKey'>> {
@@ -70,21 +82,24 @@ export function requestOf({
   protocol,
   model,
   messages,
-}: Pick<Call, 'protocol' | 'model' | 'messages'>): { path: string; body: object } {
+  system,
+  temperature,
+  outputTokens,
+}: Omit<Call, 'secret' | 'signal' | 'onText' | 'onTokens'>): { path: string; body: object } {
+  const asked = { model, stream: true, ...(temperature !== undefined && { temperature }) };
   return protocol === 'openai'
     ? {
         path: '/v1/chat/completions',
         body: {
-          model,
-          messages,
-          stream: true,
+          ...asked,
+          messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages],
           stream_options: { include_usage: true },
-          max_completion_tokens: OUTPUT_TOKENS_MAX,
+          max_completion_tokens: outputTokens,
         },
       }
     : {
         path: '/v1/messages',
-        body: { model, messages, stream: true, max_tokens: OUTPUT_TOKENS_MAX },
+        body: { ...asked, ...(system !== '' && { system }), messages, max_tokens: outputTokens },
       };
 }
 

@@ -42,8 +42,9 @@ export function register(body: Credentials) {
   return answerOf(client.POST('/admin-api/auth/register', { body }));
 }
 
-export function signOut() {
-  return answerOf(client.POST('/admin-api/auth/logout'));
+/** Ends this session, or every session of the account. */
+export function signOut({ all }: { all: boolean }) {
+  return answerOf(client.POST('/admin-api/auth/logout', { body: { all } }));
 }
 
 export function confirmPassword(password: string) {

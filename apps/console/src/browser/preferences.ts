@@ -3,7 +3,7 @@ type Preference = 'theme' | 'language' | 'zone' | 'rows' | 'navigation';
 
 export function recall(name: Preference): string | null {
   try {
-    return localStorage.getItem(`tollgate.${name}`);
+    return localStorage.getItem(storedName(name));
   } catch {
     return null;
   }
@@ -11,8 +11,18 @@ export function recall(name: Preference): string | null {
 
 export function remember(name: Preference, value: string): void {
   try {
-    localStorage.setItem(`tollgate.${name}`, value);
+    localStorage.setItem(storedName(name), value);
   } catch {
     // A browser that keeps nothing forgets this, too.
   }
 }
+
+/** Calls the listener when another tab of this browser changes a preference. */
+export function onChangedElsewhere(name: Preference, listener: () => void): void {
+  window.addEventListener('storage', ({ key }) => {
+    // Without a key everything was cleared.
+    if (key === null || key === storedName(name)) listener();
+  });
+}
+
+const storedName = (name: Preference): string => `tollgate.${name}`;

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { recall, remember } from './preferences.ts';
+import { onChangedElsewhere, recall, remember } from './preferences.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -24,6 +24,7 @@ function apply(): void {
 }
 
 system.addEventListener('change', apply);
+onChangedElsewhere('theme', apply);
 
 export function chooseTheme(theme: Theme): void {
   remember('theme', theme);

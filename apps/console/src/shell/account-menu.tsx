@@ -1,13 +1,10 @@
 import { Menu } from '@base-ui/react/menu';
-import { useQueryClient } from '@tanstack/react-query';
 import { Check, CircleUserRound, LogOut } from '../ui/icons.tsx';
-import { signOut, type Me } from '../api/session.ts';
-import { failureOf } from '../api/failure.ts';
-import { BASE, paths } from '../paths.ts';
+import type { Me } from '../api/session.ts';
+import { useSignOut } from '../ui/forms/sign-out.ts';
 import { MENU_POPUP } from '../ui/menu.tsx';
 import { LANGUAGES, useSpeech, useWords, type Language } from '../words/words.ts';
 import { chooseTheme, THEMES, useTheme } from '../browser/theme.ts';
-import { notify } from '../browser/notices.ts';
 
 const ROW =
   'flex h-8 cursor-default items-center gap-2 rounded-sm px-2 outline-none select-none data-[highlighted]:bg-sunken';
@@ -90,17 +87,7 @@ function Choice({ value, label }: { value: string; label: string }) {
 }
 
 function SignOut({ label }: { label: string }) {
-  const { words } = useSpeech();
-  const queries = useQueryClient();
-  const leave = (): void =>
-    void signOut().then(
-      () => {
-        // A whole new page: nothing of the account stays in memory.
-        queries.clear();
-        window.location.assign(new URL(paths.login().slice(1), BASE));
-      },
-      (error: unknown) => notify({ ...failureOf(error, words), isBad: true }),
-    );
+  const leave = useSignOut();
   return (
     <Menu.Item className={ROW} onClick={leave}>
       <LogOut aria-hidden className="size-4 text-text-3" />

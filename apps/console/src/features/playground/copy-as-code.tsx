@@ -15,7 +15,7 @@ export function CopyAsCode({ choice, turns }: { choice: Choice; turns: readonly 
   const messages = turns
     .filter(({ content }) => content !== '')
     .map(({ role, content }) => ({ role, content }));
-  const { path, body } = requestOf({ ...choice, messages });
+  const { path, body } = requestOf({ ...choice, ...choice.settings, messages });
   const code = `curl -N ${GATEWAY}${path} \\
   -H "Authorization: Bearer $TOLLGATE_API_KEY" \\
   -H "Content-Type: application/json" \\

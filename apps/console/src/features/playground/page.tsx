@@ -13,10 +13,12 @@ import { optional, useSearchState, withDefault, z } from '../../ui/tables/search
 import { Segments } from '../../ui/tables/segments.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
+import { USUAL_SETTINGS } from '../../api/playground.ts';
+import { CallSettingsFields, type SettingsProps } from './call-settings.tsx';
 import { Composer } from './composer.tsx';
 import { CopyAsCode } from './copy-as-code.tsx';
 import { Turns } from './turns.tsx';
-import { useConversation, type Choice } from './use-conversation.ts';
+import { useConversation, type Choice, type Turn } from './use-conversation.ts';
 import type { Prefetch } from '../../page-module.ts';
 
 const schema = z.object({
@@ -50,11 +52,13 @@ export function Page() {
   const [search, change] = useSearchState(schema);
   const models = useChatModels();
   const model = models.data?.find(({ name }) => name === search.model) ?? models.data?.[0];
+  const [settings, setSettings] = useState(USUAL_SETTINGS);
   const choice: Choice = {
     model: model?.name ?? '',
     modelId: model?.id ?? 0,
     protocol: search.protocol,
     keyId: search.key,
+    settings,
   };
   return (
     <Frame
@@ -69,7 +73,13 @@ export function Page() {
       }
     >
       <Loaded of={models}>
-        {(names) => (names.length === 0 ? <NoModels /> : <Conversation choice={choice} />)}
+        {(names) =>
+          names.length === 0 ? (
+            <NoModels />
+          ) : (
+            <Conversation choice={choice} onSettings={setSettings} />
+          )
+        }
       </Loaded>
     </Frame>
   );
@@ -140,27 +150,21 @@ function KeyFilter({ keyId, onChange }: Pick<Choice, 'keyId'> & Pick<ChoiceBarPr
   );
 }
 
-function Conversation({ choice }: { choice: Choice }) {
-  const { playground } = useWords();
+function Conversation({
+  choice,
+  onSettings,
+}: { choice: Choice } & Pick<SettingsProps, 'onSettings'>) {
   const { turns, isRunning, send, stop, restart } = useConversation();
   const [draft, setDraft] = useState('');
   return (
     <div className="flex max-w-3xl flex-col gap-4">
       <Panel
         title={choice.model}
-        actions={
-          turns.length > 0 && (
-            <>
-              <CopyAsCode choice={choice} turns={turns} />
-              <Button size="small" onClick={restart}>
-                {playground.restart}
-              </Button>
-            </>
-          )
-        }
+        actions={turns.length > 0 && <TurnActions {...{ choice, turns, restart }} />}
       >
         <Turns turns={turns} isRunning={isRunning} modelId={choice.modelId} />
       </Panel>
+      <CallSettingsFields settings={choice.settings} onSettings={onSettings} />
       <Composer
         draft={draft}
         onDraft={setDraft}
@@ -174,5 +178,23 @@ function Conversation({ choice }: { choice: Choice }) {
         }}
       />
     </div>
+  );
+}
+
+interface TurnActionsProps {
+  choice: Choice;
+  turns: readonly Turn[];
+  restart: () => void;
+}
+
+function TurnActions({ choice, turns, restart }: TurnActionsProps) {
+  const { playground } = useWords();
+  return (
+    <>
+      <CopyAsCode choice={choice} turns={turns} />
+      <Button size="small" onClick={restart}>
+        {playground.restart}
+      </Button>
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { failureOf } from '../../api/failure.ts';
 import {
   callModel,
   createTemporaryKey,
+  type CallSettings,
   type Message,
   type Protocol,
   type Tokens,
@@ -26,6 +27,7 @@ export interface Choice {
   modelId: number;
   protocol: Protocol;
   keyId: number | undefined;
+  settings: CallSettings;
 }
 
 /** Before its end a key is not used for a new call. */
@@ -44,15 +46,17 @@ export function useConversation() {
   const [isRunning, setRunning] = useState(false);
   const running = useRef<AbortController>(undefined);
   const secretFor = useTemporaryKey();
-  const send = async (text: string, { model, protocol, keyId }: Choice): Promise<void> => {
+  const send = async (text: string, choice: Choice): Promise<void> => {
+    const { model, protocol, keyId, settings } = choice;
     const asked: Turn[] = [...spoken(turns), { role: 'user', content: text }];
-    const input = asked.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+    const input = inputOf(settings, asked);
     setTurns([...asked, { role: 'assistant', content: '', tokens: { input, output: 0 } }]);
     setRunning(true);
     const controller = new AbortController();
     running.current = controller;
     try {
       const outcome = await callModel({
+        ...settings,
         model,
         protocol,
         secret: await secretFor(keyId),
@@ -72,6 +76,12 @@ export function useConversation() {
   const stop = (): void => running.current?.abort();
   const restart = (): void => (stop(), setTurns([]));
   return { turns, isRunning, send, stop, restart };
+}
+
+function inputOf({ system }: CallSettings, turns: readonly Turn[]): number {
+  return [system, ...turns.map(({ content }) => content)]
+    .map(estimateTokens)
+    .reduce((sum, tokens) => sum + tokens, 0);
 }
 
 function useTurns() {

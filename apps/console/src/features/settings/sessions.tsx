@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { endSession, sessionsQuery, type SessionEntry } from '../../api/account.ts';
-import { useMe } from '../../api/session.ts';
+import { useState } from 'react';
+import { signOut, useMe } from '../../api/session.ts';
 import { useAct } from '../../ui/forms/act.ts';
 import { useActedRows } from '../../ui/tables/acted-rows.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/forms/button.tsx';
+import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
+import { useLeave } from '../../ui/forms/sign-out.ts';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
@@ -26,7 +29,7 @@ export function Sessions() {
     done: () => settings.ended,
   });
   return (
-    <Panel title={settings.sessions} isFlush>
+    <Panel title={settings.sessions} isFlush actions={<SignOutEverywhere />}>
       <Loaded of={sessions}>
         {() => (
           <Table
@@ -39,6 +42,27 @@ export function Sessions() {
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+function SignOutEverywhere() {
+  const { settings } = useWords();
+  const leave = useLeave();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{settings.signOutEverywhere}</Button>
+      <ConfirmDialog
+        title={settings.signOutEverywhere}
+        text={settings.signOutEverywhereText}
+        verb={settings.signOutEverywhere}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        act={() => signOut({ all: true })}
+        done={() => settings.signedOutEverywhere}
+        onDone={leave}
+      />
+    </>
   );
 }
 

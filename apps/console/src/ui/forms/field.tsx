@@ -50,6 +50,20 @@ export function TextField({
   );
 }
 
+/** Text of several lines. */
+export function TextAreaField({
+  name,
+  label,
+  help,
+  ...rest
+}: FieldProps & Omit<ComponentProps<'textarea'>, 'name'>) {
+  return (
+    <Frame name={name} label={label} help={help}>
+      <Base.Control render={<textarea {...rest} />} className={`${CONTROL} py-1.5`} />
+    </Frame>
+  );
+}
+
 export interface Option {
   value: string;
   label: string;

@@ -29,5 +29,11 @@ export const playground = {
   counting: 'Counting the charge',
   seeRequest: 'See the request',
   stopped: 'Stopped',
+  settings: 'System prompt, temperature and output limit',
+  system: 'System prompt',
+  temperature: 'Temperature',
+  temperatureHelp: 'Empty: what the model does by itself.',
+  outputTokens: 'Output tokens at most',
+  outputTokensHelp: (usual: number) => `Empty: ${usual}.`,
   keyNote: 'A temporary key: 15 minutes, 20 requests a minute. It ends with your session.',
 };

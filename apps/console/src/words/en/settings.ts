@@ -55,4 +55,7 @@ export const settings = {
   tokenCreatedText: 'It is shown this once.',
   copyToken: 'Copy token',
   signOutEverywhere: 'Sign out everywhere',
+  signOutEverywhereText:
+    'Every session of this account ends, this one too, and with them the temporary keys of the playground. Access tokens and API keys stay.',
+  signedOutEverywhere: 'Every session has ended',
 };

@@ -28,5 +28,11 @@ export const playground: typeof en.playground = {
   counting: '正在计算费用',
   seeRequest: '查看请求',
   stopped: '已停止',
+  settings: '系统提示、温度与输出上限',
+  system: '系统提示',
+  temperature: '温度',
+  temperatureHelp: '留空则由模型决定。',
+  outputTokens: '输出 token 上限',
+  outputTokensHelp: (usual: number) => `留空则为 ${usual}。`,
   keyNote: '临时密钥：有效 15 分钟，每分钟最多 20 个请求，随会话结束而失效。',
 };

@@ -54,4 +54,7 @@ export const settings: typeof en.settings = {
   tokenCreatedText: '令牌只显示这一次。',
   copyToken: '复制令牌',
   signOutEverywhere: '退出所有会话',
+  signOutEverywhereText:
+    '此账户的所有会话（包括当前会话）以及体验台的临时密钥都将失效。访问令牌和 API 密钥不受影响。',
+  signedOutEverywhere: '所有会话均已结束',
 };
