@@ -50,11 +50,11 @@ async function needsPassword(answer: Response): Promise<boolean> {
 /** The interface said no. The message is fit for a person. */
 export class AdminRefusal extends Error {
   readonly status: number;
-  /** What kind of refusal it is; the message says more, of the first field where fields are wrong. */
+  /** Names the kind of refusal; the message says more, of the first field where fields are wrong. */
   readonly title: string;
   /** `unknown` when the answer was no problem+json, e.g. of a proxy in between. */
   readonly code: string;
-  /** What is wrong with which field. */
+  /** Lists the fields that are wrong, with the reason. */
   readonly fields: Problem['errors'];
   readonly requestId: string | undefined;
 

@@ -10,7 +10,7 @@ export interface BackgroundPlace {
   responseId: string;
 }
 
-/** What the nodes of the fleet did with a response that is not settled. */
+/** Holds what the nodes of the fleet did with a response that is not settled. */
 export interface BackgroundNews {
   /** The most output tokens of it that a client was shown. */
   shownTokens: number;

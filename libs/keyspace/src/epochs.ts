@@ -41,7 +41,7 @@ export class Epochs {
     return found?.startsWith(RESTORING) ? epochIn(found) : null;
   }
 
-  /** What is written there, the mark of a rebuild too. */
+  /** Returns the raw value, the mark of a rebuild too. */
   readRaw(shard: string): Promise<string | null> {
     return this.#redis.get(keys.epoch(shard));
   }
@@ -90,7 +90,7 @@ function epochIn(found: string): string {
   return found.startsWith(RESTORING) ? found.slice(RESTORING.length) : found;
 }
 
-/** What this process believes the epochs to be. A missing epoch is never remembered. */
+/** Holds the epochs that this process believes to be current. A missing epoch is never remembered. */
 export class EpochCache {
   readonly #epochs: Epochs;
   readonly #isRebuilder: boolean;

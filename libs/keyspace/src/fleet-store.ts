@@ -33,7 +33,7 @@ interface ReportAge {
 
 export type PublishReply = { kind: 'published' } | { kind: 'stale'; currentVersion: number };
 
-/** What control plane and nodes tell each other about configuration. All of it lives in the one slot `{fleet}`. */
+/** Exchanges configuration between control plane and nodes. All of it lives in the one slot `{fleet}`. */
 export class FleetStore {
   readonly #redis: RedisConnection;
   readonly #library: FunctionLibrary;
@@ -75,7 +75,7 @@ export class FleetStore {
     return versionOf(await this.#text(keys.currentSnapshot));
   }
 
-  /** What stands where the current version stands is none: another program wrote it. */
+  /** Is true when the key of the current version holds no version: another program wrote it. */
   async isCurrentUnreadable(): Promise<boolean> {
     const text = await this.#text(keys.currentSnapshot);
     return text !== null && versionOf(text) === null;

@@ -22,7 +22,7 @@ export class KeyTypes {
     this.#shards = natural(shards, 'shards');
   }
 
-  /** What a shard has one of. */
+  /** Returns the wrong keys among those that a shard has one of. */
   async wrongOfShards(): Promise<WrongKey[]> {
     const found: WrongKey[] = [];
     for (const shard of shardNames(this.#shards)) {
@@ -39,7 +39,7 @@ export class KeyTypes {
     return found;
   }
 
-  /** Of the accounts of these subscriptions. The balances themselves: `LiveRecords.mark`. */
+  /** Returns the wrong keys of the accounts of these subscriptions. `LiveRecords.mark` reads the balances themselves. */
   async wrongOf(refs: readonly SubscriptionRef[]): Promise<WrongKey[]> {
     const accounts = [...new Set(refs.map(({ accountId }) => accountId))];
     const found = accounts.map((accountId) => {

@@ -98,7 +98,7 @@ export class ReapedRequests {
     }));
   }
 
-  /** What stands in the outbox of a shard that is about to be forgotten, in order. */
+  /** Returns the events in the outbox of a shard that is about to be forgotten, in order. */
   async *unrelayed(shard: string): AsyncGenerator<OutboxEvent[]> {
     for (let after = '-'; ;) {
       const range = [keys.outbox(shard), after, '+'] as const;

@@ -11,16 +11,16 @@ export interface RelayedUsage {
   seq: number;
   delta: number;
   kind: 'usage' | 'reap';
-  /** Of the final; 0 for a reap. */
+  /** Holds the charge of the final; 0 for a reap. */
   charge: number;
   epoch: string;
 }
 
-/** What PostgreSQL makes of usage of one subscription, restated as far as "once" goes (control plane, features/usage/ingest/late-usage.sql.ts). */
+/** Restates how PostgreSQL books usage of one subscription, as far as "once" goes (control plane, features/usage/ingest/late-usage.sql.ts). */
 export class BookedUsage {
   epoch = 'e1';
   credited = 0;
-  /** What Redis must still be moved by, as credits. */
+  /** Holds the credits by which Redis must still be moved. */
   readonly owed: number[] = [];
   readonly #rows = new Map<string, Row>();
 

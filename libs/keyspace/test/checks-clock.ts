@@ -11,7 +11,7 @@ export const clockChecks: Checks = {
     await settle(tenant, rid, 60);
     tenant.clock.now += 86_400_000;
     await drain(tenant);
-    // What Redis does to a marker by a clock that is a day ahead.
+    // Redis treats a marker so by a clock that is a day ahead.
     await tenant.redis.del(keys.hold(tenant.shard, rid));
     tenant.clock.now -= 86_400_000;
     assert.deepEqual(await settle(tenant, rid, 60), { kind: 'fenced', by: 'age' });

@@ -17,7 +17,7 @@ const POLL: RelayRequest = {
 };
 const FIFTEEN_MINUTES_MS = 15 * 60_000;
 
-/** What other programs write into keys that are Tollgate's. */
+/** Checks data that other programs write into keys that are Tollgate's. */
 export const foreignChecks: Checks = {
   'a latest time that is none stops no settlement, doubles no event and keeps no marker without an end':
     async (world) => {

@@ -87,7 +87,7 @@ export const reapChecks: Checks = {
       (await reaped.unbooked(tenant.shard)).map(({ rid, delta }) => ({ rid, delta })),
       [{ rid: corrected, delta: '40' }],
     );
-    // What another program wrote into the list is no reap, or no request at all.
+    // An entry that another program wrote into the list is no reap, or no request at all.
     await tenant.redis.zadd(keys.reaped(tenant.shard), 1, settled, 1, 'no request');
     assert.deepEqual(await reaped.waiting(tenant.shard), [settled, corrected]);
     assert.equal((await reaped.unbooked(tenant.shard)).length, 1);

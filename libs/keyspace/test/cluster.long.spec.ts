@@ -54,7 +54,7 @@ afterEach(async () => {
 const SHARDS = 4;
 /** One repetition, and a look at the slots on the way; where a command would have waited five seconds. */
 const SOON_MS = 3_000;
-/** Of the first primary and of another. */
+/** Belongs to the first primary; the other key belongs to another. */
 const HERE = keys.epoch('s02');
 const ELSEWHERE = keys.epoch('s00');
 

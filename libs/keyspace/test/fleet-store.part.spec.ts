@@ -60,7 +60,7 @@ describe('the fleet store', () => {
     await Promise.all(
       primariesOf(redis).map((primary) => primary.call('CLIENT', 'KILL', 'TYPE', 'pubsub')),
     );
-    // What is said before it listens again is lost.
+    // Messages that are sent before it listens again are lost.
     await until('it listens again', async () => {
       await store.announce({ kind: 'desired', node: 'node-1' });
       return heard.length >= 2;

@@ -54,7 +54,7 @@ async function laneOpens(): Promise<void> {
   await until('a lane', () => lanes.laneOf(KEY) !== null);
 }
 
-/** Of the lane's socket, as Redis has it; undefined while there is none. */
+/** Returns the client of the lane's socket, as Redis has it; undefined while there is none. */
 async function laneClient(): Promise<{ id: string; command: string } | undefined> {
   const line = String(await watcher.client('LIST'))
     .split('\n')

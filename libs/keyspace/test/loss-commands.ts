@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What may happen to the requests of one subscription and to the Redis that holds them. `nth` is taken modulo how many there are. */
+/** Holds what may happen to the requests of one subscription and to the Redis that holds them. `nth` is taken modulo how many there are. */
 export type LossCommand =
   | { type: 'admit' | 'lose' | 'relay' | 'reap' }
   | { type: 'advance'; ms: number }

@@ -25,7 +25,7 @@ interface Request {
   charge: number | null;
 }
 
-/** Of a node's lease: later it may have been reaped, and the node leaves it alone. */
+/** Ends before a node's lease: later the hold may have been reaped, and the node leaves it alone. */
 const CERTAIN_MS = 45_000;
 const LEASE_MS = 60_000;
 const TOKENS = 5_000;

@@ -6,7 +6,7 @@ export interface Pick {
   nth: number;
 }
 
-/** What may happen in one shard: two accounts, three keys, three subscriptions, any number of requests. Numbers are indexes into the runner's fixtures. */
+/** Holds the acts that may happen in one shard: two accounts, three keys, three subscriptions, any number of requests. Numbers are indexes into the runner's fixtures. */
 export type Command =
   | { type: 'advance'; ms: number }
   | {

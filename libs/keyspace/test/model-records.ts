@@ -18,7 +18,7 @@ export interface ModelHold extends HoldRef {
   keyId: number;
   subscriptionId: number;
   reapPayload: string;
-  /** Of its node, over `used`. */
+  /** Is the MAC of its node over `used`. */
   mac: string;
   /** By Redis' clock; set once it is done or reaped. */
   expiresAt: number;
@@ -56,7 +56,7 @@ export interface ModelEvent {
   subscription: ModelSubscription;
 }
 
-/** What a tester may write as a key's allow-list, kept as written. */
+/** Holds a key whose allow-list is kept as its tester wrote it. */
 export type ModelKey = Omit<LiveKey, 'allowlist'> & {
   allowlist: readonly { address: string; bits: number; family: 'ipv4' | 'ipv6' }[];
 };

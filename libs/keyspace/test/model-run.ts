@@ -128,7 +128,7 @@ class ModelRun extends ComparedCommands {
         const request = {
           ...ref,
           keyHash: this.keyOf(ref).keyHash,
-          // Of a journal that moves.
+          // A journal may move to another node.
           node: `node-${command.used % 3}:0`,
           usedTokens: command.used,
           extendTokens: command.extend,

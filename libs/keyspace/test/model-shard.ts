@@ -31,9 +31,9 @@ export abstract class ModelShard {
   readonly subscriptions = new Map<string, ModelSubscription>();
   readonly holds = new Map<string, ModelHold>();
   readonly outbox: ModelEvent[] = [];
-  /** Of requests that the reaper ended, until they are known to be booked. */
+  /** Holds the requests that the reaper ended, until they are known to be booked. */
   readonly reaped = new Set<string>();
-  /** What was released by requests that have no hold any more (seq 2), repeated out of the books. */
+  /** Holds what was released by requests that have no hold any more (seq 2), repeated out of the books. */
   protected marks = new Map<
     string,
     { delta: number; payload: string; subscriptionId: number; expiresAt: number }
@@ -183,7 +183,7 @@ export abstract class ModelShard {
 
   protected emitAgain(subscription: ModelSubscription, hold: ModelHold, payload: string): void {
     for (const [seq, event] of [...hold.emitted].toSorted(([a], [b]) => a - b)) {
-      // Of a hold that was never reaped, seq 0 leaves again with the payload of the call; of a reaped one, with the reaper's.
+      // The hold was never reaped: seq 0 leaves again with the payload of the call; of a reaped one, with the reaper's.
       const isFinal = seq === 1 || (seq === 0 && !hold.emitted.has(1));
       this.push(subscription, {
         rid: hold.rid,

@@ -3,7 +3,7 @@ export function pauseProcess(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** What was sent in this turn of the event loop is on its way to the server. */
+/** Resolves when the commands of this turn of the event loop are on their way to the server. */
 export async function written(): Promise<void> {
   await new Promise<void>((resolve) => void setImmediate(resolve));
 }

@@ -12,7 +12,7 @@ import {
 } from '../src/index.ts';
 import { FUNCTION_NAMES, OF_NODES, readFunctionSource } from '../src/functions/function-source.ts';
 
-/** What each user of Redis may not do, tried against a real server with the rights that every installation gives. */
+/** Tries the commands that each user of Redis may not run against a real server, with the rights that every installation gives. */
 type User = 'controlPlane' | 'node' | 'queue';
 
 let services: Services;

@@ -107,7 +107,7 @@ export class ReferenceModel extends ModelRequests {
     return model;
   }
 
-  /** What Redis forgets by its own clock. */
+  /** Expires the keys that Redis forgets by its own clock. */
   expire(): void {
     for (const [rid, hold] of this.holds)
       if (hold.state !== 'open' && hold.expiresAt <= this.now) this.holds.delete(rid);
@@ -189,7 +189,7 @@ export class ReferenceModel extends ModelRequests {
   }
 }
 
-/** What its first event says, when the reaper wrote it. */
+/** Returns the charge in its first event, when the reaper wrote it. */
 function chargeOfReap({ state, emitted }: ModelHold) {
   return state === 'reaped' || emitted.has(1) ? emitted.get(0) : undefined;
 }

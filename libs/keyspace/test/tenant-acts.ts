@@ -16,7 +16,7 @@ import {
   type Tenant,
 } from './world.ts';
 
-/** What cases do to the requests of a tenant's first subscription. */
+/** Returns a reference to a request of a tenant's first subscription. */
 export function refOf(tenant: Tenant, rid: string): HoldRef {
   return { rid, accountId: tenant.accountId, modelId: MODEL_ID };
 }

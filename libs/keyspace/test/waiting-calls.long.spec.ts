@@ -14,7 +14,7 @@ import {
   type RedisConnection,
 } from '../src/index.ts';
 
-/** Of the first primary. */
+/** Belongs to the first primary. */
 const KEY = keys.epoch('s02');
 /** A failed check of one connection in three would be enough for a promise that stays open. */
 const CONNECTIONS = 12;

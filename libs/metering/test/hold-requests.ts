@@ -51,7 +51,7 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
   }),
 });
 
-/** Of a family that adds a template of 32. */
+/** Names a model of a family that adds a template of 32. */
 export const MODELS = ['gpt-4'];
 
 export const PLAIN = {
@@ -61,7 +61,7 @@ export const PLAIN = {
   weight_cache_write: 1_000_000,
 };
 
-/** What a plain request is held by. */
+/** Holds the terms of a plain request. */
 export const TERMS = { price: PLAIN, upstreamModels: MODELS };
 
 export const CHAT = {

@@ -12,7 +12,7 @@ export const ASKS: Readonly<Record<Client, object>> = {
   responses: { model: 'alias', input: 'hi', store: false },
 };
 
-/** What a client of one protocol has received: its answer, and the tokens that it is shown on each side. */
+/** Holds what a client of one protocol has received: its answer, and the tokens that it is shown on each side. */
 export interface Received extends Reading {
   prompt: number;
   output: number;

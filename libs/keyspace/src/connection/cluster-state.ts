@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisConnection } from './redis-connection.ts';
 
 const LOOK_MS = 500;
-/** What a user, or a service that hides its servers, may not ask says nothing of the state. */
+/** Matches errors of a question that a user, or a service that hides its servers, may not ask. They say nothing of the state. */
 const MAY_NOT_ASK = /^(?:NOPERM|ERR unknown)/;
 
 /**

@@ -43,7 +43,7 @@ export class CommandWriter {
     }
   }
 
-  /** What was added since the last call. */
+  /** Returns the bytes that were added since the last call. */
   take(): Buffer {
     const bytes = this.#block.subarray(this.#from, this.#at);
     this.#from = this.#at;

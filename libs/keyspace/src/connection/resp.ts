@@ -19,7 +19,7 @@ interface OpenList {
 export class RespReader {
   readonly #onReply: (reply: unknown) => void;
   readonly #open: OpenList[] = [];
-  /** Of a value that has not come whole. */
+  /** Holds the beginning of a value that has not come whole. */
   #left = NONE;
   #bytes = NONE;
   #at = 0;

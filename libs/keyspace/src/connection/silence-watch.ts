@@ -1,5 +1,5 @@
 const LOOK_MS = 500;
-/** What a server may owe an answer that it gives at once. */
+/** Limits the time that a server may owe an answer that it gives at once. */
 export const SILENCE_MS = 3_000;
 
 interface SilenceWatchOptions {

@@ -128,7 +128,7 @@ export class FunctionLane {
     this.#server.disconnect(true);
   }
 
-  /** What was sent is never sent again here. */
+  /** Fails the commands that were sent. They are never sent again here. */
   readonly #drop = (): void => {
     const socket = this.#socket;
     if (!socket) return;
@@ -150,7 +150,7 @@ export class FunctionLane {
 /** Replies between two removals of what was answered. */
 const FORGET_AT = 1_024;
 
-/** Of replies that arrive together; what is longer comes in several reads. */
+/** Fits replies that arrive together; a longer one comes in several reads. */
 const READ_BYTES = 64 * 1024;
 
 /**

@@ -18,7 +18,7 @@ export interface LoadedLibrary {
   functions: string[];
 }
 
-/** What FUNCTION LIST answered. */
+/** Returns the libraries of an answer to FUNCTION LIST. */
 export function librariesIn(reply: unknown): LoadedLibrary[] {
   return z
     .array(library)

@@ -11,7 +11,7 @@ export interface RepeatWithdrawalRequest {
   withdrawalId: string;
   tokens: number;
 }
-/** What the request `rid` released into a withdrawal (seq 2), as the ledger has it. */
+/** Holds what the request `rid` released into a withdrawal (seq 2), as the ledger has it. */
 export interface RepeatReleaseRequest extends RepeatWithdrawalRequest {
   rid: string;
   /** Unix ms by the shard's clock: of the id of its event. */

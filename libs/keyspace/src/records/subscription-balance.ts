@@ -15,7 +15,7 @@ export interface SubscriptionBalance extends SubscriptionRef {
   /** Requests running now. */
   running: number;
   creditSeq: number;
-  /** Of the row that was written here last. */
+  /** Holds the revision of the row that was written here last. */
   revision: number;
 }
 

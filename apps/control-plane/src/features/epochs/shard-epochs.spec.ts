@@ -120,7 +120,7 @@ describe('a shard whose data in Redis is from before it was lost', () => {
       await mark(shard);
       await plane.app.get(EpochsService, { strict: false }).ensureAll();
       await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
-      // What its outbox still has is relayed under the new epoch.
+      // The events that its outbox still has are relayed under the new epoch.
       await (
         await readFromOutbox(plane, shard)
       )();

@@ -98,7 +98,7 @@ export class ShardEpochs {
     );
   }
 
-  /** What was booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
+  /** Changes the epoch. Usage booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {
       await lockUntilEnd(tx, [ADVISORY_LOCK_FAMILIES.shardEpoch, this.shards.indexOf(shard)]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const user = () => plane.createUser(`player${(sequence += 1)}`);
 const make = (token: string, body?: object) =>
   plane.call('POST', '/playground/key', { token, ...(body ? { body } : {}) });
-/** What admission would see of a key. */
+/** Returns the record of a key as admission would see it. */
 async function live(key: string) {
   const parsed = parseApiKey(key);
   if (!parsed) throw new Error('no key');

@@ -50,7 +50,7 @@ describe("an administrator's call", () => {
     });
     await plane.call('DELETE', `/keys/${key.id}`, { token: plane.adminToken });
     expect(await live()).toMatchObject({ status: 'deleted' });
-    // Of these two: the first administrator's own record may still be on its way.
+    // The count is of these two: the first administrator's own record may still be on its way.
     expect(
       await ledger.query(
         "SELECT * FROM live_state_outbox WHERE (kind = 'account' AND target_id = $1) OR (kind = 'key' AND target_id = $2)",

@@ -44,7 +44,7 @@ async function loseTail({ file, bytes }: { file: string; bytes: number }): Promi
 
 const TOKENS = 50_000_000;
 const READY_MS = 10_000;
-/** Of all rows that Redis has too. */
+/** Lists the times of all rows that Redis has too. */
 const TIMES = [
   ['token_credits', 'created_at'],
   ['subscriptions', 'revised_at'],
@@ -64,7 +64,7 @@ test('refunded tokens do not come back when Redis loses the end of its file', as
   await eventually(async () =>
     expect(await ledger.live(account, model)).toMatchObject({ balance: 0, status: 'closed' }),
   );
-  // What is bought now is all there is to spend.
+  // The tokens bought now are all there is to spend.
   await post('/models/subscribe', account, { model_id: model.id, tokens: 1 });
   await eventually(async () =>
     expect(await ledger.live(account, model)).toMatchObject({ balance: 1, status: 'active' }),
@@ -160,7 +160,7 @@ test('unsubscribing right after Redis lost its tail refunds all of it in the fir
   for (let turn = 0; turn < 100; turn += 1) {
     await act('/models/subscribe', 5_000);
     for (const tokens of [1_000_000, 300]) await act('/models/renew', tokens);
-    // What Redis has is from before one of the last acts of this generation, or of the one before.
+    // Redis has the state from before one of the last acts of this generation, or of the one before.
     const lost = records.at(-1 - (turn % 5)) ?? {};
     await redis.multi().del(record).hset(record, lost).exec();
     expect(await post('/models/unsubscribe', account, body)).toMatchObject({

@@ -102,7 +102,7 @@ function bodiesOf({ method, path }: RouteEntry): (object | undefined)[] {
 interface Secret {
   /** The route that answered it. */
   from: string;
-  /** Of the record that it came with. */
+  /** Identifies the record that it came with. */
   id: number;
   text: string;
 }
@@ -121,7 +121,7 @@ function secretsOf(from: string, body: unknown): Secret[] {
   return textsIn(body, '').map((text) => ({ from, id, text }));
 }
 
-/** What the routes that answer credentials make, as `GET /auth/tokens/{id}/made` names it. */
+/** Names the objects that the routes that answer credentials make, as `GET /auth/tokens/{id}/made` does. */
 const MADE_BY: Readonly<Record<string, string>> = {
   'POST /users': 'user',
   'POST /keys': 'key',

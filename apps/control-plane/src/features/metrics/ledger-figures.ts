@@ -22,7 +22,7 @@ export class LedgerFigures implements OnModuleInit {
     help: 'Open alerts of the control plane.',
     labelNames: ['rule', 'severity'],
   });
-  /** What is repaired within milliseconds would close between two scrapes. */
+  /** Counts recent alerts: one that is repaired within milliseconds would close between two scrapes. */
   private readonly recentAlerts = this.metrics.gauge({
     name: 'tollgate_alerts_recent',
     help: 'Alerts of the control plane that are open or closed within the last 15 minutes.',

@@ -126,7 +126,7 @@ export class NodeRegistry extends BackgroundService {
     });
   }
 
-  /** What Redis does not say as it should, by name. */
+  /** Returns the desired states that Redis does not have as they should be, by name. */
   private async undesired(
     known: KnownFleet,
     reports: readonly NodeReport[],
@@ -181,7 +181,7 @@ export class NodeRegistry extends BackgroundService {
     await this.sweep(reports, known);
   }
 
-  /** Whether a node is silent is asked again only where no worker of it reports. */
+  /** Asks again whether a node is silent, only where no worker of it reports. */
   private async withSilence(known: KnownFleet): Promise<KnownFleet> {
     const isEachHeard = [...known.nodes.keys()].every((name) =>
       this.watch.workersOf(name).some(({ isLive }) => isLive),
@@ -247,7 +247,7 @@ export class NodeRegistry extends BackgroundService {
     for (const name of gone) await this.fleet.removeReports(name);
   }
 
-  /** What stands under names of no node. A fresh report without proof may be of a node that an operator is setting up. */
+  /** Removes reports under names of no node. A fresh report without proof may be of a node that an operator is setting up. */
   private async removeForged(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {
     const { nodes, removedNames } = known;
     const forged = reports.filter(

@@ -64,7 +64,7 @@ export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): Ups
   );
 }
 
-/** Of those that are known here, and formats: a later release's number says that earlier ones are read too. */
+/** Returns the abilities that are known here, and formats: a later release's number says that earlier ones are read too. */
 export function abilitiesOf(reports: readonly NodeReport[]): string[] {
   const shared = (reports[0]?.abilities ?? []).filter((ability) =>
     reports.every((report) => report.abilities?.includes(ability)),

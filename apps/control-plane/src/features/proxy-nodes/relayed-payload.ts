@@ -10,7 +10,7 @@ interface RelayedPayload {
   value: unknown;
   /** The value, where it is a final that needs no schema. */
   plain: UsageFinal | null;
-  /** What was read. */
+  /** Names the part that was read. */
   of: string;
 }
 

@@ -22,7 +22,7 @@ let mine: Customer;
 interface Customer extends EventParts {
   keyId: number;
   keyHash: string;
-  /** Of the subscription, of the key and of the account. */
+  /** Holds the records of the subscription, of the key and of the account. */
   records: { subscription: string; key: string; account: string };
 }
 
@@ -68,7 +68,7 @@ async function use(
   });
   await plane.app.get(UsageWorker, { strict: false }).process([event]);
 }
-/** What is used while two readings are compared makes them differ: the next use is compared again. */
+/** Repeats the use: usage that arrives while two readings are compared makes them differ, and the next use is compared again. */
 const seenAfterUse = (who: Customer, assertion: () => Promise<void>): Promise<void> =>
   eventually(async () => {
     await eventually(assertion, 5_000).catch(async (error: unknown) => {

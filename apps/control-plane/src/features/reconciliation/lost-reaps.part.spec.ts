@@ -63,7 +63,7 @@ describe('the charge of a reaped request, whose node is gone', () => {
   beforeEach(async () => {
     [account, model] = [await ledger.account('1000'), await ledger.model('1')];
     shard = shardOf(account.id, Number(plane.environment['SHARDS']));
-    // Of a spec before.
+    // An earlier spec may have left a lease.
     await redis.del(`{${shard}}:relay`);
     await plane.call('POST', '/models/subscribe', {
       token: account.token,

@@ -48,7 +48,7 @@ export class LostReaps {
     return sent;
   }
 
-  /** What another program wrote into one shard or hold stops neither the others nor the comparison of balances. */
+  /** Guards the work of one subject: data that another program wrote into one shard or hold stops neither the others nor the comparison of balances. */
   private async guarded(subject: string, work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) =>
       this.logger.error(error, `the charges of reaps of ${subject} cannot be compared`),

@@ -34,7 +34,7 @@ async function inRedis(): Promise<{ snapshot: PublishedSnapshot; seal: SnapshotS
   return { snapshot: verdict.snapshot, seal: await fleet.fetchSeal(version) };
 }
 
-/** What was found is in place again, sealed, and the forgery is reported until the next clean look. */
+/** Waits until the found data is in place again, sealed, and verifies that the forgery is reported until the next clean look. */
 async function repaired(before: Awaited<ReturnType<typeof inRedis>>): Promise<void> {
   await eventually(async () => expect(await inRedis()).toEqual(before), WITHIN_MS);
   expect(await alerts('all')).toBeGreaterThan(0);

@@ -26,7 +26,7 @@ describe('subscribing', () => {
       held: 0,
       creditSeq: 1,
     });
-    // Of this subscription: the first administrator's own record may still be on its way.
+    // The count is of this subscription: the first administrator's own record may still be on its way.
     expect(
       await ledger.query(
         "SELECT kind FROM live_state_outbox WHERE kind IN ('subscription', 'credit') AND target_id = $1",

@@ -28,7 +28,7 @@ async function bought(): Promise<EventParts> {
   };
 }
 
-/** What Redis says of a hold of 70 whose node vanished: 30 are withdrawn beside it, the reaper charges all of it, its final 25, and the 45 charged too much are withdrawn too. */
+/** Returns the events of a hold of 70 whose node vanished: 30 are withdrawn beside it, the reaper charges all of it, its final 25, and the 45 charged too much are withdrawn too. */
 async function eventsOf(parts: EventParts): Promise<RelayedEvent[]> {
   const rid = uuidv7(Date.now());
   const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);

@@ -15,7 +15,7 @@ const PRICE = { price_per_million: '1', weight_input: '1', weight_cache_read: '2
 let plane: ControlPlane;
 let upstreamId: number;
 const nodes: SpeakingNode[] = [];
-/** What both workers report of upstreams; the test writes it. */
+/** Holds what both workers report of upstreams; the test writes it. */
 const doubted: NonNullable<NodeReport['doubted']> = [];
 const failing: NonNullable<NodeReport['upstreams']> = [];
 

@@ -9,7 +9,7 @@ const WITHIN_MS = 25_000;
 let plane: ControlPlane;
 let node: SpeakingNode;
 let upstreamId: number;
-/** What the node says it has seen of upstreams; the test writes it. */
+/** Holds what the node says it has seen of upstreams; the test writes it. */
 const health: { id: number; failures_in_row: number; open_for_ms: number }[] = [];
 
 const admin = <Method extends string, Path extends string>(

@@ -32,7 +32,7 @@ beforeAll(async () => {
     token: user.token,
     body: { name: `laptop of ${NAME}`, allowed_models: '*', rpm: 0, rph: 0, rpd: 0 },
   });
-  // What an administrator does with things of the account is logged with the account's own words.
+  // An administrator's acts on things of the account are logged with the account's own words.
   await plane.call('POST', `/keys/${key.id}/disable`, admin);
   const { body: made } = await plane.call('POST', '/auth/tokens', {
     token: user.token,

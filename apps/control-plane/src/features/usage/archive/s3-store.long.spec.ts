@@ -21,7 +21,7 @@ const storeAt = (place: string): S3Store =>
 async function* rows(count: number): AsyncGenerator<string[]> {
   for (let n = 1; n <= count; n += 1) yield [String(n), 'a "b", c'];
 }
-/** What another program does in the bucket. */
+/** Acts as another program in the bucket. */
 const elsewhere = (file: string, init?: RequestInit): Promise<Response> =>
   new AwsClient({ ...KEYS, service: 's3' }).fetch(`${server.endpoint}/archives/${file}`, init);
 const object = async (file: string): Promise<Buffer> =>

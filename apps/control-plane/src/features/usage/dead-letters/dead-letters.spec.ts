@@ -249,7 +249,7 @@ describe('a poison event whose number is booked', () => {
     async (when) => {
       const parts = await subscribed();
       const sound = usageEvent(70, parts);
-      // What a node knows that was killed on a full disk: less than Redis has, under the same number.
+      // A node that was killed on a full disk knows less than Redis has, under the same number.
       const known = usageEvent(3, { ...parts, rid: sound.rid, delta: 70 });
       const repeated = { ...known, payload: splitFinal(known.payload).payload };
       if (when === 'before') {

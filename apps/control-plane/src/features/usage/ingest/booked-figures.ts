@@ -5,7 +5,7 @@ import type { ReadEvent } from './read-event.ts';
 
 const LAG_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86_400];
 
-/** What this process booked, and how long after its end each request was in the ledger. */
+/** Counts the events that this process booked, and how long after its end each request was in the ledger. */
 @Injectable()
 export class BookedFigures {
   private readonly events = this.metrics.counter({

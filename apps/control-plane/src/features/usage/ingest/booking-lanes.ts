@@ -17,7 +17,7 @@ interface Waiting {
 interface Options {
   /** Transactions at the same time. */
   readonly lanes: number;
-  /** Of one transaction; a delivery that is larger by itself is booked whole. */
+  /** Limits the events of one transaction; a delivery that is larger by itself is booked whole. */
   readonly eventsMax: number;
   readonly book: (deliveries: readonly Delivery[]) => Promise<void>;
 }

@@ -29,7 +29,7 @@ function read(
   };
 }
 
-/** What `write` leaves of these requests, but for the time at which it was booked; nothing of it stays. */
+/** Returns the rows that `write` leaves of these requests, but for the time at which they were booked; nothing of them stays. */
 async function rowsAfter(rids: readonly string[], write: (tx: EntityManager) => Promise<unknown>) {
   const runner = plane.dataSource.createQueryRunner();
   await runner.startTransaction();

@@ -16,7 +16,7 @@ const markRow = z.object({ before: z.string() });
 export class DroppedDays {
   constructor(@Optional() private readonly host: Host = new Host()) {}
 
-  /** What may be booked, and what is set aside. Days stay as they are until the transaction ends. */
+  /** Separates the events that may be booked from those that are set aside. Days stay as they are until the transaction ends. */
   async setAside(
     tx: EntityManager,
     events: readonly ReadEvent[],

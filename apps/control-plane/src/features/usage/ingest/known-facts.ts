@@ -15,7 +15,7 @@ const KEPT_MAX = 100_000;
 
 interface BatchFacts {
   subscriptions: ReadonlyMap<number, SubscriptionOwner>;
-  /** Of accounts and models whose events name another subscription: their own. */
+  /** Maps accounts and models whose events name another subscription to their own. */
   own: ReadonlyMap<string, number>;
   prices: ReadonlyMap<number, PriceWeights>;
 }
@@ -28,7 +28,7 @@ export class KnownFacts {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** What this batch needs, held apart: what is kept may be forgotten for another batch at any await. */
+  /** Loads the facts of this batch, held apart: facts that are kept may be forgotten for another batch at any await. */
   async load(events: readonly ReadEvent[]): Promise<BatchFacts> {
     const subscriptionIds = new Set<number>();
     const priceIds = new Set<number>();

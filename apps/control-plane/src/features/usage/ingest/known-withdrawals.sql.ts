@@ -33,7 +33,7 @@ export class KnownWithdrawals {
     return new Set(named.filter(({ key }) => !known.has(key)).map(({ read }) => read));
   }
 
-  /** What is no longer a subscription's last withdrawal is booked, so the second question misses nothing that the first was too late for. */
+  /** Reads the last withdrawals. One that is no longer its subscription's last is booked, so the second question misses nothing that the first was too late for. */
   private async read(asked: readonly WithdrawalRef[]): Promise<Set<string | null>> {
     const begun = new Set((await readBegunWithdrawals(this.dataSource, asked)).map(keyOf));
     const others = asked.filter((one) => !begun.has(keyOf(one)));

@@ -39,7 +39,7 @@ export type AdoptedUsage = z.output<typeof adoptedRow>;
 
 export interface LiveCorrection {
   subscriptionId: number;
-  /** What Redis must still be moved by. */
+  /** Holds the amount by which Redis must still be moved. */
   delta: number;
 }
 

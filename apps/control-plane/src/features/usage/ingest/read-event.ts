@@ -87,7 +87,7 @@ function signedFaultOf({ rid, seq }: UsageEvent): string | null {
   return seq === 2 ? 'usage has seq 0 or 1' : null;
 }
 
-/** What the shape alone cannot say: which deltas and sequence numbers each kind may carry. Null when sound. */
+/** Returns the fault that the shape alone cannot show: which deltas and sequence numbers each kind may carry. Null when sound. */
 function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
   // The partition day comes from the rid, so only a UUIDv7 always meets its own duplicates.
   if (!isRequestId(rid)) return 'rid is not a UUIDv7 of this century';

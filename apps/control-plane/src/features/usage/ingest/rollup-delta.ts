@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 /** usage_rollups.upstream_id of requests that reached no upstream. */
 const NO_UPSTREAM = 0;
 
-/** What a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
+/** Holds the amounts that a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
 export interface RollupDelta {
   /** Where the hour or day (UTC) begins. */
   periodMs: number;

@@ -53,7 +53,7 @@ test('a final brought again after its day was dropped is set aside, not charged 
   const { id: subscriptionId } = await ledger.subscription(account, model);
   const parts = { account, model, subscriptionId };
   const ingest = plane.app.get(UsageIngest);
-  // Of a day whose partition is dropped after it was booked, and one of a day that is kept.
+  // One event is of a day whose partition is dropped after it was booked, and one of a day that is kept.
   const old = usageEvent(100, { ...parts, rid: uuidv7(Date.now() - 40 * DAY_MS) });
   const kept = usageEvent(7, { ...parts, rid: uuidv7(Date.now() + 10 * DAY_MS) });
   await plane.dataSource.query("UPDATE usage_dropped_days SET before = '-infinity'");

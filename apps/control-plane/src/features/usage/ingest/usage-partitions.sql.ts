@@ -52,7 +52,7 @@ export class UsagePartitions {
     return [];
   }
 
-  /** What is older than the retention. */
+  /** Returns the days that are older than the retention. */
   async expired(nowMs: number): Promise<Expired> {
     const retentionDays = this.config.USAGE_RETENTION_DAYS;
     if (retentionDays === 0) return { before: '', partitions: [], strays: [] };

@@ -15,7 +15,7 @@ const COPIED_MIN = 100;
 /** A backlog brings finals that nodes repeat, many in a row, and what was copied before the first of them is lost. */
 const INSERTS_AFTER_REFUSAL = 20;
 
-/** Of specs. */
+/** Injects the options that specs set. */
 const OPTIONS = Symbol('options of UsageRows');
 const NOW = prepared('SELECT clock_timestamp()::text AS now');
 const nowRow = z.object({ now: z.string() });
@@ -27,7 +27,7 @@ export class UsageRows {
 
   constructor(@Optional() @Inject(OPTIONS) private readonly options = { copiedMin: COPIED_MIN }) {}
 
-  /** Whether so many are to be copied. Ask once a batch. */
+  /** Is true when so many rows are to be copied. Ask once a batch. */
   mayCopy(rows: number): boolean {
     if (rows < this.options.copiedMin) return false;
     if (this.insertsLeft === 0) return true;
@@ -61,7 +61,7 @@ export class UsageRows {
   }
 }
 
-/** Of two with one number the earlier one counts, as it does between batches. Sorted, so that workers with the same duplicates wait for each other in one order. */
+/** Returns the events by key. Of two with one number the earlier one counts, as it does between batches. Sorted, so that workers with the same duplicates wait for each other in one order. */
 function inKeyOrder(events: readonly ReadEvent[]): Map<string, ReadEvent> {
   const byKey = new Map<string, ReadEvent>();
   for (const read of events.toReversed()) byKey.set(usageKeyOf(read.event), read);

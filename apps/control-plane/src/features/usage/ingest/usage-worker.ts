@@ -15,7 +15,7 @@ import { UsageIngest } from './usage-ingest.service.ts';
 
 /** Transactions of a process at the same time; the database does the work, two cores are busy with four. */
 const LANES = 4;
-/** Of one transaction: its locks are held for some tens of milliseconds. */
+/** Limits the events of one transaction: its locks are held for some tens of milliseconds. */
 const EVENTS_MAX = 1_000;
 /** Nodes give a job 200 events. */
 const JOBS_OF_A_LANE = 5;
