@@ -1,23 +1,14 @@
 import { GEMINI_ERROR_WORDS } from '../answers/gemini/answers.ts';
 import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
-import {
-  chatToGeminiExchange,
-  checkGemini,
-  geminiPath,
-  messagesToGeminiExchange,
-  responsesToGeminiExchange,
-} from '../messages-to-gemini/exchange.ts';
+import { geminiDialect, geminiPath } from '../messages-to-gemini/exchange.ts';
+import { throughMessages } from '../through-messages/exchanges.ts';
 import { PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
 /** The interface of Gemini at Google AI: https://ai.google.dev/api. */
 export const gemini: Provider = {
   sign: (_, signing) => ({ 'x-goog-api-key': keyOf(signing) }),
-  exchanges: {
-    chat: { create: chatToGeminiExchange, isNative: false, check: checkGemini.chat },
-    messages: { create: messagesToGeminiExchange, isNative: false, check: checkGemini.messages },
-    responses: { create: responsesToGeminiExchange, isNative: false, check: checkGemini.responses },
-  },
+  exchanges: throughMessages(geminiDialect),
   probe: (model, kind) =>
     kind === 'embedding'
       ? null
