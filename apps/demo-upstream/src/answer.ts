@@ -26,6 +26,9 @@ export interface Dialect {
   finish(exchange: Exchange): string;
   error(status: number, message: string): unknown;
   errorEvent(message: string): string;
+  /** Of streams that are no server-sent events: their media type, and the bytes of what the functions above write. */
+  readonly streamType?: string;
+  frame?(text: string): Buffer;
 }
 
 const HUGE_LINE_BYTES = 1_000_000;
@@ -54,7 +57,7 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
     case 'html':
       return sendWhole(exchange, 'text/html', '<html><body>welcome</body></html>');
     case 'empty':
-      return sendWhole(exchange, typeOf(request), '');
+      return sendWhole(exchange, typeOf(request, dialect), '');
     case 'error-200':
       return sendWhole(exchange, 'application/json', errorText(dialect));
     case 'error-first':
@@ -67,8 +70,8 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
       if (request.stream) return begin(exchange, dialect, '');
       return sendWhole(exchange, 'application/json', '{"id": "cut o');
     case 'stalls-start':
-      response.writeHead(200, { 'content-type': typeOf(request) }).flushHeaders();
-      if (request.stream) await write(exchange, dialect.start(exchange));
+      response.writeHead(200, { 'content-type': typeOf(request, dialect) }).flushHeaders();
+      if (request.stream) await write(exchange, bytesOf(dialect, dialect.start(exchange)));
       return waitUntilGone(exchange);
     default:
       return request.stream ? stream(exchange, dialect) : json(exchange, dialect);
@@ -79,8 +82,15 @@ function wordsFrom({ from, tokens }: Plan): string {
   return wordsUpTo(from + tokens).slice(wordsUpTo(from).length);
 }
 
-function typeOf({ stream: isStream }: DemoRequest): string {
-  return isStream ? 'text/event-stream' : 'application/json';
+function typeOf(
+  { stream: isStream }: DemoRequest,
+  { streamType = 'text/event-stream' }: Pick<Dialect, 'streamType'>,
+): string {
+  return isStream ? streamType : 'application/json';
+}
+
+function bytesOf({ frame }: Pick<Dialect, 'frame'>, text: string): Buffer | string {
+  return frame ? frame(text) : text;
 }
 
 /** Connections that have carried a request. */
@@ -114,8 +124,11 @@ function begin(
   rest: string,
 ): void {
   record.close(entry, 'refused');
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(dialect.start({ record, entry, response, ...exchange }) + rest);
+  response.writeHead(200, {
+    'content-type': typeOf({ ...exchange.request, stream: true }, dialect),
+  });
+  const start = dialect.start({ record, entry, response, ...exchange });
+  response.end(bytesOf(dialect, start + rest));
 }
 
 function refuse(
@@ -157,21 +170,25 @@ async function json(exchange: Exchange, dialect: Dialect): Promise<void> {
 async function stream(exchange: Exchange, dialect: Dialect): Promise<void> {
   const { plan, entry, record, response, gone } = exchange;
   const breakAt = Math.floor(plan.tokens / 2);
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  await write(exchange, dialect.start(exchange));
-  if (plan.mode === 'thinking') await write(exchange, dialect.thinking(exchange, 'let me count'));
+  response.writeHead(200, {
+    'content-type': typeOf(exchange.request, dialect),
+    'cache-control': 'no-cache',
+  });
+  const say = (text: string) => write(exchange, bytesOf(dialect, text));
+  await say(dialect.start(exchange));
+  if (plan.mode === 'thinking') await say(dialect.thinking(exchange, 'let me count'));
   for (let index = 0; index < plan.tokens && !gone.aborted; index++) {
     if (index === breakAt && (await misbehave(exchange, dialect))) return;
     if (plan.delayMs > 0) await pause(plan.delayMs, gone);
     if (gone.aborted) break;
     entry.emitted += 1;
-    await write(exchange, dialect.token(exchange, wordAt(plan.from + index)));
+    await say(dialect.token(exchange, wordAt(plan.from + index)));
   }
   if (gone.aborted) return record.close(entry, 'aborted');
-  if (plan.mode === 'tools') await write(exchange, dialect.toolCall(exchange));
+  if (plan.mode === 'tools') await say(dialect.toolCall(exchange));
   if (plan.mode !== 'no-usage') entry.reported = usageOf(exchange);
   record.close(entry, 'finished');
-  response.end(dialect.finish(exchange));
+  response.end(bytesOf(dialect, dialect.finish(exchange)));
 }
 
 /** True when the answer is over. */
@@ -191,13 +208,13 @@ async function misbehave(exchange: Exchange, dialect: Dialect): Promise<boolean>
       return true;
     case 'error-mid':
       record.close(entry, 'aborted');
-      response.end(dialect.errorEvent('the model failed'));
+      response.end(bytesOf(dialect, dialect.errorEvent('the model failed')));
       return true;
     case 'garbage':
-      await write(exchange, 'data: {"id": "cut o\n\n');
+      await write(exchange, bytesOf(dialect, 'data: {"id": "cut o\n\n'));
       return false;
     case 'huge-line':
-      await write(exchange, `: ${'x'.repeat(HUGE_LINE_BYTES)}\n\n`);
+      await write(exchange, bytesOf(dialect, `: ${'x'.repeat(HUGE_LINE_BYTES)}\n\n`));
       return false;
     default:
       return false;
@@ -215,8 +232,8 @@ async function pause(ms: number, gone: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal: gone }).catch(() => undefined);
 }
 
-async function write({ response, gone }: Exchange, text: string): Promise<void> {
-  if (response.write(text) || gone.aborted) return;
+async function write({ response, gone }: Exchange, bytes: Buffer | string): Promise<void> {
+  if (response.write(bytes) || gone.aborted) return;
   await new Promise<void>((resolve) => {
     response.once('drain', resolve);
     gone.addEventListener('abort', () => resolve(), { once: true });

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { answer, type Dialect } from './answer.ts';
 import { azureCall, azureDialect } from './azure.ts';
+import { bedrockCall, type BedrockCall } from './bedrock.ts';
 import { chatDialect } from './chat-dialect.ts';
 import { completionsDialect } from './completions-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
@@ -15,7 +16,7 @@ import { compact, respond, serveStored } from './responses-endpoint.ts';
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, the same as Azure has it below /openai, and Gemini's interface below /v1beta, with modes (plan.ts) and a record of what it reported.
+ * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, the same as Azure has it below /openai, Gemini's interface below /v1beta and Bedrock's below /model, with modes (plan.ts) and a record of what it reported.
  * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
  */
 export function createDemoUpstream(options: { recordFile?: string } = {}): {
@@ -43,6 +44,8 @@ async function handle(
   if (azure?.refusal) return sendJson(response, azure.refusal.status, azure.refusal.body);
   const gemini = geminiCall(request, url);
   if (gemini) return generate({ request, response, record }, gemini);
+  const bedrock = bedrockCall(request, url);
+  if (bedrock) return invoke({ request, response, record }, bedrock);
   const path = azure?.path ?? url.pathname.replace(/^\/v1/, '');
   const call = { request, response, record };
   switch (`${request.method} ${path}`) {
@@ -79,6 +82,17 @@ async function generate(
 ): Promise<void> {
   if ('status' in gemini) return sendJson(call.response, gemini.status, gemini.refusal);
   return complete({ ...call, protocol: 'chat', dialect: geminiDialect, read: gemini.read });
+}
+
+/** A signature is one of the body too. */
+async function invoke(
+  call: Pick<Completion, 'request' | 'response' | 'record'>,
+  { refusal, read, ...words }: BedrockCall,
+): Promise<void> {
+  const body = (await readText(call.request)) ?? '';
+  const refused = refusal(body);
+  if (refused) return sendJson(call.response, refused.status, refused.body);
+  return complete({ ...call, ...words, body, read: (text) => read(text ?? '') });
 }
 
 async function handleStored(
@@ -146,6 +160,8 @@ interface Completion {
   record: ProviderRecord;
   protocol: 'chat' | 'messages' | 'completions';
   dialect: Dialect;
+  /** The body, where it was read before. */
+  body?: string;
   read?: (text: string | undefined) => DemoRequest | undefined;
 }
 
@@ -155,9 +171,10 @@ async function complete({
   record,
   protocol,
   dialect,
+  body,
   read = (text) => (text === undefined ? undefined : parseDemoRequest(text)),
 }: Completion): Promise<void> {
-  const asked = read(await readText(request));
+  const asked = read(body ?? (await readText(request)));
   if (!asked) return sendJson(response, 400, dialect.error(400, 'malformed request'));
   const gone = goneSignal(response);
   const plan = planFor(asked, headerText(request, 'x-demo-mode'));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UpstreamProtocol } from './upstream-protocols.ts';
+import { furtherAuths, type UpstreamProtocol } from './upstream-protocols.ts';
 
 /** Sent in a header: visible ASCII only. It does not begin as an object does, for the sealed secrets of other kinds are JSON. */
 export const upstreamKeySchema = z
@@ -32,11 +32,8 @@ export type UpstreamAuth = z.infer<typeof upstreamAuthSchema>;
 export const AUTH_TYPES = ['api_key', 'aws'] as const satisfies readonly UpstreamAuth['type'][];
 export type AuthType = (typeof AUTH_TYPES)[number];
 
-/** The kinds that a protocol takes beside a key in a header, which all take. */
-const FURTHER_AUTHS: Readonly<Partial<Record<UpstreamProtocol, readonly AuthType[]>>> = {};
-
 export function takesAuth(protocol: UpstreamProtocol, type: AuthType): boolean {
-  return type === 'api_key' || (FURTHER_AUTHS[protocol] ?? []).includes(type);
+  return type === 'api_key' || furtherAuths(protocol).includes(type);
 }
 
 /** The text that is sealed: a key as it is, as earlier releases read it, and JSON of any other kind. */

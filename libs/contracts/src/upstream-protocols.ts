@@ -1,12 +1,53 @@
 /**
- * The protocols that upstreams speak. A further one takes its line here, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
+ * The protocols that upstreams speak. A further one takes its line here and in `FACTS`, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
  * migration of the constraint on upstreams.protocol.
  */
-export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic', 'azure', 'gemini'] as const;
+export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic', 'azure', 'gemini', 'bedrock'] as const;
 export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
 
-/** The protocols of the first release: a node of every release speaks them. */
-const FIRST_PROTOCOLS: ReadonlySet<string> = new Set(['openai', 'anthropic']);
+interface ProtocolFacts {
+  /** The first release speaks it, and so does a node of every release. */
+  readonly isFirst?: true;
+  readonly hasEmbeddings?: true;
+  /** Some servers of it have `FURTHER_ENDPOINTS`. */
+  readonly hasFurtherEndpoints?: true;
+  /** Its addresses have no version segment. */
+  readonly isUnversioned?: true;
+  /** The hosts at which the vendor serves it. They refuse or ignore fields that the vendor does not define. */
+  readonly vendorsHosts: RegExp;
+  /** The kinds of credential that it takes beside a key. */
+  readonly furtherAuths?: readonly string[];
+}
+
+/** All that the product knows of a protocol without speaking it. */
+const FACTS: Readonly<Record<UpstreamProtocol, ProtocolFacts>> = {
+  openai: {
+    isFirst: true,
+    hasEmbeddings: true,
+    hasFurtherEndpoints: true,
+    // Regions have hosts of their own.
+    vendorsHosts: /^(?:(?:eu|us)\.)?api\.openai\.com$/,
+  },
+  anthropic: { isFirst: true, vendorsHosts: /^api\.anthropic\.com$/ },
+  azure: {
+    hasEmbeddings: true,
+    hasFurtherEndpoints: true,
+    // Each resource has a host of its own.
+    vendorsHosts: /\.(?:openai\.azure|services\.ai\.azure|cognitiveservices\.azure)\.com$/,
+  },
+  gemini: { vendorsHosts: /^generativelanguage\.googleapis\.com$/ },
+  bedrock: {
+    isUnversioned: true,
+    // Anybody may have a gateway at another host of the domain.
+    vendorsHosts: /^bedrock-runtime(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com$/,
+    furtherAuths: ['aws'],
+  },
+};
+
+/** Tests add a protocol that this table does not have. */
+function factsOf(protocol: UpstreamProtocol): Partial<ProtocolFacts> {
+  return Object.hasOwn(FACTS, protocol) ? FACTS[protocol] : {};
+}
 
 /** The ability of a node to speak a protocol. */
 export function speaksAbility(protocol: UpstreamProtocol): `speaks_${UpstreamProtocol}` {
@@ -15,44 +56,33 @@ export function speaksAbility(protocol: UpstreamProtocol): `speaks_${UpstreamPro
 
 /** Is true for a protocol that no node refuses: those of the first release, and those that every node has reported to speak. */
 export function isSpoken(protocol: UpstreamProtocol, reported: readonly string[]): boolean {
-  return FIRST_PROTOCOLS.has(protocol) || reported.includes(protocol);
+  return factsOf(protocol).isFirst === true || reported.includes(protocol);
 }
 
-/** Protocols that have embeddings. */
-const EMBEDDING_PROTOCOLS: ReadonlySet<UpstreamProtocol> = new Set(['openai', 'azure']);
-
 export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
-  return EMBEDDING_PROTOCOLS.has(protocol);
+  return factsOf(protocol).hasEmbeddings === true;
 }
 
 /** Endpoints that only some servers of the openai protocol have. An upstream that has one gets the requests of that endpoint with their own bytes. */
 export const FURTHER_ENDPOINTS = ['responses', 'completions'] as const;
 export type FurtherEndpoint = (typeof FURTHER_ENDPOINTS)[number];
 
-const FURTHER_ENDPOINT_PROTOCOLS: ReadonlySet<UpstreamProtocol> = new Set(['openai', 'azure']);
-
 export function hasFurtherEndpoints(protocol: UpstreamProtocol): boolean {
-  return FURTHER_ENDPOINT_PROTOCOLS.has(protocol);
+  return factsOf(protocol).hasFurtherEndpoints === true;
 }
 
-/** Each resource has a host of its own below these. */
-const AZURE_HOSTS = ['.openai.azure.com', '.services.ai.azure.com', '.cognitiveservices.azure.com'];
+/** Is true for a protocol at whose addresses a missing version segment is a mistake. */
+export function isVersioned(protocol: UpstreamProtocol): boolean {
+  return factsOf(protocol).isUnversioned !== true;
+}
 
-/** The hosts at which the vendor of a protocol serves it. They refuse or ignore fields that the vendor does not define. OpenAI's regions have hosts of their own; a name with a leading dot is that of all hosts below it. */
-const VENDORS_HOSTS: Readonly<Partial<Record<UpstreamProtocol, readonly string[]>>> = {
-  openai: ['api.openai.com', 'eu.api.openai.com', 'us.api.openai.com'],
-  anthropic: ['api.anthropic.com'],
-  azure: AZURE_HOSTS,
-  gemini: ['generativelanguage.googleapis.com'],
-};
+/** The kinds of credential that a protocol takes beside a key in a header, which all take. */
+export function furtherAuths(protocol: UpstreamProtocol): readonly string[] {
+  return factsOf(protocol).furtherAuths ?? [];
+}
 
 /** Is true for an address of the vendor itself; at any other there may be a gateway, or a server with fields of its own. */
 export function isVendorsOwn(protocol: UpstreamProtocol, baseUrl: string): boolean {
   const { hostname, protocol: scheme } = new URL(baseUrl);
-  return (
-    scheme === 'https:' &&
-    (VENDORS_HOSTS[protocol] ?? []).some((host) =>
-      host.startsWith('.') ? hostname.endsWith(host) : hostname === host,
-    )
-  );
+  return scheme === 'https:' && factsOf(protocol).vendorsHosts?.test(hostname) === true;
 }

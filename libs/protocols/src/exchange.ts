@@ -9,6 +9,7 @@ import type {
 import type { ImageSize } from './ask/image-size.ts';
 import type { DroppedField, FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
+import type { EventFramer } from './sse/sse-framer.ts';
 
 export type { ClientProtocol };
 
@@ -162,8 +163,8 @@ export interface Exchange {
   readonly requestHeaders: Readonly<Record<string, string>>;
   /** A whole 2xx JSON answer. */
   readJson(body: Uint8Array): JsonReading;
-  /** For a `stream: true` request. Takes whatever the 200 brought: an event stream, or a JSON or HTML body that should have been one (behaviour 34). */
-  openStream(sink: StreamSink): StreamReader;
+  /** For a `stream: true` request. Takes whatever the 200 brought: an event stream, or a JSON or HTML body that should have been one (behaviour 34). `framer`: of an upstream that frames its events in another way than the protocol does. */
+  openStream(sink: StreamSink, framer?: EventFramer): StreamReader;
 }
 
 /** A request for a count of tokens. */

@@ -140,6 +140,26 @@ const ANSWERS: Readonly<Record<UpstreamProtocol, object>> = {
     },
     modelVersion: 'm',
   },
+  bedrock: {
+    output: {
+      message: {
+        role: 'assistant',
+        content: [
+          { reasoningContent: { reasoningText: { text: 'hm', signature: 's' } } },
+          { text: 'so' },
+          { toolUse: { toolUseId: 'c', name: 'f', input: {} } },
+        ],
+      },
+    },
+    stopReason: 'tool_use',
+    usage: {
+      inputTokens: 5,
+      outputTokens: 9,
+      cacheReadInputTokens: 3,
+      cacheWriteInputTokens: 2,
+      cacheDetails: [{ ttl: '1h', inputTokens: 1 }],
+    },
+  },
   anthropic: {
     id: 'a',
     type: 'message',

@@ -42,6 +42,13 @@ export const RECORDED_PROVIDERS: readonly RecordedProvider[] = [
     isAnswer: isGeminiAnswer,
     read: readGemini,
   },
+  {
+    folder: 'bedrock',
+    protocol: 'bedrock',
+    baseUrl: 'https://bedrock-runtime.us-east-1.amazonaws.com',
+    isAnswer: ({ url }) => url.endsWith('/converse'),
+    read: readConverse,
+  },
 ];
 
 /** Images have no place in the other protocols; they are not asked for. */
@@ -72,6 +79,30 @@ function readGemini({ body, isStream }: ProviderRecording): Recorded {
       output: (usage.candidatesTokenCount ?? 0) + thoughts,
     },
     usage: { reasoning: thoughts, cacheRead: usage.cachedContentTokenCount ?? 0 },
+  };
+}
+
+function readConverse({ body }: ProviderRecording): Recorded {
+  const { output, usage }: Loose = JSON.parse(body.toString('utf8'));
+  const blocks: Loose[] = output.message.content;
+  const cacheRead = usage.cacheReadInputTokens ?? 0;
+  const cacheWrite = usage.cacheWriteInputTokens ?? 0;
+  return {
+    says: {
+      text: blocks
+        .flatMap(({ text, citationsContent }) => text ?? citationsContent?.content ?? [])
+        .map((part) => part.text ?? part)
+        .join(''),
+      thinking: blocks
+        .map(({ reasoningContent }) => reasoningContent?.reasoningText.text ?? '')
+        .join(''),
+      tools: blocks
+        .filter(({ toolUse }) => toolUse)
+        .map(({ toolUse: { name, input } }) => ({ name, args: input })),
+      prompt: usage.inputTokens + cacheRead + cacheWrite,
+      output: usage.outputTokens,
+    },
+    usage: { input: usage.inputTokens, cacheRead, cacheWrite },
   };
 }
 

@@ -3,6 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import { findProblems, type RoutingRows } from './index.ts';
 import { PLAIN_UPSTREAM } from '../test/routing-rows.ts';
 
+const BEDROCK = 'https://bedrock-runtime.eu-west-1.amazonaws.com';
+
 describe('findProblems', () => {
   const chat = {
     id: 1,
@@ -147,6 +149,13 @@ describe('findProblems', () => {
       { upstreams: [{ ...provider, baseUrl: 'https://x.test/v1beta/openai' }] },
       [],
     ],
+    [
+      'nothing about a version segment where the protocol has none',
+      {
+        upstreams: [{ ...provider, protocol: 'bedrock', baseUrl: BEDROCK }],
+      },
+      ['upstream_unspoken'],
+    ],
     ['a route to a model that is gone', { models: [] }, ['route_to_missing_model']],
   ])('reports what is wrong with %s', (_name, each, expected) => {
     expect(codes(each)).toEqual(expected);
@@ -158,6 +167,15 @@ describe('findProblems', () => {
     [{ fields: 'all', enabled: false }, false],
     [{ fields: 'all', baseUrl: 'https://api.openai.com/v1' }, false],
     [{ fields: 'all', baseUrl: 'http://api.openai.com/v1' }, true],
+    [{ fields: 'all', protocol: 'bedrock', baseUrl: BEDROCK }, false],
+    [
+      {
+        fields: 'all',
+        protocol: 'bedrock',
+        baseUrl: 'https://a.execute-api.eu-west-1.amazonaws.com',
+      },
+      true,
+    ],
     [{ fields: 'all', baseUrl: 'https://api.anthropic.com/v1' }, true],
   ])('names an upstream that gets all fields where its vendor is not: %j', (change, isNamed) => {
     const upstreams = [{ ...provider, ...change }];

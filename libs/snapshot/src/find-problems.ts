@@ -1,4 +1,4 @@
-import { hasEmbeddings, isSpoken, isVendorsOwn } from '@tollgate/contracts';
+import { hasEmbeddings, isSpoken, isVendorsOwn, isVersioned } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
@@ -247,7 +247,8 @@ function openUpstreams(rows: RoutingRows): ConfigProblem[] {
 /** Paths are appended to the address as it is: without `/v1` most providers answer 404. */
 function unversionedUpstreams(rows: RoutingRows): ConfigProblem[] {
   return rows.upstreams
-    .filter((upstream) => upstream.enabled && !/[^/]\/v\d/i.test(upstream.baseUrl))
+    .filter(({ enabled, protocol }) => enabled && isVersioned(protocol))
+    .filter(({ baseUrl }) => !/[^/]\/v\d/i.test(baseUrl))
     .map((upstream) =>
       problem(
         'upstream_without_version',

@@ -1,5 +1,13 @@
 import type { UpstreamSpec } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
 
+/** The credential of AWS's own examples, as it is sealed. The demo upstream verifies its signatures. */
+const AWS = JSON.stringify({
+  type: 'aws',
+  region: 'us-east-1',
+  access_key_id: 'AKIDEXAMPLE',
+  secret_access_key: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+});
+
 /** A model behind each provider that the demo upstream speaks. A further provider takes its line here. */
 export const PROVIDER_MODELS: readonly {
   name: string;
@@ -16,5 +24,28 @@ export const PROVIDER_MODELS: readonly {
   {
     name: 'gemini',
     upstream: (origin) => ({ baseUrl: `${origin}/v1beta`, protocol: 'gemini' }),
+  },
+  {
+    name: 'bedrock by Converse, signed',
+    upstream: (origin) => ({
+      baseUrl: origin,
+      protocol: 'bedrock',
+      secret: AWS,
+      upstreamModel: 'us.amazon.nova-2-lite-v1:0',
+    }),
+  },
+  {
+    name: 'bedrock, Claude by an ARN, signed',
+    upstream: (origin) => ({
+      baseUrl: origin,
+      protocol: 'bedrock',
+      secret: AWS,
+      upstreamModel:
+        'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-haiku-4-5-20251001-v1:0',
+    }),
+  },
+  {
+    name: 'bedrock by a key of its own',
+    upstream: (origin) => ({ baseUrl: origin, protocol: 'bedrock' }),
   },
 ];

@@ -25,6 +25,8 @@ export interface UpstreamSpec {
   upstreamModel?: string;
   /** `max_tokens` unless given. */
   outputLimitField?: 'max_tokens' | 'max_completion_tokens';
+  /** The credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
+  secret?: string;
   overrides?: Partial<SnapshotUpstream>;
 }
 
@@ -81,7 +83,12 @@ export class PublishedModels {
       ?.upstream_id;
   }
 
-  #addUpstream({ baseUrl, protocol = 'openai', overrides = {} }: UpstreamSpec): number {
+  #addUpstream({
+    baseUrl,
+    protocol = 'openai',
+    secret = UPSTREAM_KEY,
+    overrides = {},
+  }: UpstreamSpec): number {
     const id = this.nextId();
     const deadlines = {
       connect_timeout_ms: 1_000,
@@ -89,7 +96,7 @@ export class PublishedModels {
       idle_timeout_ms: 5_000,
       total_timeout_ms: 20_000,
     };
-    const sealed = this.#box.seal(UPSTREAM_KEY, { upstreamId: id, baseUrl }, 'v2');
+    const sealed = this.#box.seal(secret, { upstreamId: id, baseUrl }, 'v2');
     this.#document.upstreams.push({
       id,
       name: `upstream-${id}`,

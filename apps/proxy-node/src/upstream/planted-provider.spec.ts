@@ -10,10 +10,12 @@ import type { NodeUnderTest } from '../testing/node-under-test.ts';
 const {
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
+  furtherAuths,
   hasEmbeddings,
   hasFurtherEndpoints,
   isSpoken,
   isVendorsOwn,
+  isVersioned,
   speaksAbility,
 } = await import('@tollgate/contracts');
 const { PROVIDERS } = await import('@tollgate/protocols');
@@ -21,10 +23,12 @@ const { echo } = await import('../../../../libs/protocols/test/planted-provider/
 jest.resetModules();
 jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts', () => ({
   UPSTREAM_PROTOCOLS: [...UPSTREAM_PROTOCOLS, 'echo'],
+  furtherAuths,
   hasEmbeddings,
   hasFurtherEndpoints,
   isSpoken,
   isVendorsOwn,
+  isVersioned,
   speaksAbility,
   FURTHER_ENDPOINTS,
 }));

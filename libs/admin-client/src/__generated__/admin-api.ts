@@ -3210,7 +3210,7 @@ export interface components {
                     id: number;
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic" | "azure" | "gemini";
+                    protocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
                     /** Format: uri */
                     base_url: string;
                     headers: {
@@ -3498,7 +3498,7 @@ export interface components {
             updated_at: string;
         };
         /** @enum {string} */
-        UpstreamProtocol: "openai" | "anthropic" | "azure" | "gemini";
+        UpstreamProtocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
         UsageLog: {
             /**
              * Format: uuid
@@ -8026,7 +8026,7 @@ export interface operations {
                 sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
                 /** @description Part of a name, any case */
                 q?: string;
-                protocol?: "openai" | "anthropic" | "azure" | "gemini";
+                protocol?: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
                 enabled?: "true" | "false";
             };
             header?: never;
@@ -8081,7 +8081,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic" | "azure" | "gemini";
+                    protocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
                     /** Format: uri */
                     base_url: string;
                     api_key?: string | null;
@@ -8183,7 +8183,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
-                    protocol?: "openai" | "anthropic" | "azure" | "gemini";
+                    protocol?: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
                     /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;

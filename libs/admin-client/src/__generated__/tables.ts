@@ -211,7 +211,8 @@ export const UPSTREAM_PROTOCOLS = [
   "openai",
   "anthropic",
   "azure",
-  "gemini"
+  "gemini",
+  "bedrock"
 ] as const;
 
 export const ERROR_CODES = [

@@ -32,7 +32,7 @@ export function chatToMessagesExchange({
       readJson(body, anthropicAnswers, (answer, usage) =>
         jsonBytes(toCompletion(answer, { identity, model: ask.model, usage: usage ?? NO_USAGE })),
       ),
-    openStream: (sink) =>
+    openStream: (sink, framer) =>
       new EventStreamReader(
         new TranslatedStream({
           protocol: 'chat',
@@ -41,6 +41,7 @@ export function chatToMessagesExchange({
           idSeed,
           sink,
         }),
+        framer,
       ),
   };
 }

@@ -23,6 +23,7 @@ const OVERFLOW_PHRASES = [
   'exceeds the maximum number of tokens',
   'maximum prompt length',
   'input is too long for requested model',
+  'number of input tokens exceeds maximum length',
   'too many tokens: total number',
   'tokens + `max_new_tokens` must be',
 ];

@@ -1,6 +1,7 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
 import { anthropic } from './anthropic.ts';
 import { azure } from './azure.ts';
+import { bedrock } from './bedrock.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import type { Provider } from './provider.ts';
@@ -10,4 +11,5 @@ export const PROVIDERS: Readonly<Record<UpstreamProtocol, Provider>> = {
   anthropic,
   azure,
   gemini,
+  bedrock,
 };

@@ -118,7 +118,7 @@ export function responsesToMessagesExchange({
       readJson(body, anthropicAnswers, (answer, usage) =>
         jsonBytes(wholeResponse(answer, start, usage)),
       ),
-    openStream: (sink) =>
+    openStream: (sink, framer) =>
       new EventStreamReader(
         new TranslatedStream({
           protocol: 'responses',
@@ -127,6 +127,7 @@ export function responsesToMessagesExchange({
           idSeed,
           sink,
         }),
+        framer,
       ),
   };
 }

@@ -34,8 +34,8 @@ export function messagesExchange(request: ExchangeRequest): Exchange {
       readJson(body, anthropicAnswers, (answer) =>
         withModel(body, ask.model, ids && sealedContainer(answer, { ids })),
       ),
-    openStream: (sink: StreamSink) =>
-      new EventStreamReader(new MessagesStream({ model: ask.model, ids, idSeed, sink })),
+    openStream: (sink: StreamSink, framer) =>
+      new EventStreamReader(new MessagesStream({ model: ask.model, ids, idSeed, sink }), framer),
   };
 }
 

@@ -31,6 +31,7 @@ export const tables = {
     anthropic: 'Anthropic',
     azure: 'Azure',
     gemini: 'Gemini',
+    bedrock: 'Amazon Bedrock',
   } satisfies Record<Schemas['UpstreamProtocol'], string>,
   outcomes: {
     completed: { name: 'Completed', says: 'The whole answer was delivered.' },

@@ -23,7 +23,13 @@ export const tables: typeof en = {
     responses: 'Responses',
     completions: '旧版补全',
   },
-  providers: { openai: 'OpenAI', anthropic: 'Anthropic', azure: 'Azure', gemini: 'Gemini' },
+  providers: {
+    openai: 'OpenAI',
+    anthropic: 'Anthropic',
+    azure: 'Azure',
+    gemini: 'Gemini',
+    bedrock: 'Amazon Bedrock',
+  },
   outcomes: {
     completed: { name: '已完成', says: '回答已完整送达。' },
     client_closed: { name: '客户端断开', says: '客户端关闭了连接；已送达的部分照常计费。' },

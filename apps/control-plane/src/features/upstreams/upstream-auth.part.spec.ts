@@ -31,6 +31,23 @@ test('auth is sealed, named by its kind and never answered; api_key is short for
   for (const answer of [created, log]) expect(JSON.stringify(answer.body)).not.toContain('canary');
 });
 
+test('Bedrock takes the credential of AWS, of which no answer and no log has a secret', async () => {
+  const aws = { type: 'aws', region: 'us-east-1', access_key_id: 'AKID' };
+  const auth = { ...aws, secret_access_key: 'canary-secret', session_token: 'canary-token' };
+  const base_url = 'https://bedrock-runtime.us-east-1.amazonaws.com';
+  const created = await create('bedrock', { protocol: 'bedrock', base_url, auth });
+  expect(created).toMatchObject({ status: 201, body: { auth_type: 'aws', has_api_key: true } });
+  const { id } = created.body;
+  const [row] = await plane.dataSource.query('SELECT * FROM upstreams WHERE id = $1', [id]);
+  const box = createSecretBox({ current: plane.environment['ENCRYPTION_KEY'] ?? '' });
+  expect(JSON.parse(box.open(row.sealed_api_key, { upstreamId: id, baseUrl: base_url }))).toEqual(
+    auth,
+  );
+  const log = await admin('GET', '/activity/logs');
+  for (const said of [created.body, log.body, row])
+    expect(JSON.stringify(said)).not.toContain('canary');
+});
+
 test.each([
   ['beside api_key', { auth: KEY, api_key: 'x' }, 'auth'],
   ['an unknown type', { auth: { type: 'ldap', user: 'u' } }, 'auth.type'],

@@ -1,0 +1,38 @@
+import { nonEmpty, record, type JsonRecord } from '../json/json-guard.ts';
+
+/** Returns whether the name does not show the model: an ARN of an inference profile, of provisioned throughput or of an imported model. */
+export function isOpaque(model: string): boolean {
+  return model.startsWith('arn:') && !/[/.](?:amazon|anthropic|openai|meta|mistral)\./.test(model);
+}
+
+/** https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html */
+const EFFORT_MAX = { low: 2_048, medium: 8_192 };
+
+/** Fields that Converse leaves to the family of the model: sampling of the first k tokens, and thinking. A family that is not known has none, and does not get them. */
+export function furtherFields(body: JsonRecord, model: string): JsonRecord {
+  const fields = fieldsOf(body, model);
+  return Object.keys(fields).length === 0 ? {} : { additionalModelRequestFields: fields };
+}
+
+function fieldsOf(body: JsonRecord, model: string): JsonRecord {
+  const { top_k: topK } = body;
+  const isNova = /\bamazon\.nova\b/.test(model);
+  const effort = effortOf(body);
+  return {
+    ...(isNova && typeof topK === 'number' ? { inferenceConfig: { topK } } : {}),
+    ...(isNova && /nova-2/.test(model) && effort !== null
+      ? { reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } }
+      : {}),
+    ...(/\bopenai\.gpt-oss\b/.test(model) && effort !== null ? { reasoning_effort: effort } : {}),
+  };
+}
+
+/** The effort that is asked for, or that a budget stands for; null where no thinking is asked for. */
+function effortOf(body: JsonRecord): string | null {
+  const { type, budget_tokens: budget } = record(body['thinking']);
+  if (type === 'disabled') return null;
+  const effort = nonEmpty(record(body['output_config'])['effort']);
+  if (effort !== null) return effort === 'low' || effort === 'medium' ? effort : 'high';
+  if (typeof budget !== 'number') return type === undefined ? null : 'medium';
+  return budget <= EFFORT_MAX.low ? 'low' : budget <= EFFORT_MAX.medium ? 'medium' : 'high';
+}

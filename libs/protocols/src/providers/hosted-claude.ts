@@ -1,0 +1,90 @@
+import { chatToMessagesExchange } from '../chat-to-messages/exchange.ts';
+import { toMessagesRequest } from '../chat-to-messages/request.ts';
+import { refuseThread } from '../errors/unsupported.ts';
+import type { Exchange, ExchangeRequest } from '../exchange.ts';
+import { layoutObject } from '../json/json-layout.ts';
+import { applyPatches, editObject } from '../json/json-splice.ts';
+import { responsesToMessagesExchange } from '../responses/exchange.ts';
+import { chatBodyOf } from '../responses/request.ts';
+import { messagesExchange } from '../same-protocol/messages-exchange.ts';
+import type { EventFramer } from '../sse/sse-framer.ts';
+import type { ProviderExchange } from './provider.ts';
+
+/** How a cloud serves Claude: the model is named by the path, and version and betas stand in the body. */
+export interface ClaudeHost {
+  /** `anthropic_version` of the body. */
+  readonly version: string;
+  path(model: string, isStream: boolean): string;
+  /** Fields of the body, beside the model, that the path states instead. */
+  readonly left: readonly string[];
+  readonly streamHeaders?: Readonly<Record<string, string>>;
+  /** Absent where streams are server-sent events. */
+  readonly openFramer?: () => EventFramer;
+}
+
+type Client = 'chat' | 'messages' | 'responses';
+
+/** Claude speaks messages with its own bytes, wherever it is hosted. */
+export function claudeOf(host: ClaudeHost): Record<Client, ProviderExchange> {
+  const at = (create: ProviderExchange['create']) => (request: ExchangeRequest) =>
+    hosted(create(request), request, host);
+  return {
+    messages: { create: at(messagesExchange), isNative: true, check: refuseThread },
+    chat: {
+      create: at(chatToMessagesExchange),
+      isNative: false,
+      check: (body, upstreamModel) => toMessagesRequest(body, { upstreamModel, outputLimit: null }),
+    },
+    responses: {
+      create: at(responsesToMessagesExchange),
+      isNative: false,
+      check: (body, upstreamModel) =>
+        toMessagesRequest(chatBodyOf(body), { upstreamModel, outputLimit: null }),
+    },
+  };
+}
+
+/** One exchange for each client, by the name of the model. None is native, as the upstream has models that do not speak messages. */
+export function byModel(
+  isClaude: (model: string) => boolean,
+  claude: Record<Client, ProviderExchange>,
+  other: Record<Client, ProviderExchange>,
+): Record<Client, ProviderExchange> {
+  const either = (client: Client): ProviderExchange => ({
+    create: (request) => (isClaude(request.upstreamModel) ? claude : other)[client].create(request),
+    isNative: false,
+    check: (body, model) => (isClaude(model) ? claude : other)[client].check?.(body, model),
+  });
+  return { chat: either('chat'), messages: either('messages'), responses: either('responses') };
+}
+
+function hosted(
+  exchange: Exchange,
+  { ask, upstreamModel }: ExchangeRequest,
+  host: ClaudeHost,
+): Exchange {
+  return {
+    ...exchange,
+    path: host.path(upstreamModel, ask.isStream),
+    requestBody: bodyFor(exchange, host),
+    requestHeaders: { ...(ask.isStream && host.streamHeaders) },
+    openStream: (sink) => exchange.openStream(sink, host.openFramer?.()),
+  };
+}
+
+function bodyFor({ requestBody, requestHeaders }: Exchange, host: ClaudeHost): Uint8Array {
+  const layout = layoutObject(requestBody, 0);
+  if (!layout) throw new Error('a request body is a JSON object');
+  const betas = (requestHeaders['anthropic-beta'] ?? '')
+    .split(',')
+    .map((beta) => beta.trim())
+    .filter((beta) => beta !== '');
+  return applyPatches(
+    requestBody,
+    editObject(layout, {
+      ...Object.fromEntries(['model', ...host.left].map((field) => [field, null])),
+      anthropic_version: JSON.stringify(host.version),
+      ...(betas.length > 0 && { anthropic_beta: JSON.stringify(betas) }),
+    }),
+  );
+}
