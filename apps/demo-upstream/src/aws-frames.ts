@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /** A message of an AWS event stream: https://smithy.io/2.0/aws/amazon-eventstream.html */
-export function awsFrame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
+function awsFrame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const head = Buffer.concat(Object.entries(headers).map(headerOf));
   const body = Buffer.from(payload);
   const total = 12 + head.length + body.length + 4;

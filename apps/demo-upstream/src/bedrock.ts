@@ -39,8 +39,8 @@ const invokeSchema = z.looseObject({
 export interface BedrockCall {
   readonly protocol: 'messages';
   readonly dialect: Dialect;
-  refusal(body: string): { readonly status: number; readonly body: unknown } | null;
-  read(body: string): DemoRequest | undefined;
+  readonly refusal: (body: string) => { readonly status: number; readonly body: unknown } | null;
+  readonly read: (body: string) => DemoRequest | undefined;
 }
 
 /** Null for a path that is not Bedrock's. */

@@ -42,12 +42,10 @@ async function handle(
   const url = new URL(request.url ?? '/', 'http://demo');
   const azure = azureCall(request, url);
   if (azure?.refusal) return sendJson(response, azure.refusal.status, azure.refusal.body);
-  const gemini = geminiCall(request, url);
-  if (gemini) return generate({ request, response, record }, gemini);
-  const bedrock = bedrockCall(request, url);
-  if (bedrock) return invoke({ request, response, record }, bedrock);
-  const path = azure?.path ?? url.pathname.replace(/^\/v1/, '');
   const call = { request, response, record };
+  const answered = cloudAnswer(call, url);
+  if (answered) return answered;
+  const path = azure?.path ?? url.pathname.replace(/^\/v1/, '');
   switch (`${request.method} ${path}`) {
     case 'POST /chat/completions':
       return complete({ ...call, protocol: 'chat', dialect: azure ? azureDialect : chatDialect });
@@ -74,6 +72,17 @@ async function handle(
     default:
       return handleStored(request, response, { path, store, query: url.searchParams });
   }
+}
+
+/** Null for a path of no cloud with an interface of its own. */
+function cloudAnswer(
+  call: Pick<Completion, 'request' | 'response' | 'record'>,
+  url: URL,
+): Promise<void> | null {
+  const gemini = geminiCall(call.request, url);
+  if (gemini) return generate(call, gemini);
+  const bedrock = bedrockCall(call.request, url);
+  return bedrock && invoke(call, bedrock);
 }
 
 async function generate(

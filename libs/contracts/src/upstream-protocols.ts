@@ -38,7 +38,7 @@ const FACTS: Readonly<Record<UpstreamProtocol, ProtocolFacts>> = {
   gemini: { vendorsHosts: /^generativelanguage\.googleapis\.com$/ },
   bedrock: {
     isUnversioned: true,
-    // Anybody may have a gateway at another host of the domain.
+    // Other hosts of the domain may be gateways of customers.
     vendorsHosts: /^bedrock-runtime(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com$/,
     furtherAuths: ['aws'],
   },

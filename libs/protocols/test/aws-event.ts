@@ -27,6 +27,6 @@ export function awsMessage(headers: Record<string, string>, payload: string): Bu
 
 /** An event of one member, which is its type. */
 export function awsEvent(event: object): Buffer {
-  const [[type = '', payload] = []] = Object.entries(event);
+  const [[type, payload] = ['', null]] = Object.entries(event);
   return awsMessage({ ':message-type': 'event', ':event-type': type }, JSON.stringify(payload));
 }

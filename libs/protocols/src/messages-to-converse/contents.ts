@@ -46,11 +46,7 @@ export function converseMessages(
 }
 
 /** Content blocks, each with a cache point behind it where the client wants one. */
-export function converseBlocks(
-  value: unknown,
-  param: string,
-  options: ContentOptions,
-): JsonRecord[] {
+function converseBlocks(value: unknown, param: string, options: ContentOptions): JsonRecord[] {
   const content = contentValue(value);
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : list(content);
   return blocks.flatMap((item, index) => {

@@ -9,18 +9,21 @@ export type Limits = Pick<ExchangeRequest, 'upstreamModel' | 'outputLimit'>;
 /** A protocol of upstreams as a translation of messages, in pure functions. `State` is that of one answer. */
 export interface MessagesDialect<State> {
   readonly answers: ProviderAnswers;
-  path(model: string, isStream: boolean): string;
+  readonly path: (model: string, isStream: boolean) => string;
   /** Of streams, beside those of every request. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
   /** Absent where streams are server-sent events. */
   readonly openFramer?: () => EventFramer;
   /** A messages body as one of this protocol. `chat` is the body that it was made from; null for a client of messages. Throws `InvalidRequest` naming what cannot be said. */
-  request(body: JsonRecord, options: Limits & { chat: JsonRecord | null }): JsonRecord;
-  start(id: string, model: string): State;
+  readonly request: (body: JsonRecord, options: Limits & { chat: JsonRecord | null }) => JsonRecord;
+  readonly start: (id: string, model: string) => State;
   /** One event of the upstream as events of messages. */
-  step(state: State, event: JsonRecord): readonly [State, readonly JsonRecord[]];
+  readonly step: (state: State, event: JsonRecord) => readonly [State, readonly JsonRecord[]];
   /** The closing events; `isCutShort`: the gateway ended it as if its limit was reached. */
-  finish(state: State, end: { usage: TokenUsage; isCutShort: boolean }): readonly JsonRecord[];
+  readonly finish: (
+    state: State,
+    end: { usage: TokenUsage; isCutShort: boolean },
+  ) => readonly JsonRecord[];
   /** The events of a stream that says what a whole answer says. */
-  eventsOf(answer: JsonRecord): readonly JsonRecord[];
+  readonly eventsOf: (answer: JsonRecord) => readonly JsonRecord[];
 }

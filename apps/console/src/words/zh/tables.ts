@@ -28,7 +28,7 @@ export const tables: typeof en = {
     anthropic: 'Anthropic',
     azure: 'Azure',
     gemini: 'Gemini',
-    bedrock: 'Amazon Bedrock',
+    bedrock: '亚马逊 Bedrock',
   },
   outcomes: {
     completed: { name: '已完成', says: '回答已完整送达。' },
