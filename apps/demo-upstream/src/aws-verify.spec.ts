@@ -4,7 +4,17 @@ import { isSigned } from './aws-verify.ts';
 /** The published example and test suite of AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/signing-elements.html */
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
 const FORM = 'application/x-www-form-urlencoded';
-const VECTORS = [
+interface Vector {
+  name: string;
+  signature: string;
+  method?: string;
+  target?: string;
+  host?: string;
+  service?: string;
+  type?: string;
+  body?: string;
+}
+const VECTORS: readonly Vector[] = [
   {
     name: 'get-vanilla',
     signature: '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31',
@@ -44,7 +54,7 @@ const requestOf = ({
   service = 'service',
   type,
   body = '',
-}: Partial<(typeof VECTORS)[number]>) => ({
+}: Partial<Vector>) => ({
   method,
   target,
   body,
