@@ -34,10 +34,10 @@ local function admit(KEYS, ARGV)
   if refused then return refused end
   if not model_allowed(key[6], ARGV[5]) then return { 'MODEL_NOT_ALLOWED' } end
 
-  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id', 'rthr', 'ramt')
+  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id', 'rthr', 'ramt', 'cseq')
   if sub[1] == 'closing' then return { 'SUBSCRIPTION_CLOSING' } end
   if sub[1] ~= 'active' then return { 'NOT_SUBSCRIBED' } end
-  local balance, held, running = tonumber(sub[2]), tonumber(sub[3]), tonumber(sub[4])
+  local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]), sub[9]), tonumber(sub[3]), tonumber(sub[4])
   if concurrency_max > 0 and running >= concurrency_max then return { 'CONCURRENCY_EXCEEDED' } end
 
   local limits = { tonumber(key[7]), tonumber(key[8]), tonumber(key[9]) }

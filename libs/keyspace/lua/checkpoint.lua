@@ -22,7 +22,7 @@ local function checkpoint(KEYS, ARGV)
   if shard == 'restoring' then
     is_due = extend > 0 and 1 or 0
   elseif may_run and hold.gen == sub[3] then
-    local balance, held = tonumber(sub[4]), tonumber(sub[5])
+    local balance, held = spendable(KEYS[1], KEYS[4], tonumber(sub[4])), tonumber(sub[5])
     extended = math.max(0, math.min(extend, free_of(balance, held)))
     if extended < extend and purchase_due(sub[6], sub[7], free_of(balance, held) - extended, balance, 0) > 0 then is_due = 1 end
   end

@@ -13,6 +13,7 @@ local function credit(KEYS, ARGV)
   if seq > applied + 1 then return { 'GAP', text(applied) } end
   local balance = tonumber(sub[2] or '0') + delta
   if balance > INTEGER_MAX then return invalid('credit: the balance would be too large') end
+  credit_ceiling(KEYS[1], KEYS[2], balance - delta, delta, seq)
   redis.call('HSET', KEYS[2], 'cseq', text(seq), 'bal', text(balance))
   return { 'OK', text(balance) }
 end

@@ -40,7 +40,10 @@ local function put_subscription(KEYS, ARGV)
   -- A balance that is there and knows of none has lost it, with the end of what Redis wrote: repeat_withdrawal takes the tokens and notes it.
   if ARGV[8] ~= '' and not sub[7] and not sub[6] then redis.call('HSET', KEYS[2], 'wd', ARGV[8]) end
   if not sub[6] then
-    redis.call('HSET', KEYS[2], 'bal', text(tonumber(sub[5] or '0') + balance), 'cseq', text(credit_seq))
+    local opening = tonumber(sub[5] or '0') + balance
+    redis.call('HSET', KEYS[2], 'bal', text(opening), 'cseq', text(credit_seq))
+    -- Credits that are sent again to a record that was removed were counted before. What the ledger opens with is right by itself.
+    if credit_seq > 0 or ARGV[13] == '1' or not memory_of(KEYS[1]).tops[KEYS[2]] then set_ceiling(KEYS[1], KEYS[2], opening, credit_seq) end
   end
   redis.call('HSETNX', KEYS[2], 'held', '0')
   redis.call('HSETNX', KEYS[2], 'conc', '0')

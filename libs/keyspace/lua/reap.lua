@@ -17,11 +17,14 @@ local function reap(KEYS, ARGV)
   if deadline and tonumber(deadline) > now then return { 'ALIVE' } end
 
   local sub, charge = read_balance(KEYS[2]), hold.used
+  local before = sub.bal
   sub.held = sub.held - hold.amt
   sub.conc = sub.conc - 1
   sub.bal = sub.bal - charge
   local withdrawn = leaving(hold.amt - charge, hold.gen, sub)
   sub.bal = sub.bal - withdrawn
+  move_ceiling(KEYS[1], KEYS[2], before, sub.bal - before)
+  memory_of(KEYS[1]).reaped[rid] = charge
 
   write_balance(KEYS[2], sub)
   if hold.bud then move_claims(KEYS[8], claims_in(hold.bud), { used = charge, unheld = hold.amt }) end

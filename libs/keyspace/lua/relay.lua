@@ -54,6 +54,7 @@ end
 local function relay(KEYS, ARGV)
   local lease_ms, entries_max, bytes_max, holds_max = natural(ARGV[2]), natural(ARGV[3]), natural(ARGV[4]), natural(ARGV[5])
   if not lease_ms or not entries_max or not bytes_max or not holds_max then return invalid('relay') end
+  watch_memory(KEYS[4])
   local owner = redis.call('GET', KEYS[1])
   if is_held(KEYS[1], owner, ARGV[1]) then return { 'HELD_ELSEWHERE', math.max(0, redis.call('PTTL', KEYS[1])) } end
   if #ARGV > 7 then redis.call('XDEL', KEYS[2], unpack(ARGV, 8)) end

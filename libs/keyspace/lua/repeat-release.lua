@@ -17,6 +17,7 @@ local function repeat_release(KEYS, ARGV)
   -- Without a hold, its marker may simply have expired, also while the clock was ahead. A minute is left for clocks that differ.
   if not hold and latest - released_ms >= DONE_TTL_MS - 60000 then return { 'TOO_OLD' } end
   local balance = tonumber(sub[2] or '0') - tokens
+  move_ceiling(KEYS[1], KEYS[2], balance + tokens, -tokens)
   redis.call('HSET', KEYS[2], 'bal', text(balance))
   if hold then
     hold.c2, hold.wd, hold.sub = tokens, ARGV[3], ARGV[2]

@@ -12,6 +12,7 @@ local function repeat_withdrawal(KEYS, ARGV)
   if sub[3] and sub[3] >= ARGV[3] then return { 'DUPLICATE' } end
   -- Requests admitted since the loss may hold some of them: the balance then goes below zero, and they spend only their own account's money.
   local balance = tonumber(sub[2] or '0') - tokens
+  move_ceiling(KEYS[1], KEYS[2], balance + tokens, -tokens)
   redis.call('HSET', KEYS[2], 'bal', text(balance), 'wd', ARGV[3], 'taken', text(tokens))
   return { 'OK', text(balance) }
 end

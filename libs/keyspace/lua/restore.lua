@@ -26,7 +26,7 @@ local function restore(KEYS, ARGV)
   local sub = read_balance(KEYS[2])
   if sub.id ~= ARGV[5] then return { 'GONE', 'none' } end
 
-  local amount = math.max(0, math.min(want, free_of(sub.bal, sub.held)))
+  local amount = math.max(0, math.min(want, free_of(spendable(KEYS[1], KEYS[2], sub.bal), sub.held)))
   sub.held = sub.held + amount
   sub.conc = sub.conc + 1
   write_balance(KEYS[2], sub)

@@ -17,6 +17,15 @@ local function may_have_been_settled(rid, now)
   return now - started >= DONE_TTL_MS - 60000
 end
 
+-- What a correction gives back raises the ceiling if this server saw what the reap charged: another program can write a hold.
+local function moved_by(epoch, change)
+  local reaped = memory_of(epoch).reaped
+  local charged = reaped[change.rid]
+  reaped[change.rid] = nil
+  if change.by <= 0 or charged == change.hold.c0 then return change.by end
+  return 0
+end
+
 local function settle(KEYS, ARGV)
   local found = redis.call('MGET', KEYS[1], KEYS[3], KEYS[6])
   if not standing_of(found[1], ARGV[1]) then return { 'FENCED', 'epoch' } end
@@ -38,6 +47,7 @@ local function settle(KEYS, ARGV)
   if not hold and may_have_been_settled(rid, latest) then return { 'FENCED', 'age' } end
 
   local sub, from = read_balance(KEYS[2]), hold and hold.st or 'none'
+  local before = sub.bal
   local seq, delta, released = '0', charge, 0
   if from == 'open' then
     sub.held = sub.held - hold.amt
@@ -51,6 +61,7 @@ local function settle(KEYS, ARGV)
   sub.bal = sub.bal - delta
   local withdrawn = hold and leaving(released, hold.gen, sub) or 0
   sub.bal = sub.bal - withdrawn
+  move_ceiling(KEYS[1], KEYS[2], before, moved_by(KEYS[1], { rid = rid, hold = hold, by = sub.bal - before }))
 
   write_balance(KEYS[2], sub)
   local claims = ARGV[9]

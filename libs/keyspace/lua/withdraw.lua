@@ -15,6 +15,7 @@ local function withdraw(KEYS, ARGV)
   if (natural(sub[7]) or 0) < credit_seq then return { 'BEHIND' } end
   local balance, held = tonumber(sub[3]), tonumber(sub[4])
   local taken = math.max(0, free_of(balance, held))
+  lower_ceiling(KEYS[1], KEYS[2], balance - taken)
   redis.call('HSET', KEYS[2], 'st', 'closing', 'bal', text(balance - taken), 'drain', ARGV[6], 'wd', ARGV[5], 'taken', text(taken))
   redis.call('SREM', KEYS[3], ARGV[3])
   emit(KEYS[4], ARGV[5], '0', text(taken), withdraw_payload(ARGV[2], ARGV[4], ARGV[3], ARGV[5]))

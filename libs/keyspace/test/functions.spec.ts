@@ -8,6 +8,7 @@ import { budgetPeriodChecks } from './checks-budget-periods.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
 import { relayChecks } from './checks-relay.ts';
+import { ceilingChecks } from './checks-ceilings.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
@@ -61,6 +62,7 @@ describe('repeating what Redis has lost', () => run(repeatingChecks));
 describe('checkpoints', () => run(checkpointChecks));
 describe('records', () => run(recordChecks));
 describe('credits', () => run(creditChecks));
+describe('ceilings of balances (S54)', () => run(ceilingChecks));
 describe('relay', () => run(relayChecks));
 
 describe('request windows', () => {
@@ -121,7 +123,7 @@ describe('the library', () => {
   test('is put back within a look where its name has another text', async () => {
     const { text, library } = world.source;
     const forged = text.replace(
-      'local balance, held, running = tonumber(sub[2])',
+      'local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]), sub[9])',
       'local balance, held, running = 1e9',
     );
     expect(forged).not.toBe(text);
@@ -145,7 +147,7 @@ describe('the library', () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
     );
-    expect(flags.match(/allow-oom/g)).toHaveLength(16);
+    expect(flags.match(/allow-oom/g)).toHaveLength(17);
     expect(flags.match(/no-writes/g)).toHaveLength(2);
   });
 });

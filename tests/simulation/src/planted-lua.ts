@@ -34,7 +34,7 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
   'an ended hold is restored': ['restore', "if hold then return { 'GONE', hold.st } end", ''],
   'a restored hold is larger than what is free': [
     'restore',
-    'math.max(0, math.min(want, free_of(sub.bal, sub.held)))',
+    'math.max(0, math.min(want, free_of(spendable(KEYS[1], KEYS[2], sub.bal), sub.held)))',
     'want',
   ],
   'a restored hold gets no lease': [

@@ -88,6 +88,19 @@ export class LiveCounts {
     return reply.kind === 'reset';
   }
 
+  /** Lets a balance be spent that agrees with the ledger, if it is still what was compared. */
+  async vouch(mark: SubscriptionRef & { id: number; balance: number }): Promise<void> {
+    const shard = shardOf(mark.accountId, this.#shards);
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.subscription(shard, mark.accountId, mark.modelId),
+    ];
+    await this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const raw = await this.#library.call('vouch', functionKeys, [epoch, mark.id, mark.balance]);
+      return { kind: RESET_REPLIES[new ReplyReader(raw).oneOf('OK', 'CHANGED', 'FENCED')] };
+    });
+  }
+
   async #recount(shard: string, refs: readonly SubscriptionRef[]): Promise<Recounts> {
     const prefixes = [
       keys.holdPrefix(shard),

@@ -12,6 +12,7 @@ const CALLS = 400;
 /** Calls the functions in an order that no caller would choose: each rule of a call holds whatever came before. Throws `Violation`. */
 export function checkDrawnCalls(functions: RedisFunctions, seed: number): void {
   const data = new RedisData();
+  functions.restart();
   const checks = new CallChecks();
   const calls = new DrawnCalls(new Random(seed, 'calls'), START_MS);
   const opening = calls.opening();

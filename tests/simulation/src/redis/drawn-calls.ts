@@ -219,19 +219,9 @@ export class DrawnCalls {
       put_subscription: () => [
         [E, S, M],
         [
-          epoch,
-          String(model),
-          id,
-          odd(status),
-          odd(1 + Math.floor(revision / 3)),
-          pick('0', '1'),
-          odd(revision),
-          pick('', withdrawal),
-          odd(pick(0, 9_000)),
-          odd(pick(0, 1)),
-          odd(pick(0, 300)),
-          odd(pick(0, 3_000)),
-          '0',
+          ...[epoch, String(model), id, odd(status), odd(1 + Math.floor(revision / 3))],
+          ...[pick('0', '1'), odd(revision), pick('', withdrawal), odd(pick(0, 9_000))],
+          ...[odd(pick(0, 1)), odd(pick(0, 300)), odd(pick(0, 3_000)), '0'],
         ],
       ],
       recount: () => [
@@ -240,6 +230,10 @@ export class DrawnCalls {
           ...[epoch, holdPrefix, keys.subscriptionPrefix(SHARD), keys.budgetsPrefix(SHARD)],
           ...pick([], ['1:3', '2:4']),
         ],
+      ],
+      vouch: () => [
+        [E, S],
+        [epoch, id, odd(pick(0, 1_000))],
       ],
       reset_credits: () => [
         [E, S],
@@ -295,6 +289,6 @@ const WEIGHTS: Record<FunctionName, number> = {
     credit: 14,
   },
   ...{ withdraw: 2, repeat_withdrawal: 1, repeat_release: 2, repeat_reap: 2, unbooked_reaps: 1 },
-  ...{ put_key: 6, put_account: 6, put_subscription: 8, recount: 2, reset_credits: 1 },
+  ...{ put_key: 6, put_account: 6, put_subscription: 8, recount: 2, reset_credits: 1, vouch: 1 },
   ...{ advance_epoch: 2, relay: 6, publish: 2 },
 };

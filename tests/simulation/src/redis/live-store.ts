@@ -39,6 +39,7 @@ type FunctionCall =
 
 const EMPTY: Queue = { jobs: [], acknowledgements: new Map(), lastJob: 0 };
 let shipped: RedisFunctions | undefined;
+let previewer: RedisFunctions | undefined;
 
 /** Redis: one call at a time, a file of calls whose end may be lost, and a clock of its own. */
 export class LiveStore implements Server {
@@ -68,6 +69,7 @@ export class LiveStore implements Server {
     this.names = shardNames(shards);
     this.#scheduler = scheduler;
     this.#functions = functions;
+    functions.restart();
   }
 
   get queue(): Readonly<Queue> {
@@ -95,7 +97,10 @@ export class LiveStore implements Server {
   /** Returns what a function would answer now. */
   preview(...[name, keys, parameters]: FunctionCall): Reply {
     this.data.nowMs = this.nowMs;
-    const reply = this.#functions.call(this.data, name, keys, parameters);
+    // What a preview learns, the server must not know.
+    previewer ??= new RedisFunctions();
+    previewer.restart();
+    const reply = previewer.call(this.data, name, keys, parameters);
     this.data.undo(this.data.takeUndo());
     return reply;
   }
@@ -153,6 +158,7 @@ export class LiveStore implements Server {
 
   /** The last calls never happened: the end of the file, or what a promoted replica had not received. */
   loseTail(calls: number): void {
+    this.#functions.restart();
     this.data.undo(this.data.takeUndo());
     for (const { changes, queue } of this.#calls.splice(this.#calls.length - calls).toReversed()) {
       this.data.undo(changes);
@@ -181,6 +187,7 @@ export class LiveStore implements Server {
   }
 
   #replaced(queue: Queue): void {
+    this.#functions.restart();
     this.#queue = queue;
     this.#calls = [];
     this.data.takeUndo();

@@ -128,6 +128,8 @@ test('every function answers and writes in the simulation what it does in Redis'
   const replies = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     await redis.flushall();
+    await redis.call('FUNCTION', 'FLUSH');
+    functions.restart();
     const data = new RedisData();
     const calls = new DrawnCalls(new Random(seed, 'calls'), START_MS);
     const opening = calls.opening();

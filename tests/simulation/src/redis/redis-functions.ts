@@ -20,6 +20,8 @@ export class RedisFunctions {
   readonly #functions = new Map<string, LuaFunction>();
   readonly #nameOf: (name: FunctionName) => string;
   #data: RedisData | undefined;
+  /** Loads the library again: what functions keep in their server's memory is lost. */
+  readonly restart: () => void;
 
   constructor(source = readFunctionSource()) {
     this.#nameOf = source.nameOf;
@@ -33,9 +35,11 @@ export class RedisFunctions {
         ['register_function', (registered: Lua) => this.#register(registered as Table)],
       ],
     );
-    const text = source.text.replace(/^#!.*/, '');
+    const text = translateLua(source.text.replace(/^#!.*/, ''));
     // eslint-disable-next-line @typescript-eslint/no-implied-eval -- The repository's own Lua.
-    new Function('L', 'G', translateLua(text))(LUA_OPERATIONS, { ...LUA_LIBRARIES, redis });
+    const load = new Function('L', 'G', text);
+    this.restart = () => void load(LUA_OPERATIONS, { ...LUA_LIBRARIES, redis });
+    this.restart();
   }
 
   /** Throws `RedisError` where the function answers an error. */

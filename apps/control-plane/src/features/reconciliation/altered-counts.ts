@@ -77,6 +77,11 @@ export class AlteredCounts {
     };
   }
 
+  /** Balances that agree with the ledger may be spent, whatever Redis' server remembers of them. */
+  async vouch(marks: readonly BalanceMark[]): Promise<void> {
+    await Promise.all(marks.map((mark) => this.counts.vouch(mark)));
+  }
+
   /** Without credits that Redis had, and has lost with more than is repeated, no balance drifts. */
   private async renumber(mark: BalanceMark, last: number): Promise<void> {
     const { id, creditSeq: counted } = mark;

@@ -171,6 +171,7 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
     const { marks, altered } = await this.altered.corrected(page);
     const { drifts: first, clean } = await this.read(marks);
     for (const id of clean) if (!altered.has(id)) await this.noteClean(id);
+    await this.altered.vouch(marks.filter(({ id }) => clean.includes(id)));
     for (const id of altered) this.repaired.add(id);
     if (first.size === 0) return altered.size;
     await this.arrival.pause(pauseMs);

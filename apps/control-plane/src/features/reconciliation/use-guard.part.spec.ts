@@ -80,7 +80,7 @@ test('S54: functions whose text was replaced under their name are put back, with
   const listed = await redis.call('FUNCTION', 'LIST', 'WITHCODE');
   const text = [listed].flat(9).find((each) => String(each).startsWith('#!lua name=tollgate_'));
   const forged = String(text).replace(
-    'local balance, held, running = tonumber(sub[2])',
+    'local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]), sub[9])',
     'local balance, held, running = 1e9',
   );
   expect(forged).not.toBe(text);
