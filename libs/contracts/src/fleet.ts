@@ -21,7 +21,6 @@ export const NODE_TABLES = [
   'routes',
   'upstreams',
   'upstream_health',
-  'sessions',
   'rate_denials',
   'recharge_waits',
 ] as const;

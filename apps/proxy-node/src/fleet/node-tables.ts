@@ -1,7 +1,6 @@
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { DenyCache } from '../pipeline/admission/deny-cache.ts';
 import type { RechargeWaits } from '../pipeline/admission/recharge-waits.ts';
-import type { SessionAffinity } from '../pipeline/sending/session-affinity.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
@@ -14,7 +13,6 @@ export function nodeTables({
   follower,
   health,
   trust,
-  affinity,
   denials,
   denialsMax,
   waits,
@@ -23,7 +21,6 @@ export function nodeTables({
   follower: SnapshotFollower;
   health: UpstreamHealth;
   trust: UpstreamTrust;
-  affinity: SessionAffinity;
   denials: DenyCache;
   denialsMax: number;
   waits: RechargeWaits;
@@ -40,7 +37,6 @@ export function nodeTables({
           value: { ...value, ...trust.of(value.upstream_id, monotonicMs()) },
         })),
     },
-    sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
     recharge_waits: { entries: () => waits.size, limit: waitersMax, rows: () => [] },
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
   };

@@ -30,26 +30,22 @@ import { raceForContent } from './sending/hedged-race.ts';
 import { AllRest } from './answers/no-answer.ts';
 import { StartedAttempt, WinnersSink } from './started-attempt.ts';
 import { route, type Choice } from './sending/route.ts';
-import type { SessionAffinity } from './sending/session-affinity.ts';
 
 /** One upstream after the other, while the client has seen nothing of an answer and the model's `replay` allows it. */
 export class Failover implements TryHost {
   readonly #forwarder: Forwarder;
   readonly #health: UpstreamHealth;
-  readonly #affinity: SessionAffinity;
   readonly #attemptsMax: number;
   readonly #hedges: Hedges;
 
   constructor({
     forwarder,
     health,
-    affinity,
     attemptsMax,
     workers,
   }: {
     forwarder: Forwarder;
     health: UpstreamHealth;
-    affinity: SessionAffinity;
     attemptsMax: number;
     /** Processes of the node. */
     workers: number;
@@ -57,7 +53,6 @@ export class Failover implements TryHost {
     this.#hedges = new Hedges(workers);
     this.#forwarder = forwarder;
     this.#health = health;
-    this.#affinity = affinity;
     this.#attemptsMax = attemptsMax;
   }
 
@@ -85,7 +80,6 @@ export class Failover implements TryHost {
   ): void {
     tries.read = answer.attempt;
     delivery.onAnswer(candidate);
-    this.#affinity.served(tries.session, candidate.route.id, monotonicMs());
   }
 
   /** Runs the attempts that follow the first one or replace it. */
@@ -275,7 +269,7 @@ export class Failover implements TryHost {
       groups:
         windowMin < 0 ? asked.candidates : asked.candidates.map((group) => group.filter(isLarger)),
       tried,
-      preferred: this.#affinity.routeOf(session, now),
+      session,
       health: this.#health,
       accountId: admitted.accountId,
       now,

@@ -49,14 +49,13 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
 
 function listen(
   { config, redis, fleet, recorder, follower, log }: Foundation,
-  { health, trust, restNews, affinity, denials, waits }: Serving,
+  { health, trust, restNews, denials, waits }: Serving,
   { reporter, identity }: { reporter: NodeReporter; identity: Parameters<typeof composeDump>[2] },
 ): void {
   const tables = nodeTables({
     follower,
     health,
     trust,
-    affinity,
     denials,
     denialsMax: config.DENY_CACHE_MAX,
     waits,

@@ -21,7 +21,6 @@ import { Gate } from '../pipeline/request/gate.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import { priceAsAnswered } from '../pipeline/request/premiums.ts';
 import { ReasoningRates } from '../pipeline/answers/reasoning-rates.ts';
-import { SessionAffinity } from '../pipeline/sending/session-affinity.ts';
 import { joinScrapes, type PrimaryPort } from '../workers/worker-scrape.ts';
 import { openAdmission, type AdmissionParts } from './admission-parts.ts';
 import type { Foundation } from './foundation.ts';
@@ -49,9 +48,8 @@ export function createServing(
   });
   const reasoning = new ReasoningRates();
   const background: BackgroundRuns = openBackground(foundation, { upstreams, metrics, reasoning });
-  const affinity = new SessionAffinity();
   const bodies = new BodyQuota(foundation.config.BODY_BYTES_MAX);
-  const parts = { gate, upstreams, admission, metrics, reasoning, background, affinity, bodies };
+  const parts = { gate, upstreams, admission, metrics, reasoning, background, bodies };
   const pipeline = openPipeline(foundation, parts);
   const operations = new Operations({
     gate,
@@ -64,7 +62,7 @@ export function createServing(
   const app = openApp(foundation, { ...parts, pipeline, operations });
   const { pools, health, restNews, trust } = upstreams;
   const { denials, waits } = admission;
-  const known = { pools, health, restNews, trust, affinity, denials, waits };
+  const known = { pools, health, restNews, trust, denials, waits };
   return { app, operations, gate, pipeline, background, ...known };
 }
 
@@ -75,7 +73,6 @@ interface ServingParts {
   metrics: Metrics;
   reasoning: ReasoningRates;
   background: BackgroundRuns;
-  affinity: SessionAffinity;
   bodies: BodyQuota;
 }
 
@@ -137,7 +134,7 @@ function openBackground(
 }
 
 function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipeline {
-  const { gate, bodies, admission, affinity, metrics, reasoning, background } = parts;
+  const { gate, bodies, admission, metrics, reasoning, background } = parts;
   const { reach, forwarder, health, trust, ticker } = parts.upstreams;
   return new Pipeline({
     gate,
@@ -146,7 +143,6 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
     failover: new Failover({
       forwarder,
       health,
-      affinity,
       attemptsMax: config.ATTEMPTS_MAX,
       workers: workerCount(config),
     }),

@@ -7927,7 +7927,7 @@ export interface operations {
             query?: {
                 node_id?: number;
                 /** @description Without it: the first table that a worker names */
-                table?: "models" | "routes" | "upstreams" | "upstream_health" | "sessions" | "rate_denials" | "recharge_waits";
+                table?: "models" | "routes" | "upstreams" | "upstream_health" | "rate_denials" | "recharge_waits";
                 page?: number;
                 page_size?: number;
             };

@@ -42,18 +42,23 @@ function candidate(
 function choose(
   groups: Candidate[][],
   health = new UpstreamHealth(),
-  { tried = [] as number[], preferred = null as number | null, random = Math.random } = {},
+  { tried = [] as number[], session = null as string | null, random = Math.random } = {},
 ): number | string {
   const choice = route({
     groups,
     tried,
-    preferred,
+    session,
     health,
     accountId,
     now: NOW,
     random,
   });
   return choice.kind === 'candidate' ? choice.candidate.route.id : choice.kind;
+}
+
+function sessionFirstAt(id: number, group: Candidate[]): string {
+  for (let at = 0; ; at += 1)
+    if (choose([group], new UpstreamHealth(), { session: `1/1/${at}` }) === id) return `1/1/${at}`;
 }
 
 describe('route', () => {
@@ -72,16 +77,43 @@ describe('route', () => {
       expect(choose([[candidate(1), candidate(2)]], health)).toBe(2);
   });
 
-  test('stays with the route a session knows, however loaded, within its group and while it is well', () => {
+  test('stays with the first route of a session, however loaded, within its group and while it is well', () => {
+    const group = [candidate(1), candidate(2)];
+    const session = sessionFirstAt(1, group);
     const health = new UpstreamHealth();
     health.started(REF, NOW);
     health.answered(REF, { latencyMs: 500, now: NOW });
-    const groups = [[candidate(1), candidate(2)], [candidate(3)]];
-    expect(choose(groups, health, { preferred: 1 })).toBe(1);
-    expect(choose(groups, health, { preferred: 1, tried: [1] })).toBe(2);
-    expect([1, 2]).toContain(choose(groups, health, { preferred: 3 }));
+    const groups = [group, [candidate(3)]];
+    expect(choose(groups, health, { session })).toBe(1);
+    expect(choose(groups, health, { session, tried: [1] })).toBe(2);
+    expect(choose(groups, health, { session, tried: [1, 2] })).toBe(3);
     health.failed(REF, LIMITED);
-    expect(choose(groups, health, { preferred: 1 })).toBe(2);
+    expect(choose(groups, health, { session })).toBe(2);
+  });
+
+  test('ranks the routes of a session alike on every node, and moves only the sessions of a route that is gone', () => {
+    const all = [candidate(1), candidate(2), candidate(3)];
+    const sessions = Array.from({ length: 300 }, (_, at) => `1/1/session-${at}`);
+    const homes = sessions.map((session) => choose([all], new UpstreamHealth(), { session }));
+    const reversed = sessions.map((session) =>
+      choose([all.toReversed()], new UpstreamHealth(), { session }),
+    );
+    expect(reversed).toEqual(homes);
+    const without = sessions.map((session) =>
+      choose([all.slice(0, 2)], new UpstreamHealth(), { session }),
+    );
+    expect(homes.filter((home, at) => home !== 3 && home !== without[at])).toEqual([]);
+    expect(homes.filter((home) => home === 3).length).toBeGreaterThan(60);
+  });
+
+  test('gives each route a share of the sessions that is proportional to its weight', () => {
+    const group = [candidate(1, { weight: 3 }), candidate(2)];
+    const homes = Array.from({ length: 4_000 }, (_, at) =>
+      choose([group], new UpstreamHealth(), { session: `1/1/${at}` }),
+    );
+    const share = homes.filter((home) => home === 1).length / homes.length;
+    expect(share).toBeGreaterThan(0.72);
+    expect(share).toBeLessThan(0.78);
   });
 
   test('draws by weight', () => {
@@ -102,7 +134,7 @@ describe('route', () => {
       route({
         groups: [[candidate(1)]],
         tried: [],
-        preferred: null,
+        session: null,
         health,
         accountId,
         now: NOW + 1_000,
@@ -118,7 +150,7 @@ describe('route', () => {
       route({
         groups: [[candidate(1)]],
         tried: [],
-        preferred: null,
+        session: null,
         health,
         accountId,
         now: NOW + 3_000,

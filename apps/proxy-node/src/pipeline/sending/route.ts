@@ -1,6 +1,7 @@
 import type { SkipReason } from '@tollgate/contracts';
 import type { CandidateGroups, Candidate } from '../../snapshot/routing-index.ts';
 import type { UpstreamHealth } from '../../upstream/upstream-health.ts';
+import { rankFor } from './session-affinity.ts';
 
 export type Choice =
   | { kind: 'candidate'; candidate: Candidate }
@@ -26,8 +27,8 @@ const FULL_WAIT_MS = 1_000;
 export interface Routing {
   groups: CandidateGroups;
   tried: readonly number[];
-  /** The route that served the session last; null when there is none. */
-  preferred: number | null;
+  /** The session that the request belongs to; null when there is none. */
+  session: string | null;
   health: UpstreamHealth;
   /** Whose request it is: a route may rest for one account alone. */
   accountId: number;
@@ -36,11 +37,11 @@ export interface Routing {
 }
 
 /**
- * The next upstream to try: in the first group with a candidate that is free, the one the session knows, else of two drawn by weight the
+ * The next upstream to try: in the first group with a candidate that is free, the one that ranks first for the session, else of two drawn by weight the
  * less loaded one (power of two choices). A route is tried once a request.
  */
 export function route(routing: Routing): Choice {
-  const { groups, tried, preferred, health, random } = routing;
+  const { groups, tried, session, health, random } = routing;
   let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
   const skipped: Skipped[] = [];
   for (const group of groups) {
@@ -56,8 +57,7 @@ export function route(routing: Routing): Choice {
       const { route: of, upstream } = candidate;
       skipped.push({ upstreamId: upstream.id, routeId: of.id, reason: wait.reason });
     }
-    const candidate =
-      free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
+    const candidate = session === null ? lessLoaded(free, health, random) : firstFor(session, free);
     if (candidate) return { kind: 'candidate', candidate };
   }
   if (skipped.length === 0) return { kind: 'exhausted' };
@@ -81,6 +81,12 @@ function waitFor(
     health.inFlight(upstream.id) >= upstream.max_concurrency
     ? { ms: FULL_WAIT_MS, isRateLimit: false, reason: 'full' }
     : null;
+}
+
+function firstFor(session: string, free: readonly Candidate[]): Candidate | undefined {
+  if (free.length < 2) return free[0];
+  const ranks = free.map(({ route: of }) => rankFor(session, of));
+  return free[ranks.indexOf(Math.max(...ranks))];
 }
 
 function lessLoaded(

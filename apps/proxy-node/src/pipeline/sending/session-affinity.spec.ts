@@ -1,8 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { SessionAffinity, sessionOf } from './session-affinity.ts';
-
-const NOW = 1_000_000;
-const HOUR_MS = 3_600_000;
+import { sessionOf } from './session-affinity.ts';
 
 function session(
   body: Record<string, unknown>,
@@ -44,31 +41,5 @@ describe('a session', () => {
     expect(
       new Set([session(body), session(body, { accountId: 2 }), session(body, { modelId: 2 })]).size,
     ).toBe(3);
-  });
-});
-
-describe('SessionAffinity', () => {
-  test('remembers the last route of a session for an hour', () => {
-    const affinity = new SessionAffinity();
-    affinity.served('s', 1, NOW);
-    affinity.served('s', 2, NOW + 1);
-    expect(affinity.routeOf('s', NOW + HOUR_MS)).toBe(2);
-    expect(affinity.routeOf('s', NOW + HOUR_MS + 1)).toBeNull();
-    expect(affinity.routeOf('other', NOW)).toBeNull();
-    expect(affinity.routeOf(null, NOW)).toBeNull();
-  });
-
-  test('is bounded, and forgets who was quiet the longest', () => {
-    const affinity = new SessionAffinity(2);
-    for (const [name, routeId] of [
-      ['a', 1],
-      ['b', 2],
-      ['a', 3],
-      ['c', 4],
-    ] as const)
-      affinity.served(name, routeId, NOW);
-    expect(affinity.size).toBe(2);
-    expect(affinity.routeOf('a', NOW)).toBe(3);
-    expect(affinity.routeOf('b', NOW)).toBeNull();
   });
 });

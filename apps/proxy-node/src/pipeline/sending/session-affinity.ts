@@ -6,39 +6,22 @@ import type { Ask } from '@tollgate/protocols';
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 /** Providers cache no prompt below about 1,024 tokens, so what begins alike for so many bytes is what can be found again. */
 const CACHED_PREFIX_BYTES = 4_096;
-/** The longest that a provider keeps an unused prompt cache. */
-const REMEMBER_MS = 3_600_000;
-const SESSIONS_MAX = 20_000;
-
 /**
- * Which route served a session last, so that its next request finds the prompt cache warm. A wish only: `route` follows it among the
- * candidates that are free, in the first group that has one. Least recently used sessions are forgotten first.
+ * The rank of a route for a session, by weighted rendezvous hashing: every node of the fleet ranks alike without a memory, and a route that rests or is removed
+ * moves its own sessions alone. The logarithm gives each route a share of the sessions that is proportional to its weight.
  */
-export class SessionAffinity {
-  readonly #sessions = new Map<string, { routeId: number; until: number }>();
-  readonly sessionsMax: number;
+export function rankFor(session: string, { id, weight }: { id: number; weight: number }): number {
+  return -weight / Math.log(fraction(session, id));
+}
 
-  constructor(sessionsMax = SESSIONS_MAX) {
-    this.sessionsMax = sessionsMax;
-  }
-
-  get size(): number {
-    return this.#sessions.size;
-  }
-
-  routeOf(session: string | null, now: number): number | null {
-    const known = session === null ? undefined : this.#sessions.get(session);
-    return known && known.until > now ? known.routeId : null;
-  }
-
-  served(session: string | null, routeId: number, now: number): void {
-    if (session === null) return;
-    this.#sessions.delete(session);
-    this.#sessions.set(session, { routeId, until: now + REMEMBER_MS });
-    if (this.#sessions.size <= this.sessionsMax) return;
-    const [oldest] = this.#sessions.keys();
-    if (oldest !== undefined) this.#sessions.delete(oldest);
-  }
+/** Returns a number between 0 and 1, both excluded, that is uniform over sessions: FNV-1a, mixed as MurmurHash3 ends. */
+function fraction(session: string, routeId: number): number {
+  let mixed = 0x811c9dc5 ^ routeId;
+  for (let at = 0; at < session.length; at += 1)
+    mixed = Math.imul(mixed ^ session.charCodeAt(at), 0x01000193);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (((mixed ^ (mixed >>> 16)) >>> 0) + 0.5) / 2 ** 32;
 }
 
 /**
