@@ -177,7 +177,7 @@ describe('route', () => {
     const later = {
       groups: [[candidate(1)]],
       tried: [],
-      preferred: null,
+      session: null,
       health,
       accountId,
       now: NOW + 6_000,
