@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { checkOut } from '@tollgate/tools';
 import { describeFigures, medianOf, type Figure } from './hotpath/figures.ts';
-import { BenchInstallation, NODE, startFloor } from './hotpath/installation.ts';
+import { BenchInstallation, NODE, startYardstick } from './hotpath/installation.ts';
 import { describeProfile } from './hotpath/profile.ts';
 import { drainBacklog } from './hotpath/scenes/capacity.ts';
 import { LARGE, run, SCENES, type Build, type SceneName } from './hotpath/run.ts';
@@ -175,10 +175,10 @@ async function profile(kind: string): Promise<void> {
   const name = kind === 'booking' || kind === 'steady' ? 'control-plane' : NODE;
   mkdirSync(STATE, { recursive: true });
   rmSync(file, { force: true });
-  const floor = await startFloor();
+  const yardstick = await startYardstick();
   const installation = await BenchInstallation.start({
     checkout: ROOT,
-    upstreamUrl: floor.upstream.url,
+    upstreamUrl: yardstick.upstream.url,
     profile: file,
   });
   try {
@@ -189,7 +189,7 @@ async function profile(kind: string): Promise<void> {
     say(`${describeProfile(file, requests)}\nThe whole profile: ${file}`);
     await installation.audit();
   } finally {
-    floor.stop();
+    yardstick.stop();
     await installation.stop();
   }
 }

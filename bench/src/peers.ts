@@ -8,7 +8,7 @@ import { findFreePort } from '@tollgate/tools';
 import { load } from './hotpath/bench-process.ts';
 import { CpuClock } from './hotpath/cpu.ts';
 import { Figures, medianOf, sumOf, type Figure } from './hotpath/figures.ts';
-import { BenchInstallation, NODE, startFloor, type Floor } from './hotpath/installation.ts';
+import { BenchInstallation, NODE, startYardstick, type Yardstick } from './hotpath/installation.ts';
 import type { LoadOrder } from './hotpath/load-order.ts';
 import { litellm } from './peers/litellm.ts';
 import { nginx } from './peers/nginx.ts';
@@ -52,14 +52,14 @@ export async function benchPeers(args: readonly string[]): Promise<void> {
     process.stdout.write(`${USAGE}\n`);
     return;
   }
-  const floor = await startFloor();
+  const yardstick = await startYardstick();
   const installation = await BenchInstallation.start({
     checkout: path.resolve(import.meta.dirname, '..', '..'),
-    upstreamUrl: floor.upstream.url,
+    upstreamUrl: yardstick.upstream.url,
   });
-  const contenders = [bareContender(floor), ownContender(installation)];
+  const contenders = [bareContender(yardstick), ownContender(installation)];
   try {
-    for (const peer of peers) contenders.push(await startPeer(peer, floor.upstream.url));
+    for (const peer of peers) contenders.push(await startPeer(peer, yardstick.upstream.url));
     for (const { load: send } of contenders)
       for (const { isStream } of KINDS) await send({ isStream, seconds: WARM_UP_SECONDS });
     const figures = await measure(contenders, Number(values.rounds));
@@ -94,7 +94,7 @@ async function measure(
   return new Map([...sets].map(([name, figures]) => [name, figures.all]));
 }
 
-function bareContender({ bare, stop }: Floor): Contender {
+function bareContender({ bare, stop }: Yardstick): Contender {
   const clock = (): CpuClock => new CpuClock(bare.pid);
   return {
     name: 'bare proxy',

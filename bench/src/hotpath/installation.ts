@@ -155,13 +155,13 @@ async function openAccounts(tollgate: Tollgate, upstreamUrl: string): Promise<st
 }
 
 /** The quick upstream and the bare proxy that all installations of a run share. */
-export interface Floor {
+export interface Yardstick {
   upstream: Helper;
   bare: Helper;
   stop: () => void;
 }
 
-export async function startFloor(): Promise<Floor> {
+export async function startYardstick(): Promise<Yardstick> {
   const upstream = await startHelper('quick-upstream.ts');
   pinToOthers(upstream.pid);
   const bare = await startBare(upstream.url);

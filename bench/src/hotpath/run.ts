@@ -1,10 +1,9 @@
 import { Figures, type Figure } from './figures.ts';
-import { BenchInstallation, startFloor } from './installation.ts';
-import { bodies, cold, crowd, door, json, requests, stream } from './scenes/requests.ts';
+import { BenchInstallation, startYardstick } from './installation.ts';
+import { bodies, cold, crowd, door, floor, json, requests, stream } from './scenes/requests.ts';
 import { backlog, booking, workers } from './scenes/capacity.ts';
 import { start } from './scenes/processes.ts';
 import { allocated } from './scenes/allocated.ts';
-import { floor } from './scenes/floor.ts';
 import { burst, idle, latency, quiet, steady } from './scenes/quiet.ts';
 import { keys, models } from './scenes/scale.ts';
 import { forEachSubject, type Scene, type Sizes, type Subject } from './scenes/scene.ts';
@@ -37,15 +36,17 @@ export const SCENES = {
   floor,
   allocated,
 } satisfies Record<string, Scene>;
-/** They take many minutes, or leave an installation that others should not be measured on: run only by name. */
+/** They take many minutes, are a part of `requests`, or leave an installation that others should not be measured on: run only by name. */
 export const LARGE: ReadonlySet<string> = new Set<SceneName>([
+  'json',
+  'stream',
+  'floor',
   'streams',
   'keys',
   'models',
   'workers',
   'backlog',
   'upstreams',
-  'floor',
   'allocated',
 ]);
 export type SceneName = keyof typeof SCENES;
@@ -76,7 +77,7 @@ export async function run({
   builds,
   isAtOnce,
 }: RunOptions): Promise<ReadonlyMap<string, readonly Figure[]>> {
-  const shared = await startFloor();
+  const shared = await startYardstick();
   const subjects: Subject[] = [];
   try {
     for (const [label, build] of builds) {
@@ -87,7 +88,7 @@ export async function run({
       subjects.push({ label, installation, figures: new Figures() });
     }
     // First, as what follows warms the processes up.
-    const stage = { subjects, floor: shared, rounds, sizes, isAtOnce };
+    const stage = { subjects, yardstick: shared, rounds, sizes, isAtOnce };
     if (scenes.includes('idle')) await SCENES.idle(stage);
     await forEachSubject(stage, ({ installation }) => installation.warmUp());
     for (const scene of scenes) {

@@ -42,7 +42,7 @@ interface Payer {
   charged: number[];
 }
 
-interface Subscription {
+export interface Subscription {
   id: number;
   user_id: number;
   model_id: number;
@@ -107,7 +107,8 @@ async function payersOf(
   );
 }
 
-async function subscriptionsOf(database: Client): Promise<Subscription[]> {
+/** Each account's subscription to the first model. */
+export async function subscriptionsOf(database: Client): Promise<Subscription[]> {
   const { rows } = await database.query<Subscription>(
     `SELECT s.id, s.user_id, s.model_id, (SELECT max(p.id) FROM price_versions p WHERE p.model_id = s.model_id) AS price_version_id,
        (SELECT min(k.id) FROM api_keys k WHERE k.user_id = s.user_id) AS key_id

@@ -59,12 +59,12 @@ async function commandsSent(redis: Redis): Promise<number> {
 
 /** CPU of all processes at a low rate, where nothing comes in batches by itself. */
 export const quiet: Scene = async (stage) => {
-  const { subjects, floor } = stage;
+  const { subjects, yardstick } = stage;
   for (let round = 0; round < LOW_ROUNDS; round += 1) {
     // Measures the cost of the same wake-ups for a proxy that does nothing else.
-    const clock = new CpuClock(floor.bare.pid);
+    const clock = new CpuClock(yardstick.bare.pid);
     const bare = await load({
-      url: floor.bare.url,
+      url: yardstick.bare.url,
       keys: ['none'],
       perSecond: PER_SECOND,
       connections: 8,
@@ -145,7 +145,7 @@ const BURST = 150;
 const ONE_SUBSCRIPTION = 256;
 
 /** Many at once: when does each get its first token; and is a caller refused who has no more open than it may have. */
-export const burst: Scene = async ({ subjects, floor, rounds }) => {
+export const burst: Scene = async ({ subjects, yardstick, rounds }) => {
   const order = {
     model: 'bench-slow',
     isStream: true,
@@ -154,7 +154,7 @@ export const burst: Scene = async ({ subjects, floor, rounds }) => {
     seconds: 30,
   };
   for (let round = 0; round < rounds; round += 1) {
-    const direct = await load({ ...order, url: floor.upstream.url, keys: ['none'] });
+    const direct = await load({ ...order, url: yardstick.upstream.url, keys: ['none'] });
     for (const { installation, figures } of subjects) {
       const own = await installation.load(order);
       figures.add(
@@ -188,12 +188,12 @@ const WINDOW_SECONDS = 4;
 const WINDOWS = 9;
 
 /** Latency at a steady rate beside the bare proxy. Reported, never judged: it depends on what else the machine does. */
-export const latency: Scene = async ({ subjects, floor }) => {
+export const latency: Scene = async ({ subjects, yardstick }) => {
   for (const perSecond of RATES) {
     const order = { perSecond, connections: 32, seconds: WINDOW_SECONDS };
     const name = `${perSecond} a second: added latency`;
     for (let window = 0; window < WINDOWS; window += 1) {
-      const bare = await load({ ...order, url: floor.bare.url, keys: ['none'] });
+      const bare = await load({ ...order, url: yardstick.bare.url, keys: ['none'] });
       for (const { installation, figures } of subjects) {
         const own = await installation.load(order);
         figures.add(`${name}, p50`, 'ms', own.p50Ms - bare.p50Ms);

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
-import { load } from '../bench-process.ts';
+import { load, type Helper } from '../bench-process.ts';
 import { sumOf } from '../figures.ts';
+import { startFloor } from '../floor.ts';
 import { startBare } from '../installation.ts';
 import { CpuClock } from '../cpu.ts';
 import type { LoadOrder } from '../load-order.ts';
@@ -18,6 +19,7 @@ const BODIES: readonly Kind[] = [
   { name: 'JSON of 1 MB', promptBytes: 1_000_000, connections: 4, seconds: 3 },
 ];
 const BARE_SECONDS = 2;
+const FLOOR_WARM_UP_SECONDS = 6;
 const COLD_REQUESTS = 1_000;
 const COLD_ROUNDS = 3;
 
@@ -31,18 +33,56 @@ export const stream: Scene = (stage) => inRounds(stage, KINDS.slice(1, 2));
 /** The same for large prompts. */
 export const bodies: Scene = (stage) => inRounds(stage, BODIES);
 
+const AT_LOW_RATE: Kind = { name: '100 JSON a second', perSecond: 100, connections: 8, seconds: 6 };
+
+/** The same, and JSON at a low rate. */
+export const floor: Scene = (stage) => inRounds(stage, [...KINDS, AT_LOW_RATE]);
+
+/** Each round measures the bare proxy and the floor, which has the books of the first build, beside the builds. */
 async function inRounds(stage: Stage, kinds: readonly Kind[]): Promise<void> {
+  const [first] = stage.subjects;
+  if (!first) return;
+  const floorProxy = await startFloor(first.installation, stage.yardstick.upstream.url);
+  await load({
+    url: floorProxy.url,
+    keys: first.installation.keys,
+    seconds: FLOOR_WARM_UP_SECONDS,
+  });
   for (let round = 0; round < stage.rounds; round += 1)
     for (const kind of kinds) {
       const bareMicros = await measureBare(stage, kind);
+      await measureFloor({ stage, floorProxy, first }, { kind, bareMicros });
       await forEachSubject(stage, (subject) => measure(subject, kind, bareMicros));
     }
+  floorProxy.stop();
 }
 
-async function measureBare({ floor, subjects }: Stage, kind: Kind): Promise<number> {
-  const clock = new CpuClock(floor.bare.pid);
+async function measureFloor(
+  { stage, floorProxy, first }: { stage: Stage; floorProxy: Helper; first: Subject },
+  { kind, bareMicros }: { kind: Kind; bareMicros: number },
+): Promise<void> {
+  const clock = new CpuClock(floorProxy.pid);
+  const { keys } = first.installation;
+  const { requests: done, refused } = await load({ ...kind, url: floorProxy.url, keys });
+  if (sumOf(refused) > 0) throw new Error(`the floor refused ${JSON.stringify(refused)}`);
+  const micros = clock.lap() / done;
+  for (const { figures } of stage.subjects) {
+    figures.add(`${kind.name}: floor, CPU a request`, 'us', micros);
+    figures.add(`${kind.name}: floor`, 'x bare', micros / bareMicros);
+  }
+  // What the node relays of it is not to be counted as the node's.
+  await first.installation.audit();
+}
+
+async function measureBare({ yardstick, subjects }: Stage, kind: Kind): Promise<number> {
+  const clock = new CpuClock(yardstick.bare.pid);
   const seconds = kind.model === 'bench-events' ? kind.seconds : BARE_SECONDS;
-  const { requests: done } = await load({ ...kind, seconds, url: floor.bare.url, keys: ['none'] });
+  const { requests: done } = await load({
+    ...kind,
+    seconds,
+    url: yardstick.bare.url,
+    keys: ['none'],
+  });
   const micros = clock.lap() / done;
   for (const { figures } of subjects)
     figures.add(`${kind.name}: bare proxy, CPU a request`, 'us', micros);
@@ -72,10 +112,10 @@ async function measure(
 }
 
 /** Node and bare proxy right after their start, every time with fresh processes. */
-export const cold: Scene = async ({ subjects, floor }) => {
+export const cold: Scene = async ({ subjects, yardstick }) => {
   const kind = { requestsMax: COLD_REQUESTS, seconds: 60 };
   for (let round = 0; round < COLD_ROUNDS; round += 1) {
-    const fresh = await startBare(floor.upstream.url);
+    const fresh = await startBare(yardstick.upstream.url);
     const clock = new CpuClock(fresh.pid);
     await load({ ...kind, url: fresh.url, keys: ['none'] });
     const bareMicros = clock.lap() / COLD_REQUESTS;

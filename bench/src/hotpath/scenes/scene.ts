@@ -1,5 +1,5 @@
 import type { Figures } from '../figures.ts';
-import type { BenchInstallation, Floor } from '../installation.ts';
+import type { BenchInstallation, Yardstick } from '../installation.ts';
 
 /** A build that is measured. */
 export interface Subject {
@@ -21,7 +21,7 @@ export interface Stage {
   subjects: readonly Subject[];
   /** Is true when the builds that are compared work at the same time instead of in turn: then both see the same machine at every moment. */
   isAtOnce: boolean;
-  floor: Floor;
+  yardstick: Yardstick;
   rounds: number;
   sizes: Sizes;
 }

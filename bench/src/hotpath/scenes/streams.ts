@@ -32,10 +32,10 @@ interface Seen {
 
 /** Many streams open on one node, an event a second each: what each event and each open stream costs beside the same streams through the bare proxy. */
 export const streams: Scene = async (stage) => {
-  const { subjects, floor, sizes } = stage;
-  allowFiles(sizes.streams + FILES_SPARE, [floor.upstream.pid]);
+  const { subjects, yardstick, sizes } = stage;
+  allowFiles(sizes.streams + FILES_SPARE, [yardstick.upstream.pid]);
   for (let round = 0; round < Math.min(stage.rounds, ROUNDS_MAX); round += 1) {
-    const proxy = await startBare(floor.upstream.url);
+    const proxy = await startBare(yardstick.upstream.url);
     const bare = await watch({ ...proxy, keys: ['none'] }, sizes.streams);
     proxy.stop();
     for (const subject of subjects) await measure(subject, bare, sizes.streams);
