@@ -147,7 +147,7 @@ class Request implements Dispatcher.DispatchHandler {
     const length = headers['content-length'];
     this.#response.writeHead(200, {
       'content-type': type,
-      ...(length !== undefined && { 'content-length': length }),
+      ...(typeof length === 'string' && { 'content-length': length }),
     });
   }
 

@@ -6,14 +6,10 @@ import type { FoundField } from '../fields/found-field.ts';
 import { readFields } from '../fields/read-fields.ts';
 import { nestedModels } from '../fields/nested-models.ts';
 import { serverTools } from '../fields/server-tools.ts';
-import { duplicateName } from '../json/duplicate-name.ts';
+import { BodyScan } from '../json/body-scan.ts';
 import { bufferOf, isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
-import { hasTooManyValues } from '../json/value-count.ts';
-import { atOnce, inTurns } from '../steps.ts';
-import type { Pause, Steps } from '../steps.ts';
 import { promptFacts } from './prompt-facts.ts';
 import {
   chatRequestSchema,
@@ -45,28 +41,37 @@ export function parseAsk(
   raw: Uint8Array,
   { isCompaction = false }: AskOptions = {},
 ): Ask {
-  return atOnce(askSteps(protocol, raw, isCompaction));
+  const read = readBody(raw);
+  const fields = readFields(protocol, read.body);
+  const { model } = check(SCHEMAS[protocol], read.body);
+  return toAsk(protocol, read, { fields, model, isCompaction });
 }
 
-/** The same for a large body, with a pause after each pass over it. */
-export function parseAskInTurns(
+/** The same for a large body, with pauses: other work is done between them. */
+export async function parseAskInTurns(
   protocol: ClientProtocol,
   raw: Uint8Array,
   { pause, isCompaction = false }: AskOptions & { pause: Pause },
 ): Promise<Ask> {
-  return inTurns(askSteps(protocol, raw, isCompaction), pause);
+  const read = await readBodyInTurns(raw, pause);
+  const fields = readFields(protocol, read.body);
+  await pause();
+  const { model } = check(SCHEMAS[protocol], read.body);
+  await pause();
+  return toAsk(protocol, read, { fields, model, isCompaction });
 }
+
+export type Pause = () => Promise<void>;
 
 interface AskOptions {
   isCompaction?: boolean;
 }
 
-function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: boolean): Steps<Ask> {
-  const { body, layout } = yield* bodySteps(raw);
-  const fields = readFields(protocol, body);
-  yield;
-  const checked = check(SCHEMAS[protocol], body);
-  yield;
+function toAsk(
+  protocol: ClientProtocol,
+  { raw, body, layout }: ReadBody,
+  { fields, model, isCompaction }: Pick<Ask, 'fields' | 'model' | 'isCompaction'>,
+): Ask {
   const tools = serverTools(body);
   if (isCompaction) refuseOfCompaction(body);
   return {
@@ -74,7 +79,7 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
     raw,
     layout,
     body,
-    model: checked.model,
+    model,
     isCompaction,
     fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
@@ -132,29 +137,22 @@ function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number
 
 /** A body whose tokens are to be counted: as of a request, without what concerns the answer. Throws `InvalidRequest`. */
 export function parseCountTokens(protocol: CountingProtocol, raw: Uint8Array): CountAsk {
-  return atOnce(countSteps(protocol, raw));
+  return toCountAsk(protocol, readBody(raw));
 }
 
-export function parseCountTokensInTurns(
+export async function parseCountTokensInTurns(
   protocol: CountingProtocol,
   raw: Uint8Array,
   pause: Pause,
 ): Promise<CountAsk> {
-  return inTurns(countSteps(protocol, raw), pause);
+  return toCountAsk(protocol, await readBodyInTurns(raw, pause));
 }
 
 const COUNT_SCHEMAS = { messages: countTokensSchema, responses: responsesRequestSchema };
 
-function* countSteps(protocol: CountingProtocol, raw: Uint8Array): Steps<CountAsk> {
-  const { body, layout } = yield* bodySteps(raw);
-  const { model } = check(COUNT_SCHEMAS[protocol], body);
-  yield;
-  return { protocol, raw, layout, body, model };
-}
-
-/** The body of a call about what is stored. Throws `InvalidRequest`. */
-export function parseStoredBody(raw: Uint8Array): ReadBody {
-  return { raw, ...atOnce(bodySteps(raw)) };
+function toCountAsk(protocol: CountingProtocol, read: ReadBody): CountAsk {
+  const { model } = check(COUNT_SCHEMAS[protocol], read.body);
+  return { protocol, ...read, model };
 }
 
 export interface ReadBody {
@@ -163,41 +161,54 @@ export interface ReadBody {
   layout: JsonLayout;
 }
 
-function* bodySteps(raw: Uint8Array): Steps<Omit<ReadBody, 'raw'>> {
-  if (hasTooManyValues(raw, VALUES_MAX))
-    throw new InvalidRequest(`The request body holds more than ${VALUES_MAX} values.`, {
-      code: 'invalid_json',
-    });
-  yield;
+const LIMITS = { values: VALUES_MAX, depth: NESTING_MAX, fields: FIELDS_MAX };
+/** Scans one body after the other. */
+const bodyScan = new BodyScan(LIMITS);
+
+/** Reads the body of any call. Throws `InvalidRequest`. */
+export function readBody(raw: Uint8Array): ReadBody {
+  bodyScan.begin(raw).advance();
+  return scannedBody(raw, bodyScan);
+}
+
+/** Read within a few milliseconds. */
+const PIECE_BYTES = 1024 * 1024;
+
+async function readBodyInTurns(raw: Uint8Array, pause: Pause): Promise<ReadBody> {
+  const scan = new BodyScan(LIMITS).begin(raw);
+  while (!scan.advance(PIECE_BYTES)) await pause();
+  await pause();
+  const read = scannedBody(raw, scan);
+  await pause();
+  return read;
+}
+
+function scannedBody(raw: Uint8Array, scan: BodyScan): ReadBody {
+  if (scan.hasTooManyValues)
+    throw invalid(`The request body holds more than ${VALUES_MAX} values.`);
   const body = jsonOf(raw);
-  yield;
-  const layout = layoutObject(raw);
-  yield;
-  if (!isRecord(body) || !layout)
-    throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
-  if (layout.depth > NESTING_MAX)
-    throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, {
-      code: 'invalid_json',
-    });
-  if (layout.members.length > FIELDS_MAX)
-    throw new InvalidRequest(`The request body has more than ${FIELDS_MAX} fields.`, {
-      code: 'invalid_json',
-    });
-  const duplicate = duplicateName(raw);
+  const { layout, duplicate } = scan;
+  if (!isRecord(body) || !layout) throw invalid('The request body must be a JSON object.');
+  if (scan.isTooDeep)
+    throw invalid(`The request body is nested deeper than ${NESTING_MAX} levels.`);
+  if (scan.hasTooManyFields) throw invalid(`The request body has more than ${FIELDS_MAX} fields.`);
   if (duplicate !== null)
     throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, {
       param: duplicate,
       code: 'duplicate_field',
     });
-  yield;
-  return { body, layout };
+  return { raw, body, layout };
+}
+
+function invalid(message: string): InvalidRequest {
+  return new InvalidRequest(message, { code: 'invalid_json' });
 }
 
 function jsonOf(raw: Uint8Array): unknown {
   try {
     return JSON.parse(textOf(bufferOf(raw)));
   } catch {
-    throw new InvalidRequest('The request body is not valid JSON.', { code: 'invalid_json' });
+    throw invalid('The request body is not valid JSON.');
   }
 }
 

@@ -19,8 +19,6 @@ export interface JsonLayout {
   /** Offset of `}`. */
   readonly close: number;
   readonly members: readonly JsonMember[];
-  /** Deepest nesting of arrays and objects, this object included. */
-  readonly depth: number;
 }
 
 export interface JsonRange {
@@ -41,17 +39,16 @@ export function layoutObject(bytes: Uint8Array, start = 0): JsonLayout | null {
   const open = skipBlank(bytes, start);
   if (bytes[open] !== OPEN_BRACE) return null;
   const members: JsonMember[] = [];
-  const nesting = { deepest: 0 };
   let at = skipBlank(bytes, open + 1);
   while (at < bytes.length && bytes[at] !== CLOSE_BRACE) {
     const keyStart = at;
     const keyEnd = skipString(bytes, keyStart);
     const valueStart = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, keyEnd), COLON));
-    const valueEnd = skipValue(bytes, valueStart, nesting);
+    const valueEnd = skipValue(bytes, valueStart);
     members.push({ key: decodeString(bytes, keyStart, keyEnd), keyStart, valueStart, valueEnd });
     at = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, valueEnd), COMMA));
   }
-  return { open, close: at, members, depth: nesting.deepest + 1 };
+  return { open, close: at, members };
 }
 
 /** Ranges of the elements of the array that starts at `start`; empty when it is no array. */
@@ -85,28 +82,22 @@ function skipByte(bytes: Uint8Array, at: number, byte: number): number {
   return bytes[at] === byte ? at + 1 : at;
 }
 
-interface Nesting {
-  deepest: number;
-}
-
-function skipValue(bytes: Uint8Array, start: number, nesting?: Nesting): number {
+function skipValue(bytes: Uint8Array, start: number): number {
   const first = bytes[start];
   if (first === QUOTE) return skipString(bytes, start);
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(bytes, start, nesting);
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(bytes, start);
   let at = start;
   while (at < bytes.length && !endsScalar(bytes[at])) at += 1;
   return at;
 }
 
-function skipNested(bytes: Uint8Array, start: number, nesting: Nesting = { deepest: 0 }): number {
+function skipNested(bytes: Uint8Array, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) at = skipString(bytes, at) - 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth += 1;
-      if (depth > nesting.deepest) nesting.deepest = depth;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       depth -= 1;
       if (depth === 0) return at + 1;
     }

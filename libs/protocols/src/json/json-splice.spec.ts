@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { duplicateName } from './duplicate-name.ts';
 import { layoutArray, layoutObject } from './json-layout.ts';
 import type { JsonLayout } from './json-layout.ts';
 import { skipString } from './json-string.ts';
@@ -90,40 +89,6 @@ describe('json splice', () => {
     expect(edited('{}', { c: '3' })).toBe('{"c":3}');
   });
 
-  test.each([
-    ['{"model":1,"x":{"model":2},"mod\\u0065l":3}', 'model'],
-    ['{"model":1,"x":{"model":2}}', null],
-    ['{"x":[{"a":1},{"a":2,"b":{"c":1,"\\u0063":2}}]}', 'c'],
-    ['{"x":["a","a",{"a":"a"}],"a":"a"}', null],
-    ['{"\\u212a":1,"k":2,"K":3}', null],
-    ['{"":1,"x":{"":{"":[]}}}', null],
-    ['{"":1,"x":{},"":2}', ''],
-  ])('a name that stands twice in one object is found: %s', (source, name) => {
-    expect(duplicateName(Buffer.from(source))).toBe(name);
-  });
-
-  test('a name twice among any number of names is found, however it is escaped, and at any depth', () => {
-    const escaped = (name: string): string =>
-      [...name].map((_, at) => `\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
-    fc.assert(
-      fc.property(
-        fc.uniqueArray(fc.stringMatching(/^[a-z]{1,3}$/), { minLength: 1, maxLength: 80 }),
-        fc.nat(),
-        fc.nat(3),
-        (names, pick, depth) => {
-          const twice = names[pick % names.length] ?? '';
-          const wrapped = (members: string[]): string =>
-            `${'{"x":['.repeat(depth)}{${members.join(',')}}${']}'.repeat(depth)}`;
-          const once = names.map((name) => `"${name}":"${name}"`);
-          expect(duplicateName(Buffer.from(wrapped(once)))).toBeNull();
-          expect(duplicateName(Buffer.from(wrapped([...once, `"${escaped(twice)}":{}`])))).toBe(
-            twice,
-          );
-        },
-      ),
-    );
-  });
-
   test('strings of any length and escaping end where JSON.parse ends them', () => {
     fc.assert(
       fc.property(
@@ -136,12 +101,10 @@ describe('json splice', () => {
     );
   });
 
-  test('finds the elements of arrays, and the depth of nesting outside strings', () => {
+  test('finds the elements of arrays', () => {
     const source = Buffer.from('[ {"a":[1,2]} , "],[" ,3]');
     expect(
       layoutArray(source, 0).map(({ start, end }) => source.toString('utf8', start, end)),
     ).toEqual(['{"a":[1,2]}', '"],["', '3']);
-    expect(layoutOf('{"a":[[1],{}],"b":"[[[["}').depth).toBe(3);
-    expect(layoutOf('{}').depth).toBe(1);
   });
 });

@@ -1,3 +1,5 @@
+import { bufferOf } from './json-guard.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** Names and short values end within so many bytes, and a loop finds their end sooner than a call does. */
@@ -26,9 +28,7 @@ export function isEscaped(bytes: Uint8Array, from: number, quote: number): boole
 
 /** The string between two quotes, unescaped. `end` is after the closing one. */
 export function decodeString(bytes: Uint8Array, start: number, end: number): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2).toString(
-    'utf8',
-  );
+  const text = bufferOf(bytes).toString('utf8', start + 1, end - 1);
   if (!text.includes('\\')) return text;
   const decoded: unknown = JSON.parse(`"${text}"`);
   return String(decoded);

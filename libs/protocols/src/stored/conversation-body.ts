@@ -1,4 +1,4 @@
-import { parseStoredBody } from '../ask/parse-ask.ts';
+import { readBody } from '../ask/parse-ask.ts';
 import type { InvalidRequest, StoredIds } from '../exchange.ts';
 import type { DroppedField } from '../fields/found-field.ts';
 import { unknownFields } from '../fields/known-fields.ts';
@@ -32,7 +32,7 @@ export function conversationBody(
   { ids, passesFiles, isKnownOnly }: KeptBy,
 ): ConversationBody {
   if (raw.length === 0) return { bytes: raw, strange: null, dropped: [] };
-  const { body, layout } = parseStoredBody(raw);
+  const { body, layout } = readBody(raw);
   const file = passesFiles ? null : fileReference({ protocol: 'responses', body }, 'items');
   if (file) throw fileRefused(file);
   const [tool] = serverTools(body);
