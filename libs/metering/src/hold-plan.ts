@@ -107,7 +107,7 @@ export interface HoldPlan {
 export function planHold(request: HoldRequest): HoldPlan {
   const { ask, model, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
   const promptTokens = promptTokensOf(request);
-  const promptMicros = promptMicrosOf(request);
+  const promptMicros = promptMicrosOf(request, promptTokens);
   const outputLimit = outputLimitOf(request);
   const outputTokens = BigInt(outputLimit) * BigInt(ask.choices);
   const factor = overrun ? heldFactor(overrun, saturate(outputTokens)) : 1;
@@ -127,7 +127,11 @@ export function planHold(request: HoldRequest): HoldPlan {
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
     bounds: {
-      promptTokens: saturate(promptTokensOf(request, ask.prompt.textBytes)),
+      promptTokens: saturate(
+        request.exactTextTokens === undefined
+          ? promptTokens
+          : promptTokensOf(request, ask.prompt.textBytes),
+      ),
       promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
       ...(calls && { calls }),
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
@@ -188,10 +192,10 @@ export function isPromptBounded({
 }
 
 /** The dearest class of input stands for the whole prompt, beside calls; predicted output that is not used is billed as output. */
-function promptMicrosOf(request: HoldRequest): bigint {
+function promptMicrosOf(request: HoldRequest, promptTokens = promptTokensOf(request)): bigint {
   const { ask, price } = request;
   return (
-    promptTokensOf(request) * dearestInput(price) +
+    promptTokens * dearestInput(price) +
     callMicros(callBound(request) ?? {}, price) +
     BigInt(ask.prompt.predictedBytes) * dearestOutput(price)
   );

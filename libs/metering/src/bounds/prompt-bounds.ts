@@ -171,12 +171,23 @@ export const UNKNOWN_BOUND: PromptBound = largestBound(PROMPT_BOUNDS, 'unknown')
 
 /** The bound of a prompt that any of these upstream models may read; of the largest known family where a name says nothing, or none is given. */
 export function promptBoundOf(upstreamModels: readonly string[]): PromptBound {
-  const [first = UNKNOWN_BOUND, ...others] = [...new Set(upstreamModels.map(rowOf))];
-  return others.length === 0 ? first : largestBound([first, ...others], 'several');
+  const [first, ...others] = upstreamModels;
+  const row = first === undefined ? UNKNOWN_BOUND : rowOf(first);
+  if (others.every((name) => rowOf(name) === row)) return row;
+  return largestBound([...new Set(upstreamModels.map(rowOf))], 'several');
 }
 
+/** Routes have few names, and every request asks for those of its own. */
+const rows = new Map<string, PromptBound>();
+const ROWS_KEPT_MAX = 10_000;
+
 function rowOf(upstreamModel: string): PromptBound {
-  return PROMPT_BOUNDS.find(({ pattern }) => pattern.test(upstreamModel)) ?? UNKNOWN_BOUND;
+  const kept = rows.get(upstreamModel);
+  if (kept) return kept;
+  if (rows.size >= ROWS_KEPT_MAX) rows.clear();
+  const row = PROMPT_BOUNDS.find(({ pattern }) => pattern.test(upstreamModel)) ?? UNKNOWN_BOUND;
+  rows.set(upstreamModel, row);
+  return row;
 }
 
 function largestBound(rows: readonly PromptBound[], family: string): PromptBound {

@@ -28,7 +28,7 @@ export interface ScanLimits {
  */
 export class BodyScan {
   readonly #limits: ScanLimits;
-  /** By depth: an object is closed before another opens beside it. */
+  /** Holds one by depth: an object is closed before another opens beside it. */
   readonly #names: Names[] = [];
   readonly #scopes: (Names | null)[] = [];
   #raw: Uint8Array = NONE;
@@ -38,16 +38,16 @@ export class BodyScan {
   #duplicate: string | null = null;
   #scope: Names | null = null;
   #isName = false;
-  /** Names are no longer looked at: the text is refused, or no JSON. */
+  /** Names are no longer compared: the text is refused, or no JSON. */
   #isBlind = false;
   #members: JsonMember[] = [];
   #open = NOWHERE;
   #close = NOWHERE;
-  /** Of the member that is read. */
+  /** The places of the member that is read. */
   #keyStart = NOWHERE;
   #keyEnd = NOWHERE;
   #valueStart = NOWHERE;
-  /** Behind the last byte that is not blank. */
+  /** The place behind the last byte that is not blank. */
   #tokenEnd = 0;
 
   constructor(limits: ScanLimits) {
@@ -186,7 +186,7 @@ export class BodyScan {
 
 const NONE = new Uint8Array();
 
-/** Before what may follow a number or a word. */
+/** Returns the place of what follows a number or a word. */
 function endOfScalar(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   for (; at < bytes.length; at += 1) {

@@ -23,10 +23,9 @@ export function editPaths(
 ): readonly Patch[] {
   if (edits.length === 0) return NO_PATCHES;
   const own = edits.filter(({ path }) => path.length === 1);
-  const patches = editObject(
-    layout,
-    Object.fromEntries(own.map(({ path, text }) => [path[0], text])),
-  );
+  const members: Record<string, string | null> = Object.create(null);
+  for (const { path, text } of own) members[path[0] ?? ''] = text;
+  const patches = editObject(layout, members);
   // Nearly every request and answer.
   if (own.length === edits.length) return patches;
   const replaced = new Set(own.map(({ path }) => path[0]));

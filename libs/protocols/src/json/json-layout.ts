@@ -66,7 +66,8 @@ export function layoutArray(bytes: Uint8Array, start: number): JsonRange[] {
 }
 
 export function findMember(layout: JsonLayout, key: string): JsonMember | undefined {
-  return layout.members.find((member) => member.key === key);
+  for (const member of layout.members) if (member.key === key) return member;
+  return undefined;
 }
 
 function skipBlank(bytes: Uint8Array, start: number): number {

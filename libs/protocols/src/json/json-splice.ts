@@ -1,5 +1,6 @@
 import { findMember } from './json-layout.ts';
-import type { JsonLayout } from './json-layout.ts';
+import { bufferOf } from './json-guard.ts';
+import type { JsonLayout, JsonMember } from './json-layout.ts';
 
 /** Replace `[start, end)` by `text`. */
 export interface Patch {
@@ -15,21 +16,22 @@ export type MemberEdits = Readonly<Record<string, string | null>>;
 export function editObject(layout: JsonLayout, edits: MemberEdits): Patch[] {
   const { members } = layout;
   const patches: Patch[] = [];
-  const isRemoved = (key: string): boolean => edits[key] === null;
-  const lastKept = members.findLastIndex((member) => !isRemoved(member.key));
-
-  members.forEach((member, index) => {
-    const next = members[index + 1];
+  let lastKept = members.length - 1;
+  while (lastKept >= 0 && edits[members[lastKept]?.key ?? ''] === null) lastKept -= 1;
+  for (let index = 0; index < members.length; index += 1) {
+    const member = members[index] as JsonMember;
     const text = edits[member.key];
     if (typeof text === 'string')
       patches.push({ start: member.valueStart, end: member.valueEnd, text });
-    else if (text === null && index < lastKept && next)
-      patches.push({ start: member.keyStart, end: next.keyStart, text: '' });
-  });
-
-  const appended = Object.entries(edits).flatMap(([key, text]) =>
-    text === null || findMember(layout, key) ? [] : [`${JSON.stringify(key)}:${text}`],
-  );
+    else if (text === null && index < lastKept)
+      patches.push({ start: member.keyStart, end: members[index + 1]?.keyStart ?? 0, text: '' });
+  }
+  const appended: string[] = [];
+  for (const key in edits) {
+    const text = edits[key];
+    if (typeof text === 'string' && !findMember(layout, key))
+      appended.push(`${JSON.stringify(key)}:${text}`);
+  }
   if (appended.length > 0 || lastKept < members.length - 1)
     patches.push(tailPatch(layout, lastKept, appended));
   return patches;
@@ -52,13 +54,17 @@ export function applyPatches(bytes: Uint8Array, patches: readonly Patch[]): Uint
   // One edit is the rule; sorting has a price even so.
   const ordered =
     patches.length === 1 ? patches : patches.toSorted((left, right) => left.start - right.start);
-  const parts: Uint8Array[] = [];
+  const source = bufferOf(bytes);
+  let size = source.length;
+  for (const { start, end, text } of ordered) size += Buffer.byteLength(text) - (end - start);
+  const patched = Buffer.allocUnsafe(size);
   let at = 0;
+  let to = 0;
   for (const { start, end, text } of ordered) {
-    if (start > at) parts.push(bytes.subarray(at, start));
-    if (text.length > 0) parts.push(Buffer.from(text));
+    to += source.copy(patched, to, at, start);
+    to += patched.write(text, to);
     at = end;
   }
-  parts.push(bytes.subarray(at));
-  return Buffer.concat(parts);
+  source.copy(patched, to, at);
+  return patched;
 }

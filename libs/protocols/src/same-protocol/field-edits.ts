@@ -47,16 +47,14 @@ function limitEdits(
   limit: number,
   limitField: string,
 ): PathEdit[] {
-  const ofRole = (role: string) => fields.filter((field) => field.role === role);
-  const given = ofRole('limit');
-  const budgetMax = Math.max(1, limit - 1);
-  return [
-    ...(given.length === 0 ? [edit([limitField], limit)] : []),
-    ...given.filter(({ value }) => numberOf(value) > limit).map(({ path }) => edit(path, limit)),
-    ...ofRole('budget')
-      .filter(({ value }) => numberOf(value) > budgetMax)
-      .map(({ path }) => edit(path, budgetMax)),
-  ];
+  const edits: PathEdit[] = [];
+  if (!fields.some(({ role }) => role === 'limit')) edits.push(edit([limitField], limit));
+  for (const { role, path, value } of fields) {
+    if (role !== 'limit' && role !== 'budget') continue;
+    const most = role === 'limit' ? limit : Math.max(1, limit - 1);
+    if (numberOf(value) > most) edits.push(edit(path, most));
+  }
+  return edits;
 }
 
 function edit(path: readonly string[], value: string | number): PathEdit {
