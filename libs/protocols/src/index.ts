@@ -29,7 +29,7 @@ export { toResponsesUsage } from './usage/responses-usage.ts';
 export { continuationAsk } from './continuation/continuation-ask.ts';
 export { ContinuedReader } from './continuation/continued-reader.ts';
 export type { ContinuedOptions } from './continuation/continued-reader.ts';
-export { Delivered, deliveredOf } from './continuation/delivered.ts';
+export { asksForThinking, Delivered, deliveredOf } from './continuation/delivered.ts';
 export { knownRefusals, refusedField, withoutRefused } from './translation/refused-fields.ts';
 export {
   canExchange,

@@ -2,7 +2,8 @@ import { readStoredResponse, type StoredResponse } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { SideCall, SideCalls } from '../upstream/side-calls.ts';
-import type { CallDeadlines, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 
 /** The events of a response that has ended are there at once. A client that deletes the response waits for them. */

@@ -4,7 +4,8 @@ import type { ClientReply } from '../http/client-reply.ts';
 import type { ShownCounter } from './shown-counter.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Ticker, Ticking } from '../upstream/ticker.ts';
-import type { CallDeadlines, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
 
 /** As long as a stream of the upstream may take: what is stored may still be made. */
 export function storedStreamDeadlines(upstream: SnapshotUpstream): CallDeadlines {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { SnapshotModel } from '@tollgate/snapshot';
+import type { Delivered } from '@tollgate/protocols';
+import { stopsBillingOnClose, type SnapshotModel } from '@tollgate/snapshot';
 import type { ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
@@ -22,6 +23,8 @@ export interface Delivery {
   /** Filled as upstreams are tried. */
   readonly attempts: RouteAttempt[];
   readonly passing: AnswerMeter;
+  /** Null where no other upstream may continue its answer. */
+  readonly delivered: Delivered | null;
   /** The client left, the node stops, or access was withdrawn: no further upstream is asked. */
   readonly isOver: boolean;
   /** Called before anything of its answer is passed on. */
@@ -201,4 +204,14 @@ export function withSoonestWait(
   return soonestMs === retryAfterMs
     ? failure
     : new UpstreamFailure({ ...failure.error, retryAfterMs: soonestMs || null }, failure);
+}
+
+/** What the slower of two attempts may be billed: its prompt, and all of its output, each choice, where its provider generates on after it was closed. */
+export function costOfLoser(
+  { passing, admitted, asked }: Delivery,
+  candidates: readonly Candidate[],
+): number {
+  const { input_tokens: prompt } = passing.costSoFar();
+  const isClosed = candidates.every(({ upstream }) => stopsBillingOnClose(upstream));
+  return prompt + (isClosed ? 0 : (admitted.outputLimit ?? 0) * asked.ask.choices);
 }

@@ -1,14 +1,14 @@
 import { InvalidRequest } from '@tollgate/protocols';
-import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
-import { Hedges } from '../upstream/hedges.ts';
+import { Hedges } from '../upstream/pace/hedges.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import { meteredBy, type Metered, type MeteredListener } from './answers/answer-meter.ts';
-import { deadlinesFor } from './sending/attempt-deadlines.ts';
+import { AttemptLimits } from './sending/attempt-deadlines.ts';
 import { CutAnswer } from './answers/cut-answer.ts';
 import {
+  costOfLoser,
   isWorthRepeating,
   noteContinued,
   noteCut,
@@ -37,6 +37,7 @@ export class Failover implements TryHost {
   readonly #health: UpstreamHealth;
   readonly #attemptsMax: number;
   readonly #hedges: Hedges;
+  readonly #limits: AttemptLimits;
 
   constructor({
     forwarder,
@@ -51,6 +52,7 @@ export class Failover implements TryHost {
     workers: number;
   }) {
     this.#hedges = new Hedges(workers);
+    this.#limits = new AttemptLimits(workers);
     this.#forwarder = forwarder;
     this.#health = health;
     this.#attemptsMax = attemptsMax;
@@ -213,15 +215,18 @@ export class Failover implements TryHost {
     { candidate, isAnew }: Next,
     rest: Rest | null = null,
   ): StartedAttempt {
-    const { passing, attempts, asked } = delivery;
+    const { passing, attempts, asked, admitted } = delivery;
     tries.tried.push(candidate.route.id);
-    const deadlines = deadlinesFor(candidate, {
-      model: asked.model,
-      isStream: asked.ask.isStream,
-      hasOther: this.#choose(delivery, tries).kind === 'candidate',
+    const cost = passing.costSoFar();
+    const deadlines = this.#limits.of(candidate, {
+      ...asked,
+      hasOther:
+        tries.asked + 1 < this.#attemptsMax && this.#choose(delivery, tries).kind === 'candidate',
+      isContinued: delivery.delivered !== null,
+      promptTokens: cost.input_tokens,
+      outputTokens: admitted.outputLimit ?? 0,
     });
     const sink = new WinnersSink();
-    const cost = passing.costSoFar();
     const place = attempts.length;
     const dispatch = { sink, attempts, deadlines, isAnew };
     const flight = this.#forwarder.forward(candidate, outboundOf(delivery, rest), dispatch);
@@ -276,16 +281,6 @@ export class Failover implements TryHost {
       random: Math.random,
     });
   }
-}
-
-/** What the slower of two attempts may be billed: its prompt, and all of its output, each choice, where its provider generates on after it was closed. */
-function costOfLoser(
-  { passing, admitted, asked }: Delivery,
-  candidates: readonly Candidate[],
-): number {
-  const { input_tokens: prompt } = passing.costSoFar();
-  const isClosed = candidates.every(({ upstream }) => stopsBillingOnClose(upstream));
-  return prompt + (isClosed ? 0 : (admitted.outputLimit ?? 0) * asked.ask.choices);
 }
 
 const NO_MORE: Choice = { kind: 'exhausted' };

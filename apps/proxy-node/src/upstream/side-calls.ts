@@ -5,7 +5,8 @@ import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { headOf, wholeBody } from './collect-body.ts';
 import { signedRequest, singleHeaders } from './request-headers.ts';
 import type { Ticker } from './ticker.ts';
-import { UpstreamCall, type CallDeadlines } from './upstream-call.ts';
+import type { CallDeadlines } from './pace/call-deadlines.ts';
+import { UpstreamCall } from './upstream-call.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamPools } from './upstream-pools.ts';
 

@@ -2,22 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { monotonicMs } from '../monotonic-ms.ts';
+import type { CallDeadlines } from './pace/call-deadlines.ts';
 import { createDecoder } from './decoded-body.ts';
 import { onConnection } from './kept-connections.ts';
 import type { Ticker, Ticking } from './ticker.ts';
 import { AnswerTooLarge, gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
-
-export interface CallDeadlines {
-  /** Start to the first byte of the body, JSON only, as a stream's says nothing yet; null where waiting on is all there is. */
-  firstByteMs: number | null;
-  /** Start to first content, streams only: a JSON answer comes whole or not at all. */
-  firstTokenMs: number | null;
-  /** Pieces without content, such as keep-alives, restart `firstTokenMs`. */
-  isKeptByKeepAlives: boolean;
-  /** Between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
-  idleMs: number;
-  totalMs: number;
-}
 
 export interface BodyConsumer {
   data(chunk: Buffer): void;
@@ -125,6 +114,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   /** The first-token deadline is met. */
   sawContent(): void {
     this.#isContentSeen = true;
+    this.#deadlines.pace?.sawContent(monotonicMs() - this.#startedAt);
   }
 
   /** The consumer has all it needs: give the upstream a moment to end by itself so that its connection can be used again. */
@@ -149,6 +139,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     const tokenAwaitedFrom = isKeptByKeepAlives ? this.#lastByteAt : this.#startedAt;
     if (firstTokenMs !== null && !this.#isContentSeen && now - tokenAwaitedFrom > firstTokenMs)
       return this.#close(timeout('The upstream did not begin to answer in time.'));
+    const { pace } = this.#deadlines;
+    if (!this.#isPaused && pace?.isOutpaced(now - this.#startedAt, now - this.#lastByteAt))
+      return this.#close(timeout('The upstream was much slower than it usually is.'));
     // While the client is the slow side the upstream is not idle.
     if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > this.#idleMs)
       this.#close(timeout('The upstream fell silent.'));
@@ -192,7 +185,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#lastByteAt = monotonicMs();
+    const now = monotonicMs();
+    this.#deadlines.pace?.sawBytes(now - this.#lastByteAt);
+    this.#lastByteAt = now;
     if (!this.#decoder) return this.#deliver(chunk);
     if (!this.#decoder.write(chunk)) {
       this.#controller?.pause();
@@ -255,6 +250,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #end(): void {
     if (this.#outcome !== 'open') return;
     this.#outcome = 'ended';
+    this.#deadlines.pace?.ended();
     this.#ticker.remove(this);
     this.#report();
   }

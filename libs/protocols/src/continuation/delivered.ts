@@ -153,7 +153,8 @@ function isStructuredMessage(body: JsonRecord): boolean {
   return format !== undefined && format !== null;
 }
 
-function asksForThinking(body: JsonRecord): boolean {
+/** Returns whether a request has its model think before it speaks. */
+export function asksForThinking(body: JsonRecord): boolean {
   const thinking = text(record(body['thinking'])['type']);
   const effort = body['reasoning_effort'] ?? record(body['reasoning'])['effort'];
   return (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Candidate } from '../../snapshot/routing-index.ts';
-import { deadlinesFor } from './attempt-deadlines.ts';
+import { deadlinesFor, isPaced } from './attempt-deadlines.ts';
 
 type Model = Parameters<typeof deadlinesFor>[1]['model'];
 
@@ -36,5 +36,72 @@ describe('a stream may be silent', () => {
   test('while keep-alives come, where no other route could answer instead', () => {
     expect(deadlines('gpt-4o').isKeptByKeepAlives).toBe(true);
     expect(deadlines('gpt-4o', { hasOther: true }).isKeptByKeepAlives).toBe(false);
+  });
+});
+
+describe('a stream is given up at the pace of its route', () => {
+  const plain = { serverTools: [], body: {}, isBackground: false };
+  const paced = (
+    {
+      model = 'gpt-4o',
+      failover,
+      limits = [120_000, 120_000],
+      ...waiting
+    }: {
+      model?: string;
+      failover?: Model['failover'];
+      limits?: [number, number];
+      isStream?: boolean;
+      hasOther?: boolean;
+    } = {},
+    ask: Partial<Parameters<typeof isPaced>[2]> = {},
+  ): boolean =>
+    isPaced(
+      {
+        route: { upstream_model: model },
+        upstream: { first_token_timeout_ms: limits[0], idle_timeout_ms: limits[1] },
+      } as Candidate,
+      {
+        model: (failover ? { failover } : {}) as Model,
+        isStream: true,
+        hasOther: true,
+        ...waiting,
+      },
+      { ...plain, ...ask },
+    );
+
+  test('by default, while another route stands by', () => {
+    expect(paced()).toBe(true);
+    expect(paced({ failover: { replay: 'always' } })).toBe(true);
+  });
+
+  test('not as JSON, nor on the last route', () => {
+    expect([paced({ isStream: false }), paced({ hasOther: false })]).toEqual([false, false]);
+  });
+
+  test('not where an operator has set limits, nor with `replay: safe` or `never`', () => {
+    expect(
+      [
+        paced({ failover: { first_token_timeout_ms: 120_000 } }),
+        paced({ failover: { idle_timeout_ms: 120_000 } }),
+        paced({ limits: [300_000, 120_000] }),
+        paced({ limits: [120_000, 60_000] }),
+        paced({ failover: { replay: 'safe' } }),
+        paced({ failover: { replay: 'never' } }),
+      ].includes(true),
+    ).toBe(false);
+  });
+
+  test('not where it thinks, works in the background, or has tools of its provider', () => {
+    const serverTools = [{}] as unknown as Parameters<typeof isPaced>[2]['serverTools'];
+    expect(
+      [
+        paced({ model: 'gpt-5' }),
+        paced({}, { body: { thinking: { type: 'adaptive' } } }),
+        paced({}, { body: { reasoning_effort: 'high' } }),
+        paced({}, { serverTools }),
+        paced({}, { isBackground: true }),
+      ].includes(true),
+    ).toBe(false);
   });
 });

@@ -1,21 +1,65 @@
-import { isReasoningModel } from '@tollgate/protocols';
-import type { SnapshotModel } from '@tollgate/snapshot';
+import { asksForThinking, isReasoningModel, type Ask } from '@tollgate/protocols';
+import { stopsBillingOnClose, type SnapshotModel } from '@tollgate/snapshot';
+import { monotonicMs } from '../../monotonic-ms.ts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
-import type { CallDeadlines } from '../../upstream/upstream-call.ts';
+import { PacedStream, StreamPaces } from '../../upstream/pace/stream-paces.ts';
+import type { CallDeadlines } from '../../upstream/pace/call-deadlines.ts';
 
 /** Models that think before they speak are silent for minutes, also on a stream. */
 const REASONING_SILENCE_MS = 300_000;
 /** A JSON answer comes whole, so its first byte may take as long as all of a long answer. */
 const JSON_FIRST_BYTE_MS = 300_000;
 const REASONING_JSON_FIRST_BYTE_MS = 600_000;
+/** The limits of an upstream for which no operator has set any: `schema/routing.ts` of the control plane's migrations. */
+const UNSET_MS = 120_000;
+
+interface Waiting {
+  readonly model: SnapshotModel;
+  readonly isStream: boolean;
+  /** Another route could be asked. */
+  readonly hasOther: boolean;
+}
+
+/** What one attempt may cost the installation if it is given up, and whether another route may continue its answer. */
+interface Stake {
+  readonly model: SnapshotModel;
+  readonly ask: Ask;
+  readonly hasOther: boolean;
+  readonly isContinued: boolean;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Sets how long attempts may take. Streams with another route have their own route's pace as well. */
+export class AttemptLimits {
+  readonly #paces: StreamPaces;
+
+  /** `workers`: processes of the node. */
+  constructor(workers: number) {
+    this.#paces = new StreamPaces(workers);
+  }
+
+  of(candidate: Candidate, stake: Stake): CallDeadlines {
+    const { model, ask, hasOther, isContinued, promptTokens } = stake;
+    const waiting = { model, isStream: ask.isStream, hasOther };
+    const deadlines = deadlinesFor(candidate, waiting);
+    if (!isPaced(candidate, waiting, ask)) return deadlines;
+    const ids = { modelId: model.id, routeId: candidate.route.id };
+    const tokens =
+      promptTokens +
+      (stopsBillingOnClose(candidate.upstream) ? 0 : stake.outputTokens * ask.choices);
+    const pace = this.#paces.began(ids, promptTokens, monotonicMs());
+    return { ...deadlines, pace: new PacedStream(pace, { tokens, isContinued }) };
+  }
+}
 
 /**
- * How long one attempt may take. `hasOther`: another route could be asked. An attempt that shows signs of life is given up for another route's sake
+ * How long one attempt may take. An attempt that shows signs of life is given up for another route's sake
  * only: without one, a JSON answer is waited for up to the upstream's total, and a stream that sends keep-alives too.
  */
 export function deadlinesFor(
   { route, upstream }: Candidate,
-  { model, isStream, hasOther }: { model: SnapshotModel; isStream: boolean; hasOther: boolean },
+  { model, isStream, hasOther }: Waiting,
 ): CallDeadlines {
   const isReasoning = isReasoningModel(route.upstream_model);
   const silenceMs = isReasoning ? REASONING_SILENCE_MS : 0;
@@ -34,4 +78,20 @@ export function deadlinesFor(
       : upstream.idle_timeout_ms,
     totalMs: upstream.total_timeout_ms,
   };
+}
+
+/** False on the last route, where an operator has set limits, where a model thinks or a provider's tools work in silence, and where `replay` forbids another attempt. */
+export function isPaced(
+  { route, upstream }: Candidate,
+  { model: { failover }, isStream, hasOther }: Waiting,
+  ask: Pick<Ask, 'serverTools' | 'body' | 'isBackground'>,
+): boolean {
+  if (!isStream || !hasOther || ask.isBackground || ask.serverTools.length > 0) return false;
+  const isSet =
+    failover?.first_token_timeout_ms !== undefined ||
+    failover?.idle_timeout_ms !== undefined ||
+    upstream.first_token_timeout_ms !== UNSET_MS ||
+    upstream.idle_timeout_ms !== UNSET_MS;
+  if (isSet || (failover?.replay ?? 'always') !== 'always') return false;
+  return !isReasoningModel(route.upstream_model) && !asksForThinking(ask.body);
 }

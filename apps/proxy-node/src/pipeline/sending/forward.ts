@@ -9,17 +9,13 @@ import {
 } from '@tollgate/protocols';
 import { secretTexts, type IdSealer } from '@tollgate/contracts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
+import type { CallDeadlines } from '../../upstream/pace/call-deadlines.ts';
 import { collectBody } from '../../upstream/collect-body.ts';
 import type { RefusedFields } from '../../upstream/refused-fields.ts';
 import { signedRequest, singleHeaders } from '../../upstream/request-headers.ts';
 import { madeWith, storedIdsOf } from '../../upstream/stored-ids.ts';
 import type { Ticker } from '../../upstream/ticker.ts';
-import {
-  UpstreamCall,
-  type AnswerHead,
-  type CallDeadlines,
-  type HeadListener,
-} from '../../upstream/upstream-call.ts';
+import { UpstreamCall, type AnswerHead, type HeadListener } from '../../upstream/upstream-call.ts';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import { Attempt, type Flight, type Outbound, type RouteAttempt } from './attempt.ts';
 import type { UpstreamHealth } from '../../upstream/upstream-health.ts';
