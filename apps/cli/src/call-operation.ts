@@ -35,19 +35,25 @@ export async function callOperation(
     ...(body !== undefined && { body }),
     ...(typed.format === 'csv' && { parseAs: 'text' }),
   };
-  // Method and path come from the document the client's types are made of.
-  const send = client.request as unknown as (
+  const { data } = await send(client, operation.method, operation.path, request);
+  return data;
+}
+
+/** Sends a request whose method and path come from the document that the client's types are made of. Throws AdminRefusal. */
+export async function send(
+  client: AdminClient,
+  method: string,
+  path: string,
+  init: unknown,
+): Promise<{ data: unknown; response: Response }> {
+  const untyped = client.request as unknown as (
     method: string,
     path: string,
     init: unknown,
   ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
-  const { data, error, response } = await send(
-    operation.method.toLowerCase(),
-    operation.path,
-    request,
-  );
+  const { data, error, response } = await untyped(method.toLowerCase(), path, init);
   if (!response.ok) throw new AdminRefusal(response.status, error);
-  return data;
+  return { data, response };
 }
 
 function bodyOf(operation: Operation, { body, fields }: Typed): unknown {

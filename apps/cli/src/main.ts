@@ -2,6 +2,7 @@ import { onReaderGone, VERSION } from '@tollgate/contracts';
 import { Command, CommanderError, Option } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
 import { addCompletionCommands } from './commands/completion.ts';
+import { addConfigCommands } from './commands/config.ts';
 import { addFleetCommands } from './commands/fleet.ts';
 import { addOperationCommands } from './commands/operations.ts';
 import { addReportCommands } from './commands/reports.ts';
@@ -29,6 +30,7 @@ addSessionCommands(program);
 addFleetCommands(program);
 addReportCommands(program);
 addAuditCommand(program);
+addConfigCommands(program);
 addOperationCommands(program, readOperations());
 addCompletionCommands(program);
 

@@ -1,0 +1,34 @@
+/** Returns whether the stated value is the current one, as the API understands both. */
+export function isSameValue(stated: unknown, current: unknown): boolean {
+  return canonical(stated) === canonical(current ?? null);
+}
+
+/** Lists of texts are sets in this API: aliases, endpoints, conditions. */
+function canonical(value: unknown): string {
+  return JSON.stringify(sorted(value ?? null));
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim();
+  if (Array.isArray(value)) {
+    const isSet = value.every((member) => typeof member === 'string');
+    return isSet ? value.toSorted() : value.map(sorted);
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  );
+}
+
+/** Returns amounts as the API writes them: `2.50` and 2.5 are `2.5`. */
+export function withPlainAmounts(value: unknown): unknown {
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string')
+    return /^\d+\.\d+$/.test(value) ? value.replace(/\.?0+$/, '') : value;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withPlainAmounts(member)]),
+  );
+}
