@@ -35,6 +35,11 @@ export interface ModelSettings {
   context_window?: number | null;
   max_output_tokens?: number | null;
   failover?: Model['failover'];
+  aliases?: string[];
+  description?: string;
+  default_output_tokens?: number | null;
+  unbounded_input_tokens?: number | null;
+  reads_more_than_sent?: boolean;
 }
 
 export interface PriceSettings extends Weights {

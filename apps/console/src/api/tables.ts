@@ -5,6 +5,7 @@ import type { Shape } from './client.ts';
 export {
   CHARGED_CLASSES,
   CLIENT_PROTOCOLS,
+  FURTHER_ENDPOINTS,
   OUTCOMES,
   KEY_LIMITS,
   UPSTREAM_PROTOCOLS,

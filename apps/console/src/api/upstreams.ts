@@ -36,6 +36,15 @@ export interface UpstreamSettings {
   /** Left out of a new one: by its address. */
   fields?: Upstream['fields'];
   enabled?: boolean;
+  headers?: Upstream['headers'];
+  connect_timeout_ms?: number;
+  first_token_timeout_ms?: number;
+  idle_timeout_ms?: number;
+  total_timeout_ms?: number;
+  max_concurrency?: number | null;
+  /** Null: by what is known of the host. */
+  stops_billing_on_close?: boolean | null;
+  endpoints?: Upstream['endpoints'];
 }
 
 export function createUpstream(body: UpstreamSettings) {

@@ -12,6 +12,7 @@ import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { ModelMoreFields, moreSettingsOf } from './model-more-fields.tsx';
 import { PriceFields, priceOf } from './price-fields.tsx';
 
 interface DialogProps {
@@ -128,6 +129,7 @@ function ModelFields({ of: model }: { of?: Model }) {
         help={models.namesUpstreamHelp}
         defaultChecked={model?.failover.names_upstream ?? false}
       />
+      <ModelMoreFields of={model} />
     </>
   );
 }
@@ -179,6 +181,7 @@ function settingsOf(values: FormValues, model?: Model): ModelSettings {
     context_window: count('context_window'),
     max_output_tokens: count('max_output_tokens'),
     failover: failoverOf(values, model?.failover),
+    ...moreSettingsOf(values, model === undefined),
   };
 }
 

@@ -4,6 +4,8 @@ import { SelectField, TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 
+const LIMIT_FIELDS = ['auto', 'max_tokens', 'max_completion_tokens'] as const;
+
 interface RouteDialogProps {
   of?: Route;
   isOpen: boolean;
@@ -26,6 +28,9 @@ export function RouteDialog({ of: route, isOpen, onClose }: RouteDialogProps) {
           ...(values.upstream_model ? { upstream_model: values.upstream_model } : {}),
           priority: Number(values.priority),
           weight: Number(values.weight),
+          output_limit_field:
+            LIMIT_FIELDS.find((field) => field === values.output_limit_field) ?? 'auto',
+          context_window: values.context_window ? Number(values.context_window) : null,
         };
         return route ? updateRoute(route.id, settings) : createRoute(settings);
       }}
@@ -61,6 +66,7 @@ function RouteFields({ of: route }: { of: Route | undefined }) {
         autoComplete="off"
       />
       <OrderFields of={route} />
+      <LimitFields of={route} />
     </>
   );
 }
@@ -84,6 +90,34 @@ function OrderFields({ of: route }: { of: Route | undefined }) {
         help={routing.weightHelp}
         defaultValue={route?.weight ?? 1}
         {...whole}
+      />
+    </>
+  );
+}
+
+/** Shows what a route takes where it differs from the model. */
+function LimitFields({ of: route }: { of: Route | undefined }) {
+  const { routing } = useWords().admin;
+  return (
+    <>
+      <SelectField
+        name="output_limit_field"
+        label={routing.limitField}
+        help={routing.limitFieldHelp}
+        defaultValue={route?.output_limit_field ?? 'auto'}
+        options={LIMIT_FIELDS.map((value) => ({
+          value,
+          label: value === 'auto' ? routing.limitFieldAuto : value,
+        }))}
+      />
+      <TextField
+        name="context_window"
+        label={routing.context}
+        help={routing.contextHelp}
+        defaultValue={route?.context_window ?? ''}
+        inputMode="numeric"
+        pattern="[0-9]*"
+        autoComplete="off"
       />
     </>
   );

@@ -17,6 +17,7 @@ import { Dialog } from '../../ui/forms/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { limitsOf, UpstreamLimitFields } from './upstream-limits.tsx';
 
 export function UpstreamDialog({
   of: upstream,
@@ -44,6 +45,7 @@ export function UpstreamDialog({
           ...(api_key === '' ? {} : { api_key }),
           passes_file_ids: passed['passes_file_ids'] === 'on',
           ...passedFields(passed['fields']),
+          ...limitsOf(passed),
         };
         return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
       }}
@@ -89,6 +91,7 @@ function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
       />
       <UpstreamKeyField of={upstream} />
       <PassedFieldsField of={upstream} />
+      <UpstreamLimitFields of={upstream} />
     </>
   );
 }

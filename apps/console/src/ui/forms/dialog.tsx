@@ -10,6 +10,9 @@ const POPUP =
   'enters fixed top-[8dvh] left-1/2 z-30 flex max-h-[84dvh] w-[min(var(--dialog),calc(100vw-24px))] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-float';
 /** Matches the fields of a form. The first one takes the focus; the close button precedes it in the page. */
 const FIELD = 'input:not([type=hidden], :disabled), select:not(:disabled), textarea:not(:disabled)';
+/** The buttons of a form that is longer than the window stay in sight. */
+const BODY =
+  'overflow-y-auto px-5 py-4 outline-none [&_[data-actions]]:sticky [&_[data-actions]]:-bottom-4 [&_[data-actions]]:-mx-5 [&_[data-actions]]:-mb-4 [&_[data-actions]]:rounded-b-lg [&_[data-actions]]:bg-raised [&_[data-actions]]:px-5 [&_[data-actions]]:py-3';
 const WIDTHS = { narrow: '[--dialog:440px]', wide: '[--dialog:720px]' } as const;
 
 export interface DialogControls {
@@ -56,7 +59,7 @@ export function Dialog({
           initialFocus={() => body.current?.querySelector<HTMLElement>(FIELD) ?? body.current}
         >
           <DialogHead title={title} purpose={purpose} />
-          <div ref={body} tabIndex={-1} className="overflow-y-auto px-5 py-4 outline-none">
+          <div ref={body} tabIndex={-1} className={BODY}>
             {children({
               close,
               markChanged: () => setChanged(true),

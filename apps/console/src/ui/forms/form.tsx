@@ -93,7 +93,7 @@ interface FormButtonsProps {
 function FormButtons({ verb, look, isPending, blockedBy, onCancel }: FormButtonsProps) {
   const { general } = useWords();
   return (
-    <div className="flex flex-row-reverse justify-start gap-2">
+    <div data-actions className="flex flex-row-reverse justify-start gap-2">
       <Button type="submit" look={look} isBusy={isPending} blockedBy={blockedBy}>
         {verb}
       </Button>
