@@ -27,12 +27,7 @@ function listsOf(neighbours: readonly RegExp[], texts = TEXTS): string[] {
 // Two values of each table that behave alike; `at most` is 6 where it says nothing else.
 const IDEAS: readonly { idea: string; neighbours: readonly RegExp[]; atMost?: number }[] = [
   { idea: 'token class', neighbours: [/audio_?input/i, /audio_?output/i] },
-  // The scripts of the keyspace name each window: 8 files there, 2 of the node.
-  {
-    idea: 'request window',
-    neighbours: [/\brph(_?ceiling)?\b/i, /\brpd(_?ceiling)?\b/i],
-    atMost: 21,
-  },
+  { idea: 'limit of keys', neighbours: [/\brph(_?ceiling)?\b/i, /\brpd(_?ceiling)?\b/i] },
   // Each protocol has its own reader, fields and probe in libs/protocols.
   {
     idea: 'client protocol',

@@ -101,12 +101,17 @@ export const REFUSALS = {
   },
   rate_limited: {
     error: 'rate_limit_exceeded',
-    message: 'Rate limit reached: the API key has no more requests for now.',
+    message:
+      'Rate limit reached: the API key or its account has no more requests or tokens for now.',
   },
   concurrency_exceeded: {
     error: 'rate_limit_exceeded',
-    message: 'Too many requests of this subscription are running.',
+    message: 'Too many requests of this subscription or API key are running.',
     vendorCode: 'concurrency_exceeded',
+  },
+  input_too_long: {
+    error: 'context_overflow',
+    message: 'The prompt is longer than this API key takes.',
   },
   uploads_exceeded: {
     error: 'rate_limit_exceeded',

@@ -1,26 +1,31 @@
 -- Decides whether a request may run and takes its hold. A refusal changes nothing.
--- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key  8 budgets of the account
+-- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key  8 budgets of the account  9 windows of the account
+--      10 requests of the key that run
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 model name  6 price version id  7 want tokens  8 min tokens
 --      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
---      14 '1' = not counted in the windows: the request was counted when another model was to answer it
+--      14 '1' = no rate of requests counts it: the request was counted when another model was to answer it
 --      15 '1' = less than want would shorten the output: not while a purchase is due that brings all of it
 --      16 '1' = takes at most half of what is free; where min is more than that, min and half of the rest
 --      17 MAC of the node over what this hold has used: nothing ('' = none)
 --      18 price of a million charged tokens, in micro-units ('' = not known)
--- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), claims on budgets, (window, limit, remaining, reset ms)...
+--      19 tokens of the prompt, estimated  20 the same, at most
+-- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), claims on budgets,
+--        tokens of an answer (0 = no limit), (rate, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation, claims on budgets (0 and '' for a request that has ended)
---      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
---      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
+--      or RATE_LIMITED, rate, retry ms, (rate, limit, remaining, reset ms)...
+--      or INPUT_TOO_LONG, limit | PROMPT_TOO_LONG, rate, limit: by what the prompt is at most
+--      or CONCURRENCY_EXCEEDED (, limit: of the key) | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
 --      or BUDGET_EXCEEDED, tokens that are left, budget id, unit, limit, used, held, end of its period (s, 0 = none)
 --      or RECHARGE_DUE: a purchase that is due makes the request fit
 --      (due: tokens that auto-recharge is due to buy, 0 when none)
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
 local function admit(KEYS, ARGV)
   -- Not while holds are restored: what they held would look free.
-  local found = redis.call('MGET', KEYS[1], KEYS[5], KEYS[7])
+  local found = redis.call('MGET', KEYS[1], KEYS[5])
   if standing_of(found[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
-  if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
+  local prompt, bound = natural(ARGV[19]), natural(ARGV[20])
+  if not want or not min or min > want or not concurrency_max or not lease_ms or not prompt or not bound then return invalid('admit') end
   local known = unpack_hold(found[2])
   if known then
     if known.st == 'open' then return { 'DUPLICATE', 'open', text(known.amt), known.key, known.sub, known.gen, known.bud or '' } end
@@ -28,8 +33,8 @@ local function admit(KEYS, ARGV)
   end
 
   local now = clock(ARGV[13])
-  local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm', 'rph', 'rpd', 'bud')
-  local account = redis.call('HMGET', KEYS[3], 'st', 'bud')
+  local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'lim', 'bud')
+  local account = redis.call('HMGET', KEYS[3], 'st', 'bud', 'lim')
   local refused = caller_refused(key, ARGV[3], ARGV[9], account[1], now)
   if refused then return refused end
   if not model_allowed(key[6], ARGV[5]) then return { 'MODEL_NOT_ALLOWED' } end
@@ -40,16 +45,16 @@ local function admit(KEYS, ARGV)
   local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]), sub[9]), tonumber(sub[3]), tonumber(sub[4])
   if concurrency_max > 0 and running >= concurrency_max then return { 'CONCURRENCY_EXCEEDED' } end
 
-  local limits = { tonumber(key[7]), tonumber(key[8]), tonumber(key[9]) }
-  local windows
-  if ARGV[14] ~= '1' and (limits[1] > 0 or limits[2] > 0 or limits[3] > 0) then
-    windows = judge_windows(KEYS[7], found[3], limits, now)
-    if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
+  local own, shared, windows = limits_of(key[7]), limits_of(account[3]), nil
+  if own or shared then
+    refused, windows = judge_limits(own, shared, { own = KEYS[7], shared = KEYS[9], running = KEYS[10] },
+      { model = ARGV[5], now = now, prompt = prompt, bound = bound, is_repeated = ARGV[14] == '1' })
+    if refused then return refused end
   end
 
   local claims, within
-  if has_budgets(key[10]) or has_budgets(account[2]) then
-    claims = claims_of({ key[10], account[2] }, { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1' })
+  if has_budgets(key[8]) or has_budgets(account[2]) then
+    claims = claims_of({ key[8], account[2] }, { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1' })
     if not claims then return { 'FENCED' } end
     local refusal
     within, refusal = judge_claims(KEYS[8], claims, min)
@@ -76,14 +81,15 @@ local function admit(KEYS, ARGV)
   end
 
   local granted = text(grant)
-  if windows then write_windows(KEYS[7], windows) end
+  local lim = windows and take_limits(own, windows, KEYS[10], prompt, ARGV[2], now, lease_ms)
   redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
   local budgets = claims and hold_claims(KEYS[8], claims, grant)
   write_open_hold(KEYS[5], {
     st = 'open', acct = ARGV[3], model = ARGV[4], amt = grant, used = 0, gen = sub[5], sub = sub[6], key = key[5],
-    price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '', bud = budgets,
+    price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '', bud = budgets, lim = lim,
   })
   redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
-  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], budgets or '' } end
-  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], budgets or '', unpack(windows.report) }
+  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], budgets or '', '0' } end
+  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], budgets or '', text(own and own.o or 0),
+    unpack(report_of(windows, now)) }
 end

@@ -1,14 +1,14 @@
 -- A running stream's word: used so far, lease renewed, hold extended by what fits.
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 used tokens  6 extend tokens  7 lease ms  8 now (tests only)
---      9 MAC of the node over the used tokens ('' = none)  10 node
+--      9 MAC of the node over the used tokens ('' = none)  10 node  11 tokens of the output so far, as rates count them
 -- Returns OK, held by this hold, extended, 1 when more comes soon: a purchase is due, or holds are being restored (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
 local function checkpoint(KEYS, ARGV)
   local found = redis.call('MGET', KEYS[1], KEYS[5])
   local shard = standing_of(found[1], ARGV[1])
   if not shard then return { 'FENCED' } end
-  local used, extend, lease_ms = natural(ARGV[5]), natural(ARGV[6]), natural(ARGV[7])
-  if not used or not extend or not lease_ms then return invalid('checkpoint') end
+  local used, extend, lease_ms, output = natural(ARGV[5]), natural(ARGV[6]), natural(ARGV[7]), natural(ARGV[11])
+  if not used or not extend or not lease_ms or not output then return invalid('checkpoint') end
   local hold = unpack_hold(found[2])
   if not hold or hold.st == 'released' then return { 'GONE', 'none' } end
   if hold.st ~= 'open' then return { 'GONE', hold.st } end
@@ -31,8 +31,10 @@ local function checkpoint(KEYS, ARGV)
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
   hold.amt = amount + extended
   note_used(hold, used, ARGV[9], ARGV[10])
+  local now = clock(ARGV[8])
+  if hold.lim then pcall(renew_limits, hold.lim, output, ARGV[2], now, lease_ms) end
   write_open_hold(KEYS[5], hold)
-  redis.call('ZADD', KEYS[6], 'XX', text(clock(ARGV[8]) + lease_ms), ARGV[2])
+  redis.call('ZADD', KEYS[6], 'XX', text(now + lease_ms), ARGV[2])
   if not may_run then return { 'STOP', text(amount) } end
   return { 'OK', text(amount + extended), text(extended), text(is_due) }
 end

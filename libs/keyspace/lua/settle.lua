@@ -2,6 +2,7 @@
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
 --      9 claims on budgets, for a request without a hold ('' = none)
+--      10 tokens as rates count them  11 the same without those that were read from a cache
 -- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED, epoch|age
 local function emit_again(outbox, rid, hold, payload)
   -- A charge that was corrected came from the reaper, and travels with the reaper's payload.
@@ -30,7 +31,8 @@ local function settle(KEYS, ARGV)
   local found = redis.call('MGET', KEYS[1], KEYS[3], KEYS[6])
   if not standing_of(found[1], ARGV[1]) then return { 'FENCED', 'epoch' } end
   local rid, charge, hold = ARGV[2], natural(ARGV[5]), unpack_hold(found[2])
-  if not charge then return invalid('settle') end
+  local reported, uncached = natural(ARGV[10]), natural(ARGV[11])
+  if not charge or not reported or not uncached then return invalid('settle') end
   local noted = hold and hold.st == 'released' and hold
   if noted then hold = nil end
   if hold and is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('settle: the hold belongs to another subscription') end
@@ -68,6 +70,11 @@ local function settle(KEYS, ARGV)
   if hold then claims = hold.bud end
   if claims and claims ~= '' then
     move_claims(KEYS[7], claims_in(claims), { used = charge, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil })
+  end
+  if hold and hold.lim then
+    -- What another program wrote there must not keep a charge from being settled.
+    pcall(settle_limits, hold.lim, reported, uncached, rid, now)
+    hold.lim = nil
   end
   hold = hold or { acct = ARGV[3], model = ARGV[4], c2 = noted and noted.c2, wd = noted and noted.wd, sub = noted and noted.sub }
   hold.st, hold.chg, hold['c' .. seq] = 'done', charge, delta

@@ -19,7 +19,9 @@ export {
 export { KeyTypes, type WrongKey } from './key-types.ts';
 export { KeyWindows, type WindowFill } from './key-windows.ts';
 export * from './records/live-budgets.ts';
+export type { LiveAccount } from './records/live-account.ts';
 export * from './records/live-counts.ts';
+export { NO_LIMITS, type LiveLimits, type RateOwner } from './records/live-limits.ts';
 export * from './records/live-records.ts';
 export {
   UnreadableBalance,

@@ -1,73 +1,93 @@
-import { RATE_WINDOWS, type RateWindow } from '@tollgate/contracts';
+import type { Rate } from '@tollgate/contracts';
 import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys, shardOf } from './keys.ts';
+import { bucketMsOf, BUCKETS, rateField } from './records/live-limits.ts';
 
-/** As lua/shared/windows.lua writes them. */
-const BUCKETS = 60;
-const HEAD_BYTES = 12;
-const PAIR_BYTES = 8;
+/** As lua/shared/rates.lua writes them: bucket, total and count of the newest, and pairs of bucket and count. */
+const HEAD_BYTES = 20;
+const PAIR_BYTES = 12;
 const EMPTY = Buffer.alloc(0);
 
 export interface WindowFill {
-  window: RateWindow;
-  /** Requests that count now. */
+  /** Requests or tokens that count now. */
   used: number;
   /** ms until none of them counts any more. */
   resetMs: number;
 }
 
-/** How full the request windows of a key are. Reads only; a window without a limit is not counted and stands at 0. */
+/** Whose windows are read. */
+export type WindowsOf = { accountId: number; keyHash?: string };
+
+/** How full the windows of a key are, or those of an account over all its keys. Reads only. */
 export class KeyWindows {
   readonly #redis: RedisConnection;
   readonly #shards: number;
+  readonly #given: (() => number) | undefined;
 
-  constructor({ redis, shards }: { redis: RedisConnection; shards: number }) {
+  /** `now`: of tests, in place of Redis' clock. */
+  constructor({
+    redis,
+    shards,
+    now,
+  }: {
+    redis: RedisConnection;
+    shards: number;
+    now?: () => number;
+  }) {
     this.#redis = redis;
     this.#shards = shards;
+    this.#given = now;
   }
 
-  async read({
-    accountId,
-    keyHash,
-  }: {
-    accountId: number;
-    keyHash: string;
-  }): Promise<WindowFill[]> {
-    const name = keys.windows(shardOf(accountId, this.#shards), keyHash);
-    const [head, past] = await Promise.all([
-      this.#redis.getBuffer(name),
-      this.#redis.getBuffer(`${name}:past`),
+  /** In the order of the rates. */
+  async read(
+    { accountId, keyHash }: WindowsOf,
+    rates: readonly Pick<Rate, 'window' | 'models'>[],
+  ): Promise<WindowFill[]> {
+    if (rates.length === 0) return [];
+    const shard = shardOf(accountId, this.#shards);
+    const isKeys = keyHash !== undefined;
+    const name = isKeys ? keys.windows(shard, keyHash) : keys.accountWindows(shard, accountId);
+    const fields = rates.map((rate) => rateField(isKeys ? 'key' : 'account', rate));
+    const [heads, pasts] = await Promise.all([
+      this.#redis.hmgetBuffer(name, ...fields),
+      Promise.all(fields.map((field) => this.#redis.getBuffer(`${name}:past:${field}`))),
     ]);
     const nowMs = await this.#now();
-    return RATE_WINDOWS.map(({ name: window, seconds }, index) => {
-      const counts = countsOf(index, head ?? EMPTY, past ?? EMPTY);
-      return { window, ...fillOf(counts, (seconds * 1_000) / BUCKETS, nowMs) };
-    });
+    return rates.map(({ window }, index) =>
+      fillOf(countsOf(heads[index] ?? EMPTY, pasts[index] ?? EMPTY), bucketMsOf(window), nowMs),
+    );
+  }
+
+  /** Requests of a key that run now; counted where it has a limit of them. */
+  async running({ accountId, keyHash }: Required<WindowsOf>): Promise<number> {
+    const shard = shardOf(accountId, this.#shards);
+    const nowMs = await this.#now();
+    return this.#redis.zcount(keys.running(shard, keyHash), `(${nowMs}`, '+inf');
   }
 
   async #now(): Promise<number> {
+    if (this.#given) return this.#given();
     const [seconds, microseconds] = await this.#redis.time();
     return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
   }
 }
 
-/** Requests by bucket, the newest first. */
-function countsOf(index: number, head: Buffer, past: Buffer): [bucket: number, count: number][] {
-  const at = index * HEAD_BYTES;
-  if (head.length < at + HEAD_BYTES || head.readUInt32BE(at) === 0) return [];
-  const counts: [number, number][] = [[head.readUInt32BE(at), head.readUInt32BE(at + 8)]];
-  const ring = past.subarray(index * BUCKETS * PAIR_BYTES, (index + 1) * BUCKETS * PAIR_BYTES);
-  for (let pair = 0; pair + PAIR_BYTES <= ring.length; pair += PAIR_BYTES)
-    counts.push([ring.readUInt32BE(pair), ring.readUInt32BE(pair + 4)]);
+/** Amounts by bucket, the newest first. */
+function countsOf(head: Buffer, past: Buffer): [bucket: number, count: number][] {
+  if (head.length !== HEAD_BYTES) return [];
+  const counts: [number, number][] = [[head.readUInt32BE(0), head.readDoubleBE(12)]];
+  for (let pair = 0; pair + PAIR_BYTES <= past.length; pair += PAIR_BYTES)
+    counts.push([past.readUInt32BE(pair), past.readDoubleBE(pair + 4)]);
   return counts;
 }
 
-/** Returns what `look` of lua/shared/windows.lua says of a window. */
+/** Returns what `move_window` of lua/shared/rates.lua says of a window. */
 function fillOf(
   counts: readonly [bucket: number, count: number][],
   bucketMs: number,
   nowMs: number,
-): { used: number; resetMs: number } {
+): WindowFill {
   const [newest = 0] = counts[0] ?? [];
   const present = Math.floor(nowMs / bucketMs);
   // Written by a clock that was wrong then.

@@ -51,6 +51,9 @@ export const keys = {
   holds: (shard: string): string => `${tag(shard)}:holds`,
   reaped: (shard: string): string => `${tag(shard)}:reaped`,
   windows: (shard: string, hash: string): string => `${tag(shard)}:rl:${keyHash(hash)}`,
+  accountWindows: (shard: string, accountId: number): string =>
+    `${tag(shard)}:rla:${identifier(accountId, 'account id')}`,
+  running: (shard: string, hash: string): string => `${tag(shard)}:run:${keyHash(hash)}`,
   inquiries: (shard: string, hash: string): string => `${tag(shard)}:rlq:${keyHash(hash)}`,
   background: (shard: string, responseHash: string): string =>
     `${tag(shard)}:bg:${keyHash(responseHash)}`,

@@ -19,6 +19,8 @@ import {
 } from './world.ts';
 import { listed } from './checks-callers.ts';
 
+const OWN = { owner: 'key', models: '' } as const;
+
 export const admissionChecks: Checks = {
   'an admission answers what it granted, what is left and where every limit stands': async (
     world,
@@ -35,12 +37,13 @@ export const admissionChecks: Checks = {
         subscriptionId: SUBSCRIPTION_ID,
         generation: 1,
         expiresAtMs: 0,
+        outputTokensMax: 0,
         epoch: 'e1',
         claims: '',
       },
       windows: [
-        { window: 'rpm', limit: 2, remaining: 1, resetMs: resetMs(tenant, 1_000) },
-        { window: 'rpd', limit: 10, remaining: 9, resetMs: resetMs(tenant, 1_440_000) },
+        { window: 'rpm', ...OWN, limit: 2, remaining: 1, resetMs: resetMs(tenant, 1_000) },
+        { window: 'rpd', ...OWN, limit: 10, remaining: 9, resetMs: resetMs(tenant, 1_440_000) },
       ],
     });
   },
@@ -245,12 +248,12 @@ export const admissionChecks: Checks = {
       keys.hold(shard, rid),
       keys.holds(shard),
       keys.windows(shard, keyHash),
+      keys.budgets(shard, accountId),
+      keys.accountWindows(shard, accountId),
+      keys.running(shard, keyHash),
     ];
     const good = [
-      'e1',
-      rid,
-      accountId,
-      MODEL_ID,
+      ...['e1', rid, accountId, MODEL_ID],
       'gpt-4',
       2,
       100,
@@ -260,9 +263,10 @@ export const admissionChecks: Checks = {
       60_000,
       'node-1:0',
       tenant.clock.now,
+      ...['', '', '', '', '', 5, 5],
     ];
     const before = await contents(tenant);
-    for (const position of [6, 7, 9, 10]) {
+    for (const position of [6, 7, 9, 10, 18, 19]) {
       for (const bad of [
         '-1',
         '1.5',

@@ -87,9 +87,9 @@ export const checkpointChecks: Checks = {
         keys.hold(shard, rid),
         keys.holds(shard),
       ];
-      const good = ['e1', rid, accountId, MODEL_ID, 5, 5, 60_000, tenant.clock.now];
+      const good = ['e1', rid, accountId, MODEL_ID, 5, 5, 60_000, tenant.clock.now, '', 'n:0', 5];
       const before = await contents(tenant);
-      for (const position of [4, 5, 6])
+      for (const position of [4, 5, 6, 10])
         await assert.rejects(
           library.call('checkpoint', functionKeys, good.with(position, '-1')),
           /invalid checkpoint/,

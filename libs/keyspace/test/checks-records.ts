@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NO_LIMITS } from '../src/index.ts';
 import { sealSnapshot, type PublishedSnapshot, type SnapshotSeal } from '@tollgate/snapshot';
 import { createControlPlaneMac } from '@tollgate/contracts';
 import { FleetStore } from '../src/index.ts';
@@ -31,9 +32,9 @@ export const recordChecks: Checks = {
       id: 5,
       status: 'disabled',
       expiresAtMs: 8,
-      rpm: 1,
-      rph: 2,
-      rpd: 3,
+      ...NO_LIMITS,
+      ...{ rpm: 1, tpd: 2, concurrency: 3, countsCacheReads: false },
+      rates: [{ window: 'tpm', limit: 4, models: 'a,b*', countsCacheReads: true }],
       allowedModels: 'a,b',
       allowlist: '',
       drain: true,
@@ -72,6 +73,7 @@ export const recordChecks: Checks = {
       status: 'active',
       drain: false,
       revision: 1,
+      rates: [],
     });
     assert.equal(await live.getAccount(tenant.otherAccountId), null);
   },

@@ -60,9 +60,18 @@ export const windowChecks: Checks = {
     const retryAfterMs = startedMs + 10_000 + 60_000 - tenant.clock.now;
     assert.deepEqual(reply, {
       kind: 'rate_limited',
-      window: 'rpm',
+      rate: { window: 'rpm', owner: 'key', models: '' },
       retryAfterMs,
-      windows: [{ window: 'rpm', limit: 3, remaining: 0, resetMs: retryAfterMs + 5_000 }],
+      windows: [
+        {
+          window: 'rpm',
+          owner: 'key',
+          models: '',
+          limit: 3,
+          remaining: 0,
+          resetMs: retryAfterMs + 5_000,
+        },
+      ],
     });
     tenant.clock.now += retryAfterMs - 1;
     await refuses(tenant, {}, 'rate_limited');

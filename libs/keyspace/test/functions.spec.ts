@@ -20,6 +20,7 @@ import { boundaryChecks } from './checks-boundaries.ts';
 import { restoreChecks } from './checks-restore.ts';
 import { clockChecks } from './checks-clock.ts';
 import { settlementChecks } from './checks-settlement.ts';
+import { rateChecks } from './checks-rates.ts';
 import { windowChecks } from './checks-windows.ts';
 import { checkBudgetSpend } from './budget-spend-check.ts';
 import { checkDoubleSpend } from './double-spend-check.ts';
@@ -67,6 +68,7 @@ describe('relay', () => run(relayChecks));
 
 describe('request windows', () => {
   run(windowChecks);
+  run(rateChecks);
 
   test(
     'decide as a log of every request would; Retry-After is exact to the millisecond; the whole limit is back one window later, and no window less one bucket sees more',

@@ -1,14 +1,14 @@
 import { hashOf, MODEL_ID, OTHER_MODEL_ID, type Tenant } from './world.ts';
-import type { SubscriptionRef } from '../src/index.ts';
+import { NO_LIMITS, type SubscriptionRef } from '../src/index.ts';
 import type { ModelKey } from './model-records.ts';
 
 /** What the indexes of model-commands.ts stand for. */
 export const LIMITS = [
-  { rpm: 0, rph: 0, rpd: 0 },
-  { rpm: 3, rph: 8, rpd: 20 },
-  { rpm: 5, rph: 0, rpd: 12 },
-  { rpm: 0, rph: 4, rpd: 0 },
-  { rpm: 2, rph: 0, rpd: 0 },
+  { ...NO_LIMITS, rpm: 0, rph: 0, rpd: 0 },
+  { ...NO_LIMITS, rpm: 3, rph: 8, rpd: 20 },
+  { ...NO_LIMITS, rpm: 5, rph: 0, rpd: 12 },
+  { ...NO_LIMITS, rpm: 0, rph: 4, rpd: 0 },
+  { ...NO_LIMITS, rpm: 2, rph: 0, rpd: 0 },
 ];
 export const MODELS = ['', '*', 'gpt-4', 'gpt-*', ' claude-3 , gpt-4 ', '*-3', 'gpt-4,*x*y*'];
 export const MODEL_NAMES = ['gpt-4', 'claude-3'];

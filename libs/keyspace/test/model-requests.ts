@@ -111,6 +111,7 @@ export abstract class ModelRequests extends ModelShard {
       subscriptionId,
       generation,
       expiresAtMs: key.expiresAtMs,
+      outputTokensMax: 0,
       epoch,
       claims: '',
       windows: windows.states(key, this.now),

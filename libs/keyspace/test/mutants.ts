@@ -24,6 +24,7 @@ import { repeatingChecks } from './checks-repeating.ts';
 import { restoreChecks } from './checks-restore.ts';
 import { clockChecks } from './checks-clock.ts';
 import { settlementChecks } from './checks-settlement.ts';
+import { rateChecks } from './checks-rates.ts';
 import { windowChecks } from './checks-windows.ts';
 import { sequences } from './model-commands.ts';
 import { runSequence } from './model-run.ts';
@@ -50,6 +51,7 @@ const CHECKS = {
   ...admissionChecks,
   ...callerChecks,
   ...windowChecks,
+  ...rateChecks,
   ...fencingChecks,
   ...foreignChecks,
   ...boundaryChecks,

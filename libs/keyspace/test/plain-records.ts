@@ -1,12 +1,11 @@
-import { limitFields } from '@tollgate/contracts';
-import type { LiveKey, LiveSubscription } from '../src/index.ts';
+import { NO_LIMITS, type LiveKey, type LiveSubscription } from '../src/index.ts';
 
 /** An enabled key without limits. */
 export const plainKey = (of: Pick<LiveKey, 'accountId' | 'keyHash' | 'id'>): LiveKey => ({
   ...of,
   status: 'enabled',
   expiresAtMs: 0,
-  ...limitFields(() => 0),
+  ...NO_LIMITS,
   allowedModels: '',
   allowlist: '',
   drain: false,

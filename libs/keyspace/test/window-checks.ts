@@ -11,6 +11,8 @@ interface Load {
   asks: { afterMs: number; obeysRetry: boolean }[];
 }
 
+/** Of tokens: see checks-rates.ts. */
+const NO_TOKENS = { tpm: fc.constant(0), tph: fc.constant(0), tpd: fc.constant(0) };
 const gap = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 25_000 }) },
   { weight: 3, arbitrary: fc.constantFrom(0, 1, 999, 1_000, 1_001) },
@@ -23,6 +25,7 @@ const loads: fc.Arbitrary<Load> = fc.record({
       rpm: fc.constantFrom(0, 1, 3, 7, 12),
       rph: fc.constantFrom(0, 0, 15, 25),
       rpd: fc.constantFrom(0, 0, 30),
+      ...NO_TOKENS,
     })
     .filter((limits) => RATE_WINDOWS.some((window) => limits[window] > 0)),
   asks: fc.array(fc.record({ afterMs: gap, obeysRetry: fc.boolean() }), {

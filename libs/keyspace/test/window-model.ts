@@ -1,10 +1,5 @@
-import {
-  limitFields,
-  RATE_WINDOWS as WINDOWS,
-  WINDOW_NAMES,
-  type RateWindow,
-} from '@tollgate/contracts';
-import type { WindowState } from '../src/index.ts';
+import { RATE_WINDOWS as WINDOWS, WINDOW_NAMES, type RateWindow } from '@tollgate/contracts';
+import type { RateName, WindowState } from '../src/index.ts';
 
 const BUCKETS = 60;
 export const BUCKET_MS = Object.fromEntries(
@@ -13,21 +8,30 @@ export const BUCKET_MS = Object.fromEntries(
 export const RATE_WINDOWS = WINDOW_NAMES;
 export type Limits = Record<RateWindow, number>;
 
+const OWN = { owner: 'key', models: '' } as const;
+
 /** The windows of one key, restated as a log of every request that was counted. */
 export class WindowModel {
   /** Bucket number of each counted request. */
-  readonly #counted: Record<RateWindow, number[]> = limitFields(() => []);
+  readonly #counted = Object.fromEntries(
+    WINDOW_NAMES.map((name) => [name, []]),
+  ) as unknown as Record<RateWindow, number[]>;
 
   /** Undefined when the request fits every limit. Changes nothing. */
   denial(
     limits: Limits,
     now: number,
-  ): { window: RateWindow; retryAfterMs: number; windows: WindowState[] } | undefined {
+  ): { rate: RateName; retryAfterMs: number; windows: WindowState[] } | undefined {
     const full = tracked(limits).flatMap((window) => {
       const live = this.#live(window, now);
       const excess = live.length + 1 - limits[window];
       return excess > 0
-        ? [{ window, retryAfterMs: expiryOf(live[excess - 1] as number, window) - now }]
+        ? [
+            {
+              rate: { window, ...OWN },
+              retryAfterMs: expiryOf(live[excess - 1] as number, window) - now,
+            },
+          ]
         : [];
     });
     const [longest] = full.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs);
@@ -49,6 +53,7 @@ export class WindowModel {
       const resetMs = newest === undefined ? 0 : expiryOf(newest, window) - now;
       return {
         window,
+        ...OWN,
         limit: limits[window],
         remaining: Math.max(0, limits[window] - live.length),
         resetMs,

@@ -1,3 +1,4 @@
+import type { KeyLimits } from '@tollgate/contracts';
 import assert from 'node:assert/strict';
 import { Cluster } from 'ioredis';
 import {
@@ -127,7 +128,7 @@ export const KEY_ID = 5;
 /** An account with an enabled key without limits and `tokens` on one subscription. */
 export async function openAccount(
   tenant: Tenant,
-  { tokens = 1_000, ...limits }: { tokens?: number; rpm?: number; rph?: number; rpd?: number } = {},
+  { tokens = 1_000, ...limits }: { tokens?: number } & Partial<KeyLimits> = {},
 ): Promise<void> {
   await putKey(tenant, limits);
   await tenant.live.putAccount({

@@ -15,6 +15,7 @@ const OUTPUT_LIMIT_DEFAULT = 4_096;
 const TOKENS_PER_MESSAGE = 16;
 /** Tokens that separate an image from the text around it. */
 const TOKENS_PER_IMAGE_MARK = 8;
+const BYTES_PER_TOKEN = 4; // Estimated: texts of most languages have about so many.
 /** Tokens that a template puts around the definition of a tool. */
 const TOKENS_PER_TOOL = 32;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
@@ -89,6 +90,8 @@ export interface HoldPlan {
   /** Output tokens per choice, to be written into the upstream request; not weighted. */
   outputLimit: number;
   promptBound: number;
+  /** Plain tokens of the prompt, which limits count: estimated, and at most. */
+  promptTokens: { estimate: number; most: number };
   /** The part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
   besideTextTokens: number;
   /** Tokens by which a stream's hold grows at a checkpoint. */
@@ -107,6 +110,8 @@ export interface HoldPlan {
 export function planHold(request: HoldRequest): HoldPlan {
   const { ask, model, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
   const promptTokens = promptTokensOf(request);
+  const estimatedText =
+    request.exactTextTokens ?? Math.ceil(ask.prompt.textBytes / BYTES_PER_TOKEN);
   const promptMicros = promptMicrosOf(request, promptTokens);
   const outputLimit = outputLimitOf(request);
   const outputTokens = BigInt(outputLimit) * BigInt(ask.choices);
@@ -123,6 +128,10 @@ export function planHold(request: HoldRequest): HoldPlan {
       : boundTokens,
     outputLimit,
     promptBound: chargedCeil(promptMicros),
+    promptTokens: {
+      estimate: saturate(promptTokensOf(request, estimatedText)),
+      most: saturate(promptTokens),
+    },
     besideTextTokens: saturate(larger(promptTokens - BigInt(textTokensOf(request)), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,

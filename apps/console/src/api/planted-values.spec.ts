@@ -58,7 +58,7 @@ test('totals and rows of requests include a planted class, on its side', () => {
 
 test('a planted limit of keys is asked for, sent, and counts as a limit', () => {
   const typed = limitValues((name) => (String(name) === 'rpw' ? 7 : 0));
-  expect(typed).toEqual({ rpm: 0, rph: 0, rpd: 0, rpw: 7 });
+  expect(typed).toMatchObject({ rpm: 0, tpm: 0, concurrency: 0, rpw: 7 });
   expect(isLimited(typed)).toBe(true);
   expect(ceilingValues(() => null)).toHaveProperty('rpw_ceiling', null);
 });

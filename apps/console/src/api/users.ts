@@ -58,7 +58,7 @@ export function setRole(id: number, role: User['role']) {
 }
 
 /** Null = the installation's. */
-export function setAccountCeilings(id: number, body: Pick<User, `${LimitName}_ceiling`>) {
+export function setAccountCeilings(id: number, body: Pick<User, `${LimitName}_ceiling` | 'rates'>) {
   return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body }));
 }
 

@@ -1,3 +1,4 @@
+import { NO_LIMITS } from '@tollgate/keyspace';
 import { describe, expect, test } from '@jest/globals';
 import { until, letPass } from '@tollgate/harness';
 import { addAccount, admit, finalOf, usageOf } from '../../test/usage/metered-redis.ts';
@@ -117,9 +118,7 @@ describe('RequestRecorder', () => {
       id: 5,
       status: 'disabled',
       expiresAtMs: 0,
-      rpm: 0,
-      rph: 0,
-      rpd: 0,
+      ...NO_LIMITS,
       allowedModels: '',
       allowlist: '',
       drain: false,

@@ -2073,6 +2073,18 @@ export interface components {
             rph: number;
             /** @description Requests a day that a key may have at most; 0 = no ceiling */
             rpd: number;
+            /** @description Tokens a minute that a key may have at most; 0 = no ceiling */
+            tpm: number;
+            /** @description Tokens an hour that a key may have at most; 0 = no ceiling */
+            tph: number;
+            /** @description Tokens a day that a key may have at most; 0 = no ceiling */
+            tpd: number;
+            /** @description Requests that run at a time that a key may have at most; 0 = no ceiling */
+            concurrency: number;
+            /** @description Tokens of a prompt that a key may have at most; 0 = no ceiling */
+            max_input_tokens: number;
+            /** @description Tokens of an answer that a key may have at most; 0 = no ceiling */
+            max_output_tokens: number;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2205,6 +2217,22 @@ export interface components {
             rph: number;
             /** @description Requests a day; 0 = no limit */
             rpd: number;
+            /** @description Tokens a minute; 0 = no limit */
+            tpm: number;
+            /** @description Tokens an hour; 0 = no limit */
+            tph: number;
+            /** @description Tokens a day; 0 = no limit */
+            tpd: number;
+            /** @description Requests that run at a time; 0 = no limit */
+            concurrency: number;
+            /** @description Tokens of a prompt; 0 = no limit */
+            max_input_tokens: number;
+            /** @description Tokens of an answer; 0 = no limit */
+            max_output_tokens: number;
+            /** @description Whether the limits of tokens count what was read from a cache */
+            counts_cache_reads: boolean;
+            /** @description Limits for some models each, beside those above */
+            rates: components["schemas"]["Rate"][];
             /** @enum {string} */
             status: "enabled" | "disabled" | "deleted";
             expires_at: string | null;
@@ -2272,6 +2300,20 @@ export interface components {
             rph_ceiling: number | null;
             /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
             rpd_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tpm_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tph_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tpd_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            concurrency_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            max_input_tokens_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            max_output_tokens_ceiling: number | null;
+            /** @description Limits over all keys of the account */
+            rates: components["schemas"]["Rate"][];
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2513,6 +2555,22 @@ export interface components {
             rph: number;
             /** @description Requests a day; 0 = no limit */
             rpd: number;
+            /** @description Tokens a minute; 0 = no limit */
+            tpm: number;
+            /** @description Tokens an hour; 0 = no limit */
+            tph: number;
+            /** @description Tokens a day; 0 = no limit */
+            tpd: number;
+            /** @description Requests that run at a time; 0 = no limit */
+            concurrency: number;
+            /** @description Tokens of a prompt; 0 = no limit */
+            max_input_tokens: number;
+            /** @description Tokens of an answer; 0 = no limit */
+            max_output_tokens: number;
+            /** @description Whether the limits of tokens count what was read from a cache */
+            counts_cache_reads: boolean;
+            /** @description Limits for some models each, beside those above */
+            rates: components["schemas"]["Rate"][];
             /** @enum {string} */
             status: "enabled" | "disabled" | "deleted";
             expires_at: string | null;
@@ -2534,7 +2592,7 @@ export interface components {
             updated_at: string;
         };
         /** @enum {string} */
-        KeyLimit: "rpm" | "rph" | "rpd";
+        KeyLimit: "rpm" | "rph" | "rpd" | "tpm" | "tph" | "tpd" | "concurrency" | "max_input_tokens" | "max_output_tokens";
         KeyWindows: {
             key_id: number;
             /**
@@ -2544,9 +2602,16 @@ export interface components {
             as_of: string;
             windows: {
                 window: components["schemas"]["KeyLimit"];
+                /** @description Globs of the models that it counts; empty = all */
+                models: string;
+                /**
+                 * @description Whose limit it is: an account counts over all its keys
+                 * @enum {string}
+                 */
+                of: "key" | "account";
                 /** @description 0 = no limit; nothing is counted then */
                 limit: number;
-                /** @description Requests that count now */
+                /** @description Requests or tokens that count now, or requests that run */
                 used: number;
                 /** @description null = no limit */
                 remaining: number | null;
@@ -2571,6 +2636,22 @@ export interface components {
             rph: number;
             /** @description Requests a day; 0 = no limit */
             rpd: number;
+            /** @description Tokens a minute; 0 = no limit */
+            tpm: number;
+            /** @description Tokens an hour; 0 = no limit */
+            tph: number;
+            /** @description Tokens a day; 0 = no limit */
+            tpd: number;
+            /** @description Requests that run at a time; 0 = no limit */
+            concurrency: number;
+            /** @description Tokens of a prompt; 0 = no limit */
+            max_input_tokens: number;
+            /** @description Tokens of an answer; 0 = no limit */
+            max_output_tokens: number;
+            /** @description Whether the limits of tokens count what was read from a cache */
+            counts_cache_reads: boolean;
+            /** @description Limits for some models each, beside those above */
+            rates: components["schemas"]["Rate"][];
             /** @enum {string} */
             status: "enabled" | "disabled" | "deleted";
             expires_at: string | null;
@@ -2600,6 +2681,18 @@ export interface components {
                 rph: number;
                 /** @description Requests a day */
                 rpd: number;
+                /** @description Tokens a minute */
+                tpm: number;
+                /** @description Tokens an hour */
+                tph: number;
+                /** @description Tokens a day */
+                tpd: number;
+                /** @description Requests that run at a time */
+                concurrency: number;
+                /** @description Tokens of a prompt */
+                max_input_tokens: number;
+                /** @description Tokens of an answer */
+                max_output_tokens: number;
             };
         };
         MadeByToken: {
@@ -2978,6 +3071,15 @@ export interface components {
             wallet_after: string;
             is_affordable: boolean;
         };
+        Rate: {
+            window: components["schemas"]["RateWindow"];
+            limit: number;
+            /** @description Empty = all */
+            models: string;
+            counts_cache_reads: boolean;
+        };
+        /** @enum {string} */
+        RateWindow: "rpm" | "rph" | "rpd" | "tpm" | "tph" | "tpd";
         RefundPreview: {
             model_id: number;
             model: string;
@@ -3738,6 +3840,20 @@ export interface components {
             rph_ceiling: number | null;
             /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
             rpd_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tpm_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tph_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tpd_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            concurrency_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            max_input_tokens_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            max_output_tokens_ceiling: number | null;
+            /** @description Limits over all keys of the account */
+            rates: components["schemas"]["Rate"][];
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -4958,6 +5074,32 @@ export interface operations {
                     rph_ceiling?: number | null;
                     /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
                     rpd_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    tpm_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    tph_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    tpd_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    concurrency_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    max_input_tokens_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    max_output_tokens_ceiling?: number | null;
+                    /** @description Limits over all keys of the account */
+                    rates?: {
+                        /** @enum {string} */
+                        window: "rpm" | "rph" | "rpd" | "tpm" | "tph" | "tpd";
+                        /** @description Of what the window counts */
+                        limit: number;
+                        /** @description Model names with * wildcards, separated by commas; empty = all */
+                        models?: string;
+                        /**
+                         * @description Whether tokens that were read from a cache count
+                         * @default true
+                         */
+                        counts_cache_reads?: boolean;
+                    }[];
                 };
             };
         };
@@ -5681,6 +5823,12 @@ export interface operations {
                     rpm?: number;
                     rph?: number;
                     rpd?: number;
+                    tpm?: number;
+                    tph?: number;
+                    tpd?: number;
+                    concurrency?: number;
+                    max_input_tokens?: number;
+                    max_output_tokens?: number;
                 };
             };
         };
@@ -8919,6 +9067,34 @@ export interface operations {
                     rph?: number;
                     /** @description Requests a day; 0 = no limit */
                     rpd?: number;
+                    /** @description Tokens a minute; 0 = no limit */
+                    tpm?: number;
+                    /** @description Tokens an hour; 0 = no limit */
+                    tph?: number;
+                    /** @description Tokens a day; 0 = no limit */
+                    tpd?: number;
+                    /** @description Requests that run at a time; 0 = no limit */
+                    concurrency?: number;
+                    /** @description Tokens of a prompt; 0 = no limit */
+                    max_input_tokens?: number;
+                    /** @description Tokens of an answer; 0 = no limit */
+                    max_output_tokens?: number;
+                    /** @description Whether the limits of tokens count what was read from a cache */
+                    counts_cache_reads?: boolean;
+                    /** @description Limits for some models each, beside those above */
+                    rates?: {
+                        /** @enum {string} */
+                        window: "rpm" | "rph" | "rpd" | "tpm" | "tph" | "tpd";
+                        /** @description Of what the window counts */
+                        limit: number;
+                        /** @description Model names with * wildcards, separated by commas; empty = all */
+                        models?: string;
+                        /**
+                         * @description Whether tokens that were read from a cache count
+                         * @default true
+                         */
+                        counts_cache_reads?: boolean;
+                    }[];
                     expires_at?: (string) | null;
                     ip_allowlist?: string;
                     user_id?: number;
@@ -9078,6 +9254,34 @@ export interface operations {
                     rph?: number;
                     /** @description Requests a day; 0 = no limit */
                     rpd?: number;
+                    /** @description Tokens a minute; 0 = no limit */
+                    tpm?: number;
+                    /** @description Tokens an hour; 0 = no limit */
+                    tph?: number;
+                    /** @description Tokens a day; 0 = no limit */
+                    tpd?: number;
+                    /** @description Requests that run at a time; 0 = no limit */
+                    concurrency?: number;
+                    /** @description Tokens of a prompt; 0 = no limit */
+                    max_input_tokens?: number;
+                    /** @description Tokens of an answer; 0 = no limit */
+                    max_output_tokens?: number;
+                    /** @description Whether the limits of tokens count what was read from a cache */
+                    counts_cache_reads?: boolean;
+                    /** @description Limits for some models each, beside those above */
+                    rates?: {
+                        /** @enum {string} */
+                        window: "rpm" | "rph" | "rpd" | "tpm" | "tph" | "tpd";
+                        /** @description Of what the window counts */
+                        limit: number;
+                        /** @description Model names with * wildcards, separated by commas; empty = all */
+                        models?: string;
+                        /**
+                         * @description Whether tokens that were read from a cache count
+                         * @default true
+                         */
+                        counts_cache_reads?: boolean;
+                    }[];
                     expires_at?: (string) | null;
                     ip_allowlist?: string;
                 };

@@ -183,16 +183,31 @@ export const FURTHER_ENDPOINTS = [
 
 export const KEY_LIMITS = [
   {
-    "name": "rpm",
-    "counts": "Requests a minute"
+    "name": "rpm"
   },
   {
-    "name": "rph",
-    "counts": "Requests an hour"
+    "name": "rph"
   },
   {
-    "name": "rpd",
-    "counts": "Requests a day"
+    "name": "rpd"
+  },
+  {
+    "name": "tpm"
+  },
+  {
+    "name": "tph"
+  },
+  {
+    "name": "tpd"
+  },
+  {
+    "name": "concurrency"
+  },
+  {
+    "name": "max_input_tokens"
+  },
+  {
+    "name": "max_output_tokens"
   }
 ] as const;
 
@@ -205,6 +220,39 @@ export const OUTCOMES = [
   "access_revoked",
   "node_stopped",
   "node_lost"
+] as const;
+
+export const RATE_WINDOWS = [
+  {
+    "name": "rpm",
+    "seconds": 60,
+    "counts": "requests"
+  },
+  {
+    "name": "rph",
+    "seconds": 3600,
+    "counts": "requests"
+  },
+  {
+    "name": "rpd",
+    "seconds": 86400,
+    "counts": "requests"
+  },
+  {
+    "name": "tpm",
+    "seconds": 60,
+    "counts": "tokens"
+  },
+  {
+    "name": "tph",
+    "seconds": 3600,
+    "counts": "tokens"
+  },
+  {
+    "name": "tpd",
+    "seconds": 86400,
+    "counts": "tokens"
+  }
 ] as const;
 
 export const UPSTREAM_PROTOCOLS = [

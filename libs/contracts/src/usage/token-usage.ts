@@ -89,6 +89,18 @@ export function outputTokensOf(usage: OutputUsage): number {
   return sumOf(usage as TokenUsage, OUTPUT_KEYS);
 }
 
+/** Returns what rates of tokens count of a request: all that was read and generated, and the same without what was read from a cache. */
+export function ratedTokensOf(
+  counts: Readonly<Partial<Record<TokenField, number | null | undefined>>>,
+): {
+  all: number;
+  uncached: number;
+} {
+  let all = 0;
+  for (const { field, isCharged } of USAGE_ROWS) if (isCharged) all += counts[field] ?? 0;
+  return { all, uncached: all - (counts.cache_read_tokens ?? 0) };
+}
+
 /** The output of `usage`, at most `limit` tokens of it: the classes keep their tokens in the table's order, and no part is above its whole. */
 export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
   let left = limit;

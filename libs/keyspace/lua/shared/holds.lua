@@ -2,7 +2,8 @@
 -- last value that is there.
 --   st     open, reaped or done; `released`: nothing is known of the request but what repeat_release noted
 --   acct, model, amt (held), used (at the last checkpoint), chg (charged), c0, c1, c2 (delta of each event), wd (withdrawal of c2),
---   gen, sub, key, price, node (that signed last), mac (of that node over `used`), bud (its claims on budgets, nil without any: budgets.lua)
+--   gen, sub, key, price, node (that signed last), mac (of that node over `used`), bud (its claims on budgets, nil without any: budgets.lua),
+--   lim (its place in limits, nil without any: take_limits of limits.lua)
 local DONE_TTL_MS = 15 * 60 * 1000
 local REAPED_TTL_MS = 24 * 60 * 60 * 1000
 local HOLD_STATES = { open = true, reaped = true, done = true, released = true }
@@ -14,13 +15,13 @@ end
 -- The values of a hold by name, or nil. What another than these functions wrote is no hold.
 local function unpack_hold(packed)
   if not packed then return nil end
-  local is_packed, st, acct, model, amt, used, chg, c0, c1, c2, wd, gen, sub, key, price, node, mac, bud = pcall(cmsgpack.unpack, packed)
+  local is_packed, st, acct, model, amt, used, chg, c0, c1, c2, wd, gen, sub, key, price, node, mac, bud, lim = pcall(cmsgpack.unpack, packed)
   if not is_packed or not HOLD_STATES[st] then return nil end
   if st ~= 'released' and (type(acct) ~= 'string' or type(model) ~= 'string') then return nil end
   if st == 'open' and (not is_amount(amt) or not is_amount(used)) then return nil end
   return {
     st = st, acct = acct, model = model, amt = amt, used = used, chg = chg, c0 = c0, c1 = c1, c2 = c2, wd = wd,
-    gen = gen, sub = sub, key = key, price = price, node = node, mac = mac, bud = bud,
+    gen = gen, sub = sub, key = key, price = price, node = node, mac = mac, bud = bud, lim = type(lim) == 'table' and lim or nil,
   }
 end
 
@@ -34,12 +35,12 @@ local function pack_hold(hold)
   if hold.st == 'done' and not hold.c1 and not hold.c2 then
     return cmsgpack.pack('done', hold.acct, hold.model, nil, nil, hold.chg, hold.c0)
   end
-  if not hold.bud then
+  if not hold.bud and not hold.lim then
     return cmsgpack.pack(hold.st, hold.acct, hold.model, hold.amt, hold.used, hold.chg, hold.c0, hold.c1, hold.c2, hold.wd,
       hold.gen, hold.sub, hold.key, hold.price, hold.node, hold.mac)
   end
   return cmsgpack.pack(hold.st, hold.acct, hold.model, hold.amt, hold.used, hold.chg, hold.c0, hold.c1, hold.c2, hold.wd,
-    hold.gen, hold.sub, hold.key, hold.price, hold.node, hold.mac, hold.bud)
+    hold.gen, hold.sub, hold.key, hold.price, hold.node, hold.mac, hold.bud, hold.lim)
 end
 
 local function write_open_hold(key, hold)

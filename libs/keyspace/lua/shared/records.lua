@@ -11,3 +11,15 @@ local function replace_record(key, rev_argument, status, fields)
   if status == 'deleted' then redis.call('PEXPIRE', key, TOMBSTONE_TTL_MS) else redis.call('PERSIST', key) end
   return { 'OK' }
 end
+
+-- Forgets the windows of rates that a record no longer has: one that it is given again begins at 0.
+local function drop_windows(key, limits)
+  local known = {}
+  for _, rate in ipairs(limits and limits.w or {}) do known[rate[1]] = true end
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if not known[field] then
+      redis.call('HDEL', key, field)
+      redis.call('DEL', key .. ':past:' .. field)
+    end
+  end
+end

@@ -1,4 +1,5 @@
 import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
+import type { RateOwner } from '../records/live-limits.ts';
 
 /** What a node asks of `admit` and what it may be answered. All token amounts are charged tokens; all times Unix ms. */
 export interface AccessRequest {
@@ -32,6 +33,9 @@ export interface AdmitRequest {
   wantTokens: number;
   /** Refuse below this: the prompt bound plus one token. */
   minTokens: number;
+  /** Plain tokens of the prompt, for the limits of key and account: estimated, and at most. 0 by default. */
+  promptTokens?: number;
+  promptTokensMax?: number;
   /** Caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
   addressHex: string;
   /** Requests of one subscription at a time; 0 = no limit. */
@@ -44,7 +48,7 @@ export interface AdmitRequest {
   leaseMs: number;
   /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
   node: string;
-  /** False for a request that was counted in the key's windows when another model was to answer it. True by default. */
+  /** False for a request that rates of requests counted when another model was to answer it. True by default. */
   isCounted?: boolean;
   /** Less than `wantTokens` would shorten the output: `recharge_due` instead, while a purchase is due that brings all of it. False by default. */
   isWhole?: boolean;
@@ -52,8 +56,14 @@ export interface AdmitRequest {
   leavesHalf?: boolean;
 }
 
+/** Names a rate: whose, which window, and for which models. */
+export type RateName = Pick<WindowState, 'window' | 'owner' | 'models'>;
 export interface WindowState {
   window: RateWindow;
+  /** Whose rate it is. */
+  owner: RateOwner;
+  /** Globs of the models that it counts; '' = all. */
+  models: string;
   limit: number;
   remaining: number;
   /** ms until the window's whole limit is available again. */
@@ -69,6 +79,8 @@ export type AdmitReply =
       subscriptionId: number;
       generation: number;
       /** Of the key; 0 = never. */ expiresAtMs: number;
+      /** Tokens of an answer that the key may have at most; 0 = no limit. */
+      outputTokensMax: number;
       /** To be journalled: see HoldRef. */ epoch: string;
       /** Its claims on budgets, as `readClaims` reads them; '' without any. */
       claims: string;
@@ -91,7 +103,11 @@ export type AdmitReply =
   | { kind: 'subscription_closing' }
   | { kind: 'concurrency_exceeded'; limit: number }
   /** By the window that needs longest: after retryAfterMs, and not a millisecond before, the request fits every window. */
-  | { kind: 'rate_limited'; window: RateWindow; retryAfterMs: number; windows: WindowState[] }
+  | { kind: 'rate_limited'; rate: RateName; retryAfterMs: number; windows: WindowState[] }
+  /** By `promptTokensMax`: above what the key takes. */
+  | { kind: 'input_too_long'; limit: number }
+  /** By `promptTokensMax`: above the whole limit of this rate, so that no wait helps. */
+  | { kind: 'prompt_above_rate'; rate: RateName; limit: number }
   /** `balance` itself is below minTokens. `dueTokens`: what auto-recharge is due to buy; it does not make the request fit. */
   | { kind: 'balance_too_low'; balance: number; subscriptionId: number; dueTokens: number }
   /** The balance would do, other holds are in the way. */
@@ -149,6 +165,8 @@ export interface CheckpointRequest extends HoldRef {
   usedTokens: number;
   /** Holds the claims that `admit` returned. They are signed together with the use. */
   claims?: string | undefined;
+  /** Plain tokens of the output so far, for the rates of key and account. 0 by default. */
+  outputTokens?: number;
   /** Additional tokens to hold; 0 = only report and renew. */
   extendTokens: number;
   leaseMs: number;
@@ -184,6 +202,8 @@ export type RestoreReply =
 
 export interface SettleRequest extends HoldRef {
   chargeTokens: number;
+  /** Plain tokens, for the rates of key and account: all, and without those that were read from a cache. 0 by default. */
+  ratedTokens?: { all: number; uncached: number };
   /** JSON text of the `UsageFinal`. */
   payload: string;
   /** Its claims on budgets, for the case that Redis has no trace of its hold; '' without any, as by default. */

@@ -1,4 +1,9 @@
-import type { AdmitRequest, CheckpointRequest, RestoreRequest } from './admission.ts';
+import type {
+  AdmitRequest,
+  CheckpointRequest,
+  RestoreRequest,
+  SettleRequest,
+} from './admission.ts';
 import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
 
 /** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
@@ -20,6 +25,8 @@ export function admitCall(shard: string, request: AdmitRequest): FunctionCall {
       keys.holds(shard),
       keys.windows(shard, keyHash),
       keys.budgets(shard, accountId),
+      keys.accountWindows(shard, accountId),
+      keys.running(shard, keyHash),
     ],
     args: [
       ...[rid, accountId, modelId, request.modelName],
@@ -85,4 +92,14 @@ export function restoreCall(shard: string, request: RestoreRequest): FunctionCal
       natural(request.leaseMs, 'leaseMs'),
     ],
   };
+}
+
+export function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: AdmitRequest): number[] {
+  return [natural(promptTokens, 'promptTokens'), natural(promptTokensMax, 'promptTokensMax')];
+}
+
+export function ratedArguments({
+  ratedTokens: { all, uncached } = { all: 0, uncached: 0 },
+}: SettleRequest): number[] {
+  return [natural(all, 'ratedTokens'), natural(uncached, 'ratedTokens')];
 }

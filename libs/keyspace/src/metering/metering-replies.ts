@@ -7,13 +7,12 @@ import type {
   CreditReply,
   InquiryReply,
   ReapReply,
-  RelayReply,
   RestoreReply,
   SettleReply,
   WindowState,
   WithdrawReply,
 } from './admission.ts';
-import { WINDOW_NAMES } from '@tollgate/contracts';
+import { readRateField } from '../records/live-limits.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 
 /** Lua's replies as the types of admission.ts, one function per Lua function. The first word of each reply says what follows. */
@@ -34,6 +33,8 @@ const ADMISSION_WORDS = [
   'SUBSCRIPTION_CLOSING',
   'CONCURRENCY_EXCEEDED',
   'RATE_LIMITED',
+  'INPUT_TOO_LONG',
+  'PROMPT_TOO_LONG',
   'BALANCE_TOO_LOW',
   'TOKENS_HELD',
   'BUDGET_EXCEEDED',
@@ -58,11 +59,22 @@ export function toAdmitReply(
     case 'SUBSCRIPTION_CLOSING':
       return { kind: 'subscription_closing' };
     case 'CONCURRENCY_EXCEEDED':
-      return { kind: 'concurrency_exceeded', limit: concurrencyMax };
+      return {
+        kind: 'concurrency_exceeded',
+        limit: reader.isAtEnd ? concurrencyMax : reader.integer(),
+      };
+    case 'INPUT_TOO_LONG':
+      return { kind: 'input_too_long', limit: reader.integer() };
+    case 'PROMPT_TOO_LONG':
+      return {
+        kind: 'prompt_above_rate',
+        rate: readRateField(reader.text()),
+        limit: reader.integer(),
+      };
     case 'RATE_LIMITED':
       return {
         kind: 'rate_limited',
-        window: reader.oneOf(...WINDOW_NAMES),
+        rate: readRateField(reader.text()),
         retryAfterMs: reader.integer(),
         windows: reader.all(toWindowState),
       };
@@ -88,6 +100,7 @@ function toAdmitted(reader: ReplyReader, epoch: string): AdmitReply {
     expiresAtMs: reader.integer(),
     epoch,
     claims: reader.text(),
+    outputTokensMax: reader.integer(),
     windows: reader.all(toWindowState),
   };
 }
@@ -134,7 +147,7 @@ export function toInquiryReply(reply: unknown): InquiryReply {
   const reader = new ReplyReader(reply.slice(1));
   return {
     kind: 'rate_limited',
-    window: reader.oneOf(...WINDOW_NAMES),
+    rate: readRateField(reader.text()),
     retryAfterMs: reader.integer(),
     windows: reader.all(toWindowState),
   };
@@ -244,33 +257,6 @@ export function toWithdrawReply(reply: unknown): WithdrawReply {
   }
 }
 
-/** Undefined when the lease was given up. */
-export function toRelayReply(reply: unknown, shard: string): RelayReply | undefined {
-  const reader = new ReplyReader(reply);
-  const word = reader.oneOf('LEASED', 'HELD_ELSEWHERE', 'RELEASED');
-  if (word === 'RELEASED') return undefined;
-  if (word === 'HELD_ELSEWHERE') return { kind: 'held_elsewhere', leaseMs: reader.integer() };
-  const outboxLength = reader.integer();
-  const epoch = reader.text();
-  return {
-    kind: 'leased',
-    shard,
-    outboxLength,
-    expiredHolds: reader
-      .list()
-      .all((hold) => ({ rid: hold.text(), accountId: hold.integer(), modelId: hold.integer() })),
-    entries: reader.list().all((entry) => ({
-      shard,
-      epoch,
-      outboxId: entry.text(),
-      rid: entry.text(),
-      seq: entry.text(),
-      delta: entry.text(),
-      payload: entry.text(),
-    })),
-  };
-}
-
 function toAccessDenied(word: (typeof DENIED)[number], reader: ReplyReader): AccessDenied {
   switch (word) {
     case 'KEY_UNKNOWN':
@@ -290,7 +276,7 @@ function toAccessDenied(word: (typeof DENIED)[number], reader: ReplyReader): Acc
 
 function toWindowState(reader: ReplyReader): WindowState {
   return {
-    window: reader.oneOf(...WINDOW_NAMES),
+    ...readRateField(reader.text()),
     limit: reader.integer(),
     remaining: reader.integer(),
     resetMs: reader.integer(),

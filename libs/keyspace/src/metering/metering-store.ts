@@ -23,7 +23,8 @@ import type {
 } from './admission.ts';
 import type { EpochCache } from '../epochs.ts';
 import type { FunctionLibrary } from '../functions/function-library.ts';
-import { admitCall, checkpointCall, restoreCall } from './hold-calls.ts';
+import * as calls from './hold-calls.ts';
+import { toRelayReply } from './relay-reply.ts';
 import { identifier, keys, natural, requestId, shardOf } from '../keys.ts';
 import {
   toAccessReply,
@@ -32,19 +33,16 @@ import {
   toCreditReply,
   toInquiryReply,
   toReapReply,
-  toRelayReply,
   toRestoreReply,
   toSettleReply,
   toWithdrawReply,
 } from './metering-replies.ts';
 
-/** Lua unpacks these onto its stack, which is bounded. */
-const RELAYED_IDS_MAX = 1_000;
+const RELAYED_IDS_MAX = 1_000; // Lua unpacks these onto its stack, which is bounded.
 
 export interface MeteringStoreParts {
   library: FunctionLibrary;
   epochs: EpochCache;
-  /** Fixed for the life of an installation. */
   shards: number;
   /** Of a node: its MAC over what a hold has used, for the hold's reap. */
   signHold?: SignHold;
@@ -78,7 +76,7 @@ export class MeteringStore {
   admit(request: AdmitRequest): Promise<AdmitReply> {
     const shard = this.shardOf(request.accountId);
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
-      const call = admitCall(shard, request);
+      const call = calls.admitCall(shard, request);
       const args = [
         epoch,
         ...call.args,
@@ -88,6 +86,7 @@ export class MeteringStore {
         request.leavesHalf ? '1' : '',
         this.#macOf(request, 0),
         request.pricePerMillion ?? '',
+        ...calls.promptArguments(request),
       ];
       return toAdmitReply(await this.#library.call('admit', call.keys, args), {
         epoch,
@@ -137,9 +136,10 @@ export class MeteringStore {
     const shard = this.shardOf(request.accountId);
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
     if (epoch === null) return { kind: 'fenced' };
-    const call = checkpointCall(shard, request);
+    const call = calls.checkpointCall(shard, request);
     const mac = this.#macOf(request, request.usedTokens, request.claims);
-    const args = [epoch, ...call.args, this.#now(), mac, request.node];
+    const last = [mac, request.node, natural(request.outputTokens ?? 0, 'outputTokens')];
+    const args = [epoch, ...call.args, this.#now(), ...last];
     return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
 
@@ -149,7 +149,7 @@ export class MeteringStore {
   }
 
   async restore(request: RestoreRequest): Promise<RestoreReply> {
-    const { keys, args } = restoreCall(this.shardOf(request.accountId), request);
+    const { keys, args } = calls.restoreCall(this.shardOf(request.accountId), request);
     const { claims = '' } = request;
     const mac = this.#macOf(request, request.usedTokens, claims);
     return toRestoreReply(
@@ -172,6 +172,7 @@ export class MeteringStore {
       request.reEmit ? 1 : 0,
       this.#now(),
       request.claims ?? '',
+      ...calls.ratedArguments(request),
     ];
     const touched = [...this.#settlementKeys(shard, request), keys.budgets(shard, accountId)];
     return toSettleReply(await this.#library.call('settle', touched, args));

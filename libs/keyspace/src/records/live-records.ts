@@ -1,7 +1,14 @@
-import { limitFields, LIMIT_NAMES, type KeyLimits } from '@tollgate/contracts';
 import type { EpochCache } from '../epochs.ts';
 import type { FunctionLibrary, RedisConnection } from '../functions/function-library.ts';
 import { identifier, keys, natural, shardOf } from '../keys.ts';
+import {
+  NO_LIMITS,
+  readLimitsText,
+  readRates,
+  toLimitsText,
+  type LiveLimits,
+} from './live-limits.ts';
+import type { LiveAccount } from './live-account.ts';
 import { lastGeneratedId, ReplyReader } from '../connection/reply-reader.ts';
 import { LiveBudgets, withBudgets } from './live-budgets.ts';
 import {
@@ -16,7 +23,7 @@ import {
 const FORGOTTEN_AT_ONCE = 500;
 
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
-export interface LiveKey extends KeyLimits {
+export interface LiveKey extends LiveLimits {
   accountId: number;
   /** SHA-256 hex. */
   keyHash: string;
@@ -33,15 +40,6 @@ export interface LiveKey extends KeyLimits {
   /** The row's revision: an older write never replaces a newer one. */
   revision: number;
   /** Its budgets as `budgets.lua` reads them; '' without any, as by default. */
-  budgets?: string;
-}
-
-export interface LiveAccount {
-  accountId: number;
-  /** `active` admits; any other value refuses and is reported. `deleted` expires after 48 h. */
-  status: string;
-  drain: boolean;
-  revision: number;
   budgets?: string;
 }
 
@@ -105,15 +103,11 @@ export class LiveRecords {
         identifier(record.id, 'key id'),
         record.accountId,
       ],
-      ...[
-        record.expiresAtMs,
-        ...LIMIT_NAMES.map((name) => natural(record[name], name)),
-        record.allowedModels,
-        record.allowlist,
-        record.budgets ?? '',
-      ],
+      ...[record.expiresAtMs, toLimitsText('key', record), record.allowedModels, record.allowlist],
+      record.budgets ?? '',
     ];
-    return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
+    const recordKeys = [keys.key(shard, record.keyHash), keys.windows(shard, record.keyHash)];
+    return this.#put(shard, 'put_key', recordKeys, args);
   }
 
   /**
@@ -160,12 +154,13 @@ export class LiveRecords {
     return this.#put(
       shard,
       'put_account',
-      [keys.account(shard, record.accountId)],
+      [keys.account(shard, record.accountId), keys.accountWindows(shard, record.accountId)],
       [
         natural(record.revision, 'revision'),
         record.status,
         flag(record.drain),
         record.budgets ?? '',
+        toLimitsText('account', { ...NO_LIMITS, rates: record.rates ?? [] }),
       ],
     );
   }
@@ -230,7 +225,7 @@ export class LiveRecords {
     if (values[0] === null) return null;
     const reader = new ReplyReader(withBudgets(values));
     return {
-      ...limitFields(() => reader.integer()),
+      ...readLimitsText(reader.text()),
       keyHash,
       id: reader.integer(),
       accountId: reader.integer(),
@@ -246,7 +241,7 @@ export class LiveRecords {
 
   async getAccount(accountId: number): Promise<LiveAccount | null> {
     const record = keys.account(shardOf(accountId, this.#shards), accountId);
-    const values = await this.#redis.hmget(record, 'st', 'drain', 'rev', 'bud');
+    const values = await this.#redis.hmget(record, 'st', 'drain', 'rev', 'lim', 'bud');
     if (values[0] === null) return null;
     const reader = new ReplyReader(withBudgets(values));
     return {
@@ -254,6 +249,7 @@ export class LiveRecords {
       status: reader.text(),
       drain: reader.text() === '1',
       revision: reader.integer(),
+      rates: readRates(reader.text()),
       budgets: reader.text(),
     };
   }
@@ -287,7 +283,7 @@ export class LiveRecords {
 }
 
 const PUT_REPLIES = { OK: 'applied', STALE: 'stale', FENCED: 'fenced' } as const;
-const KEY_FIELDS = [...LIMIT_NAMES, ...'id acct st exp models ips drain rev bud'.split(' ')];
+const KEY_FIELDS = 'lim id acct st exp models ips drain rev bud'.split(' ');
 
 /** The request that this event charges first; a correction stands on a charge that left before it. */
 function firstChargeOf(fields: readonly string[]): string[] {

@@ -1,3 +1,5 @@
+import { CALL_WEIGHTS } from './call-weights.ts';
+import { ACCOUNT_LIMITS, BUDGETS, LIMITS } from './drawn-limits.ts';
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
@@ -35,8 +37,16 @@ export class DrawnCalls {
   /** Returns what a first request of an account needs; a request that takes all, and one that finds nothing left. */
   opening(): DrawnCall[] {
     const calls: [FunctionName, string[], string][] = [
-      ['put_key', [keys.key(SHARD, HASHES[0] ?? '')], '1 enabled 0 1 1 0 0 0 0 *  '],
-      ['put_account', [keys.account(SHARD, 1)], `1 active 0 ${this.#random.pick(BUDGETS)}`],
+      [
+        'put_key',
+        [keys.key(SHARD, HASHES[0] ?? ''), keys.windows(SHARD, HASHES[0] ?? '')],
+        '1 enabled 0 1 1 0  *  ',
+      ],
+      [
+        'put_account',
+        [keys.account(SHARD, 1), keys.accountWindows(SHARD, 1)],
+        `1 active 0 ${this.#random.pick(BUDGETS)} `,
+      ],
       [
         'put_subscription',
         [keys.subscription(SHARD, 1, 3), keys.subscribedModels(SHARD, 1)],
@@ -52,8 +62,9 @@ export class DrawnCalls {
             keys.subscription(SHARD, 1, 3),
             ...[keys.hold(SHARD, rid), keys.holds(SHARD), keys.windows(SHARD, HASHES[0] ?? '')],
             keys.budgets(SHARD, 1),
+            ...[keys.accountWindows(SHARD, 1), keys.running(SHARD, HASHES[0] ?? '')],
           ],
-          `${rid} 1 3 gpt-4 2 7000 10  0 60000 n:0 ${this.#baseMs}`,
+          `${rid} 1 3 gpt-4 2 7000 10  0 60000 n:0 ${this.#baseMs}      10 20`,
         ]),
     ];
     return calls.map(([name, functionKeys, words]) => ({
@@ -65,8 +76,8 @@ export class DrawnCalls {
   }
 
   next(): DrawnCall {
-    const names = Object.keys(WEIGHTS) as FunctionName[];
-    const name = this.#random.pick(names.flatMap((each) => Array(WEIGHTS[each]).fill(each)));
+    const names = Object.keys(CALL_WEIGHTS) as FunctionName[];
+    const name = this.#random.pick(names.flatMap((each) => Array(CALL_WEIGHTS[each]).fill(each)));
     const isRelaying = name === 'relay' && this.#random.chance(0.5);
     return { name, ...this.#draw(name), isRelaying };
   }
@@ -109,7 +120,7 @@ export class DrawnCalls {
     const mac = pick('', 'mac"/\\');
     const draws: Record<FunctionName, () => [string[], string[]]> = {
       admit: () => [
-        [E, K, A, S, H, Z, W, B],
+        [E, K, A, S, H, Z, W, B, keys.accountWindows(SHARD, account), keys.running(SHARD, hash)],
         [
           epoch,
           ...by,
@@ -127,6 +138,8 @@ export class DrawnCalls {
           flag(),
           mac,
           pick('0', '750000', '750000', '2500001', ''),
+          odd(pick(0, 40)),
+          odd(pick(0, 0, 0, 50, 200)),
         ],
       ],
       access: () => [
@@ -139,7 +152,7 @@ export class DrawnCalls {
       ],
       checkpoint: () => [
         [E, K, A, S, H, Z, B],
-        [epoch, ...by, size(), size(), odd(60_000), now, mac, 'n:1'],
+        [epoch, ...by, size(), size(), odd(60_000), now, mac, 'n:1', size()],
       ],
       restore: () => [
         [E, S, H, Z, B],
@@ -161,7 +174,7 @@ export class DrawnCalls {
       ],
       settle: () => [
         [E, S, H, Z, O, T, B],
-        [epoch, ...by, size(), '{"final":"ü/"}', flag(), now, claims],
+        [epoch, ...by, size(), '{"final":"ü/"}', flag(), now, claims, size(), size()],
       ],
       reap: () => [
         [E, S, H, Z, O, T, R, B],
@@ -189,7 +202,7 @@ export class DrawnCalls {
       ],
       unbooked_reaps: () => [[R], [holdPrefix]],
       put_key: () => [
-        [E, keys.key(SHARD, hash)],
+        [E, keys.key(SHARD, hash), W],
         [
           epoch,
           odd(revision),
@@ -198,22 +211,21 @@ export class DrawnCalls {
           odd(account),
           odd(account),
           pick('0', '0', now),
-          odd(pick(0, 0, 1)),
-          odd(pick(0, 2)),
-          '0',
+          odd(this.#random.pick(LIMITS)),
           pick('', '*', 'gpt*', ' o*r ,gpt-4', 'o'),
           pick('', '', '', '', `${ADDRESS}/128`, `2001${'0'.repeat(28)}/13`),
           this.#random.pick(BUDGETS),
         ],
       ],
       put_account: () => [
-        [E, A],
+        [E, A, keys.accountWindows(SHARD, account)],
         [
           epoch,
           odd(revision),
           pick('active', 'active', 'active', 'frozen', 'deleted'),
           pick('0', '1'),
           this.#random.pick(BUDGETS),
+          odd(this.#random.pick(ACCOUNT_LIMITS)),
         ],
       ],
       put_subscription: () => [
@@ -265,30 +277,8 @@ export class DrawnCalls {
   }
 }
 
-/** As the control plane writes them: limits that are reached and others, of each unit, with and without periods. */
-const BUDGETS = [
-  ...Array.from({ length: 12 }, () => ''),
-  '[[1,"charged_tokens",3000,"0000000000","","refuse",{"0":500}]]',
-  '[[2,"requests",3,"17000000001800000000","gpt*","refuse",{}],[3,"money",90000,"0000000000","","notify",{}]]',
-  '[[3,"money",0,"0000000000","","refuse",{}]]',
-];
 const ADVANCES = [
   ['e1', 'restoring:e1'],
   ...Array.from({ length: 6 }, () => ['restoring:e1', 'e1']),
   ['e2', 'e1'],
 ];
-const WEIGHTS: Record<FunctionName, number> = {
-  ...{
-    admit: 32,
-    access: 2,
-    inquire: 3,
-    checkpoint: 6,
-    restore: 4,
-    settle: 8,
-    reap: 5,
-    credit: 14,
-  },
-  ...{ withdraw: 2, repeat_withdrawal: 1, repeat_release: 2, repeat_reap: 2, unbooked_reaps: 1 },
-  ...{ put_key: 6, put_account: 6, put_subscription: 8, recount: 2, reset_credits: 1, vouch: 1 },
-  ...{ advance_epoch: 2, relay: 6, publish: 2 },
-};

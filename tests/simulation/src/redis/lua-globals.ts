@@ -44,7 +44,7 @@ export const LUA_LIBRARIES = {
   struct: named({ pack, unpack }),
   cjson: named({
     encode: (value) => encodeJson(value),
-    decode: (value) => decoded(JSON.parse(text(value))),
+    decode: (value) => decodeJson(text(value)),
   }),
   cmsgpack: named({
     pack: (...values) => values.map(packMessage).join(''),
@@ -93,27 +93,43 @@ function format(pattern: Lua, ...values: Lua[]): Lua {
 }
 
 function pack(pattern: Lua, ...values: Lua[]): Lua {
-  const { bytes } = formatOf(pattern);
+  const { bytes, places } = formatOf(pattern);
   const buffer = Buffer.alloc(bytes);
-  for (let at = 0; at < bytes; at += 4) buffer.writeUInt32BE(number(values[at / 4]) >>> 0, at);
+  for (const [nth, { at, isDouble }] of places.entries()) {
+    if (isDouble) buffer.writeDoubleBE(number(values[nth]), at);
+    else buffer.writeUInt32BE(number(values[nth]) >>> 0, at);
+  }
   return buffer.toString('latin1');
 }
 
 /** The values, then where the next would begin. */
 function unpack(pattern: Lua, value: Lua, from: Lua = 1): Lua {
-  const { bytes } = formatOf(pattern);
+  const { bytes, places } = formatOf(pattern);
   const [whole, start] = [text(value), number(from) - 1];
   if (start < 0 || start + bytes > whole.length) throw new LuaError('data string too short');
   const buffer = Buffer.from(whole.slice(start, start + bytes), 'latin1');
-  const values = Array.from({ length: bytes / 4 }, (_, nth) => buffer.readUInt32BE(nth * 4));
+  const values = places.map(({ at, isDouble }) =>
+    isDouble ? buffer.readDoubleBE(at) : buffer.readUInt32BE(at),
+  );
   return [...values, start + bytes + 1];
 }
 
-/** Integers of four bytes, the highest first: the only ones that the functions use. */
-function formatOf(pattern: Lua): { bytes: number } {
+interface Place {
+  at: number;
+  isDouble: boolean;
+}
+
+/** Integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
+function formatOf(pattern: Lua): { bytes: number; places: Place[] } {
   const written = text(pattern);
-  if (!/^>(?:I4)+$/.test(written)) throw new LuaError(`the structure ${written} is not known`);
-  return { bytes: ((written.length - 1) / 2) * 4 };
+  if (!/^>(?:I4|d)+$/.test(written)) throw new LuaError(`the structure ${written} is not known`);
+  let bytes = 0;
+  const places = (written.match(/I4|d/g) ?? []).map((letter): Place => {
+    const place = { at: bytes, isDouble: letter === 'd' };
+    bytes += place.isDouble ? 8 : 4;
+    return place;
+  });
+  return { bytes, places };
 }
 
 function tryCall(callee: Lua, ...parameters: Lua[]): Lua[] {
@@ -122,6 +138,14 @@ function tryCall(callee: Lua, ...parameters: Lua[]): Lua[] {
   } catch (error) {
     if (!(error instanceof LuaError)) throw error;
     return [false, error.message];
+  }
+}
+
+function decodeJson(value: string): Lua {
+  try {
+    return decoded(JSON.parse(value));
+  } catch {
+    throw new LuaError('Expected value but found invalid token');
   }
 }
 

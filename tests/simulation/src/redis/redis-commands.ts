@@ -58,6 +58,7 @@ const COMMANDS: Record<string, Command> = {
     data.changeHash(key).set(field, value);
     return 1;
   },
+  hkeys: (data, [key = '']) => [...(data.hash(key)?.keys() ?? [])],
   hdel: (data, [key = '', ...fields]) => {
     if (!data.hash(key)) return 0;
     const hash = data.changeHash(key);
@@ -83,6 +84,19 @@ const COMMANDS: Record<string, Command> = {
   zscore: (data, [key = '', member = '']) => {
     const score = data.scores(key).get(member);
     return score === undefined ? null : String(score);
+  },
+  zcount: (data, [key = '', from = '', to = '']) => {
+    const least = from.startsWith('(') ? float(from.slice(1)) : float(from);
+    const isOpen = from.startsWith('(');
+    return [...data.scores(key).values()].filter(
+      (score) => (isOpen ? score > least : score >= least) && score <= float(to),
+    ).length;
+  },
+  zremrangebyscore: (data, [key = '', from = '', to = '']) => {
+    const found = [...data.scores(key)].filter(
+      ([, score]) => score >= float(from) && score <= float(to),
+    );
+    return Number(runCommand(data, 'zrem', [key, ...found.map(([member]) => member)]));
   },
   zcard: (data, [key = '']) => data.scores(key).size,
   zrangebyscore: (data, [key = '', from = '', to = '', limit, offset, count]) => {

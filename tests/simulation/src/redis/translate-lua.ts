@@ -94,11 +94,11 @@ class Translation {
       case 'BreakStatement':
         return 'break;';
       case 'ForNumericStatement': {
-        if (node.step) return unknown(node);
+        const step = node.step ? `i$+=L.number(${this.#one(node.step)})` : 'i$++';
         const [from, to] = [this.#one(node.start), this.#one(node.end)];
         const name = local(node.variable.name);
         const body = this.#scoped([node.variable.name], () => this.#statements(node.body));
-        return `for(let i$=L.number(${from}),n$=L.number(${to});i$<=n$;i$++){const ${name}=i$;${body}}`;
+        return `for(let i$=L.number(${from}),n$=L.number(${to});i$<=n$;${step}){const ${name}=i$;${body}}`;
       }
       case 'ForGenericStatement':
         return this.#each(node);

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { ceilingsQuery, setCeilings } from '../../api/admin.ts';
+import { readRateText, toRateText } from '../keys/rate-text.ts';
 import { KEY_LIMITS, ceilingValues, limitValues, type LimitName } from '../../api/tables.ts';
 import { setAccountCeilings, type User } from '../../api/users.ts';
 import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
@@ -20,14 +21,21 @@ export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () =
       isOpen
       onClose={onClose}
       act={(values) =>
-        setAccountCeilings(
-          user.id,
-          ceilingValues((name) => read(values[name])),
-        )
+        setAccountCeilings(user.id, {
+          ...ceilingValues((name) => read(values[name])),
+          rates: readRateText(values.rates ?? '', user.rates),
+        })
       }
       done={() => users.ceilingsSet}
     >
       <CeilingFields of={limitValues((name) => user[`${name}_ceiling`])} />
+      <TextField
+        name="rates"
+        label={users.rates}
+        help={users.ratesHelp}
+        defaultValue={toRateText(user.rates)}
+        autoComplete="off"
+      />
     </FormDialog>
   );
 }

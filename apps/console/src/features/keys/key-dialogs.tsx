@@ -46,7 +46,7 @@ function EditKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
       {({ close, markChanged }) => (
         <ActForm
           verb={general.save}
-          act={(values) => updateKey(key.id, settingsOf(values))}
+          act={(values) => updateKey(key.id, settingsOf(values, key))}
           onDone={() => {
             notify({ title: keys.saved });
             close();

@@ -1,6 +1,7 @@
 import type { Key, KeySettings } from '../../api/keys.ts';
 import { KEY_LIMITS, limitValues } from '../../api/tables.ts';
-import { TextField } from '../../ui/forms/field.tsx';
+import { readRateText, toRateText } from './rate-text.ts';
+import { CheckField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { ModelChoice } from './model-choice.tsx';
@@ -24,6 +25,7 @@ export function KeyFields({ of: key }: { of?: Key | undefined }) {
         <summary className="cursor-pointer rounded-sm font-medium text-text-2">{keys.more}</summary>
         <div className="flex flex-col gap-4 pt-4">
           <LimitFields of={key} />
+          <RateFields of={key} />
           <TextField
             name="expires_at"
             label={keys.expires}
@@ -65,11 +67,33 @@ function LimitFields({ of: key }: { of: Key | undefined }) {
   );
 }
 
-export function settingsOf(values: FormValues): KeySettings {
+function RateFields({ of: key }: { of: Key | undefined }) {
+  const { keys } = useWords();
+  return (
+    <>
+      <TextField
+        name="rates"
+        label={keys.rates}
+        help={keys.ratesHelp}
+        defaultValue={toRateText(key?.rates ?? [])}
+        autoComplete="off"
+      />
+      <CheckField
+        name="counts_cache_reads"
+        label={keys.countsCacheReads}
+        defaultChecked={key?.counts_cache_reads ?? true}
+      />
+    </>
+  );
+}
+
+export function settingsOf(values: FormValues, was?: Key): KeySettings {
   return {
     name: values.name ?? '',
     allowed_models: values.allowed_models ?? '',
     ...limitValues((name) => Number(values[name] ?? 0)),
+    rates: readRateText(values.rates ?? '', was?.rates),
+    counts_cache_reads: values.counts_cache_reads !== undefined,
     expires_at: values.expires_at ? new Date(values.expires_at).toISOString() : null,
     ip_allowlist: values.ip_allowlist ?? '',
   };

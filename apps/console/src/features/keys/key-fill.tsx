@@ -6,14 +6,14 @@ import { formatCount } from '../../ui/format.ts';
 import { Gauge } from '../../ui/charts/gauge.tsx';
 import { useSpeech } from '../../words/words.ts';
 import { KeyLimits } from './key-limits.tsx';
-import { FILL_TONES, fillOf } from './window-fill.ts';
+import { FILL_TONES, fillOf, windowName } from './window-fill.ts';
 
 export type KeyFills = ReadonlyMap<number, readonly KeyWindow[]>;
 
 /** How full the windows of these keys are; only keys with limits are asked about, all in one request. */
 export function useKeyFills(keys: readonly Key[]): KeyFills {
   const ids = keys
-    .filter((key) => isLimited(key.limits_in_force))
+    .filter((key) => isLimited(key.limits_in_force) || key.rates.length > 0)
     .map(({ id }) => id)
     .toSorted((a, b) => a - b);
   const { data } = useQuery({
@@ -32,16 +32,18 @@ export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
   const count = (value: number): string => formatCount(value, locale);
   return (
     <ul className="flex w-32 flex-col gap-1">
-      {windows.map(({ window, limit, used }) => {
+      {windows.map((row) => {
+        const { window, limit, used } = row;
+        const name = windowName(row, words);
         const text = words.general.of(count(used), words.tables.limits[window].short(count(limit)));
         return (
-          <li key={window} className="tabular text-tiny">
+          <li key={name} className="tabular text-tiny">
             {text}
             <Gauge
               part={used}
               whole={limit}
               tone={FILL_TONES[fillOf({ limit, used })]}
-              label={`${key.name}: ${words.tables.limits[window].name}`}
+              label={`${key.name}: ${name}`}
               text={text}
             />
           </li>

@@ -52,9 +52,11 @@ export const adminUsers = {
   subscribe: 'Subscribe to a model',
   ceilings: 'Limits',
   ceilingsText:
-    'Bounds the request limits of every key, also of keys without one. 0 = no limit. Accounts may have limits of their own.',
+    'Bounds the limits of every key, also of keys without one. 0 = no limit. Accounts may have limits of their own.',
   accountCeilingsText:
-    "Bounds the request limits of the account's keys, also of keys without one. 0 = no limit; empty = that of the installation.",
+    "Bounds the limits of the account's keys, also of keys without one. 0 = no limit; empty = that of the installation.",
+  rates: 'Limits over all keys of the account',
+  ratesHelp: 'A window, a limit and, for some models, their names: tpm 100000; rpd 50 o1',
   ceilingsSet: 'The limits are in force',
   makeAdmin: 'Make administrator',
   makeUser: 'Make user',

@@ -18,6 +18,18 @@ export const tables = {
     rpm: { name: 'Requests a minute', short: (limit: string) => `${limit} / min` },
     rph: { name: 'Requests an hour', short: (limit: string) => `${limit} / h` },
     rpd: { name: 'Requests a day', short: (limit: string) => `${limit} / day` },
+    tpm: { name: 'Tokens a minute', short: (limit: string) => `${limit} tokens / min` },
+    tph: { name: 'Tokens an hour', short: (limit: string) => `${limit} tokens / h` },
+    tpd: { name: 'Tokens a day', short: (limit: string) => `${limit} tokens / day` },
+    concurrency: { name: 'Requests at a time', short: (limit: string) => `${limit} at a time` },
+    max_input_tokens: {
+      name: 'Tokens of a prompt',
+      short: (limit: string) => `${limit} tokens in`,
+    },
+    max_output_tokens: {
+      name: 'Tokens of an answer',
+      short: (limit: string) => `${limit} tokens out`,
+    },
   } satisfies Record<Schemas['KeyLimit'], object>,
   callers: {
     chat: 'Chat completions',

@@ -48,9 +48,10 @@ export const adminUsers: typeof en.admin.users = {
   copyPassword: '复制密码',
   subscribe: '订阅模型',
   ceilings: '设置请求上限',
-  ceilingsText: '限制每个密钥的请求数，包括没有限制的密钥。0 = 无上限。账户可以另设上限。',
-  accountCeilingsText:
-    '限制该账户密钥的请求数，包括没有限制的密钥。0 = 无上限；留空 = 使用全局上限。',
+  ceilingsText: '限制每个密钥，包括没有限制的密钥。0 = 无上限。账户可以另设上限。',
+  accountCeilingsText: '限制该账户的密钥，包括没有限制的密钥。0 = 无上限；留空 = 使用全局上限。',
+  rates: '账户全部密钥的限制',
+  ratesHelp: '时间窗口、上限，以及可选的模型名：tpm 100000; rpd 50 o1',
   ceilingsSet: '上限已生效',
   makeAdmin: '设为管理员',
   makeUser: '设为普通用户',

@@ -15,6 +15,12 @@ export const tables: typeof en = {
     rpm: { name: '每分钟请求数', short: (limit) => `${limit} / 分钟` },
     rph: { name: '每小时请求数', short: (limit) => `${limit} / 小时` },
     rpd: { name: '每天请求数', short: (limit) => `${limit} / 天` },
+    tpm: { name: '每分钟 token 数', short: (limit) => `${limit} token / 分钟` },
+    tph: { name: '每小时 token 数', short: (limit) => `${limit} token / 小时` },
+    tpd: { name: '每天 token 数', short: (limit) => `${limit} token / 天` },
+    concurrency: { name: '同时请求数', short: (limit) => `同时 ${limit} 个` },
+    max_input_tokens: { name: '提示的 token 数', short: (limit) => `输入 ${limit} token` },
+    max_output_tokens: { name: '回答的 token 数', short: (limit) => `输出 ${limit} token` },
   },
   callers: {
     chat: '对话补全',

@@ -1,9 +1,8 @@
 import { limitFields, LIMIT_NAMES } from '@tollgate/contracts';
 import { z } from 'zod';
-import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { timeField } from '../../platform/http/answer-fields.ts';
 
-const ceiling = z.number().int().min(0).max(INTEGER_MAX);
+const ceiling = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 export const ceilingsBody = z
   .strictObject(limitFields(() => ceiling.optional()))
@@ -19,13 +18,13 @@ export type CeilingsBody = z.output<typeof ceilingsBody>;
 export const ABOVE_CEILING = 'is above the ceiling of the account';
 
 export const limitsInForceSchema = z
-  .object(limitFields((_, { counts }) => z.int().describe(counts)))
+  .object(limitFields((_, { says }) => z.int().describe(says)))
   .describe('Limits as they count: the own limits under the ceilings; 0 = no limit');
 
 export const ceilingsSchema = z
   .object({
-    ...limitFields((_, { counts }) =>
-      z.int().describe(`${counts} that a key may have at most; 0 = no ceiling`),
+    ...limitFields((_, { says }) =>
+      z.int().describe(`${says} that a key may have at most; 0 = no ceiling`),
     ),
     updated_at: timeField,
   })

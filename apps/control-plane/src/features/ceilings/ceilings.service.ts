@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { limitFields, LIMIT_NAMES, type KeyLimits } from '@tollgate/contracts';
+import { limitFields, LIMIT_NAMES, type KeyLimits, type Rate } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -9,7 +9,11 @@ import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { accountsUnderCeilings, ceilingsOfAccount } from '../users/read-accounts.sql.ts';
+import {
+  accountsUnderCeilings,
+  ceilingsOfAccount,
+  ratesOfAccount,
+} from '../users/read-accounts.sql.ts';
 import { ABOVE_CEILING, type Ceilings, type CeilingsBody } from './ceilings.dto.ts';
 
 const OWN = 'SELECT limits, updated_at FROM ceilings';
@@ -72,6 +76,11 @@ export class CeilingsService {
       if (ceiling > 0 && (limits[name] ?? 0) > ceiling)
         throw invalidField(name, `${ABOVE_CEILING}, which is ${ceiling}`);
     }
+  }
+
+  /** Returns the rates of an account, over all its keys. */
+  ratesOf(userId: number): Promise<Rate[]> {
+    return ratesOfAccount(this.dataSource, userId);
   }
 
   /** Returns the limits that admission counts against, by the ids of keys. */

@@ -69,7 +69,7 @@ test('a key without a limit gets the ceiling: admission counts it, and the inter
   for (let request = 0; request < 4; request += 1) kinds.push((await admit(key.hash)).kind);
   expect(kinds).toEqual(['admitted', 'admitted', 'admitted', 'rate_limited']);
   const { windows } = (await as('GET', `/keys/${key.id}/windows`)).body;
-  expect(windows).toMatchObject([
+  expect(windows.slice(0, 3)).toMatchObject([
     { window: 'rpm', limit: 3, used: 3, remaining: 0 },
     { window: 'rph', limit: 0 },
     { window: 'rpd', limit: 50, used: 3 },

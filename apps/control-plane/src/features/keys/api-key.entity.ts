@@ -6,6 +6,7 @@ import {
   PrimaryGeneratedColumn,
   UpdateDateColumn,
 } from 'typeorm';
+import type { RateBody } from '../../platform/openapi/rate-field.ts';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 
 export type ApiKeyStatus = 'enabled' | 'disabled' | 'deleted';
@@ -33,6 +34,14 @@ export class ApiKeyRow {
   /** Those that it has, by name. */
   @Column({ type: 'jsonb' })
   limits: Partial<KeyLimits>;
+
+  /** Limits of tokens count what was read from a cache. */
+  @Column({ type: 'boolean' })
+  countsCacheReads: boolean;
+
+  /** Limits for some models each. */
+  @Column({ type: 'jsonb' })
+  rates: RateBody[];
 
   @Column({ type: 'text' })
   status: ApiKeyStatus;

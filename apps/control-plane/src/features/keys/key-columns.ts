@@ -12,6 +12,8 @@ export function columnsOf(body: UpdateKey, was: Partial<KeyLimits> = {}): Partia
     ...(body.name !== undefined && { name: body.name }),
     ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
     limits: limitsAfter(body, was),
+    ...(body.counts_cache_reads !== undefined && { countsCacheReads: body.counts_cache_reads }),
+    ...(body.rates !== undefined && { rates: body.rates }),
     ...(body.expires_at !== undefined && {
       expiresAt: body.expires_at === null ? null : new Date(body.expires_at),
     }),
@@ -27,6 +29,8 @@ export function toKeyResponse(row: ApiKeyRow): KeyResponse {
     key_prefix: row.keyPrefix,
     allowed_models: row.allowedModels,
     ...limitFields((name) => row.limits[name] ?? 0),
+    counts_cache_reads: row.countsCacheReads,
+    rates: row.rates,
     status: row.status,
     expires_at: row.expiresAt?.toISOString() ?? null,
     ip_allowlist: row.ipAllowlist,

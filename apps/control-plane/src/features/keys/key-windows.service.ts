@@ -1,4 +1,4 @@
-import type { KeyLimits } from '@tollgate/contracts';
+import { WINDOW_NAMES, type KeyLimits } from '@tollgate/contracts';
 import { Injectable } from '@nestjs/common';
 import { KeyWindows } from '@tollgate/keyspace';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -27,26 +27,47 @@ export class KeyWindowsService {
     return Promise.all(keys.map((key) => this.fillOf(key, limits)));
   }
 
+  /** The windows of a key, those of its rates, and those of its account; and how many of its requests run. */
   private async fillOf(
     { response, keyHash }: FoundKey,
     inForce: ReadonlyMap<number, KeyLimits>,
   ): Promise<KeyWindowsResponse> {
-    const fills = await this.windows.read({ accountId: response.user_id, keyHash });
     const limits = inForce.get(response.id) ?? response;
+    const named = WINDOW_NAMES.map((window) => ({ window, limit: limits[window], models: '' }));
+    const own = [...named, ...response.rates];
+    const shared = await this.ceilings.ratesOf(response.user_id);
+    const accountId = response.user_id;
+    const fills = [
+      ...(await this.windows.read({ accountId, keyHash }, own)),
+      ...(await this.windows.read({ accountId }, shared)),
+    ];
     const asOfMs = Date.now();
+    const windows = [...own, ...shared].map(({ window, limit, models }, at) => ({
+      window,
+      models,
+      of: at < own.length ? ('key' as const) : ('account' as const),
+      ...filled({ limit, ...(fills[at] ?? { used: 0, resetMs: 0 }) }, asOfMs),
+    }));
+    const running = limits.concurrency > 0 ? await this.windows.running({ accountId, keyHash }) : 0;
+    const concurrency = filled({ limit: limits.concurrency, used: running, resetMs: null }, asOfMs);
     return {
       key_id: response.id,
       as_of: new Date(asOfMs).toISOString(),
-      windows: fills.map(({ window, used, resetMs }) => {
-        const limit = limits[window];
-        return {
-          window,
-          limit,
-          used: limit > 0 ? used : 0,
-          remaining: limit > 0 ? Math.max(0, limit - used) : null,
-          resets_at: limit > 0 && used > 0 ? new Date(asOfMs + resetMs).toISOString() : null,
-        };
-      }),
+      windows: [...windows, { window: 'concurrency', models: '', of: 'key', ...concurrency }],
     };
   }
+}
+
+/** A limit with its use; nothing is counted where there is none. */
+function filled(
+  { limit, used, resetMs }: { limit: number; used: number; resetMs: number | null },
+  asOfMs: number,
+) {
+  const isSpent = limit > 0 && used > 0 && resetMs !== null;
+  return {
+    limit,
+    used: limit > 0 ? used : 0,
+    remaining: limit > 0 ? Math.max(0, limit - used) : null,
+    resets_at: isSpent ? new Date(asOfMs + resetMs).toISOString() : null,
+  };
 }

@@ -12,6 +12,8 @@ import {
   idsQuery,
 } from '../../platform/http/list-query.ts';
 import { keyLimitField } from '../../platform/openapi/named-tables.ts';
+import { modelGlobs } from '../../platform/http/model-globs.ts';
+import { keyRates, rateField } from '../../platform/openapi/rate-field.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 import { ABOVE_CEILING, limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
 
@@ -22,25 +24,12 @@ const limit = z
   .number()
   .int()
   .min(0)
-  .max(INTEGER_MAX)
+  .max(Number.MAX_SAFE_INTEGER)
   .meta({ 'x-rules': [ABOVE_CEILING] });
 const name = nameText(128);
 
-/** Model names with `*` wildcards, separated by commas; empty or `*` = everything the account subscribes to. */
-const allowedModels = z
-  .string()
-  .max(ALLOWED_MODELS_CHARS_MAX)
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== ''),
-  )
-  .refine(
-    (parts) => parts.every((part) => /^[A-Za-z0-9._:/@+*-]{1,256}$/.test(part)),
-    'must be model names separated by commas; * is the only wildcard',
-  )
-  .transform((parts) => [...new Set(parts)].join(','));
+/** Empty or `*` = everything the account subscribes to. */
+const allowedModels = modelGlobs(ALLOWED_MODELS_CHARS_MAX);
 
 /** Kept as written; admission gets the normalised form. */
 const ipAllowlist = z
@@ -51,7 +40,14 @@ const ipAllowlist = z
 
 const expiresAt = momentField.nullable().meta({ 'x-rules': [IN_FUTURE] });
 
-const limits = limitFields((_, { counts }) => limit.optional().describe(`${counts}; 0 = no limit`));
+const COUNTS_CACHE_READS = 'Whether the limits of tokens count what was read from a cache';
+const RATES = 'Limits for some models each, beside those above';
+
+const limits = {
+  ...limitFields((_, { says }) => limit.optional().describe(`${says}; 0 = no limit`)),
+  counts_cache_reads: z.boolean().optional().describe(COUNTS_CACHE_READS),
+  rates: keyRates.optional().describe(RATES),
+};
 
 export const createKeySchema = z
   .strictObject({
@@ -99,7 +95,9 @@ export const keyResponseSchema = z
       .describe(
         'Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to',
       ),
-    ...limitFields((_, { counts }) => z.int().describe(`${counts}; 0 = no limit`)),
+    ...limitFields((_, { says }) => z.int().describe(`${says}; 0 = no limit`)),
+    counts_cache_reads: z.boolean().describe(COUNTS_CACHE_READS),
+    rates: z.array(rateField).describe(RATES),
     status: z.enum(['enabled', 'disabled', 'deleted']),
     expires_at: timeField.nullable(),
     ip_allowlist: z.string().describe('Addresses or CIDR ranges separated by commas; empty = any'),
@@ -156,8 +154,12 @@ export const keyWindowsSchema = z
     windows: z.array(
       z.object({
         window: keyLimitField,
+        models: z.string().describe('Globs of the models that it counts; empty = all'),
+        of: z
+          .enum(['key', 'account'])
+          .describe('Whose limit it is: an account counts over all its keys'),
         limit: z.int().describe('0 = no limit; nothing is counted then'),
-        used: z.int().describe('Requests that count now'),
+        used: z.int().describe('Requests or tokens that count now, or requests that run'),
         remaining: z.int().nullable().describe('null = no limit'),
         resets_at: timeField.nullable().describe('When the whole limit is back'),
       }),

@@ -1,3 +1,4 @@
+import { limitFields } from '@tollgate/contracts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
@@ -51,7 +52,7 @@ describe('creating', () => {
     expect((await as(owner)('GET', `/keys/${shown.id}`)).body).toEqual({
       ...shown,
       last_used_at: null,
-      limits_in_force: { rpm: 60, rph: 600, rpd: 6000 },
+      limits_in_force: { ...limitFields(() => 0), rpm: 60, rph: 600, rpd: 6000 },
     });
     const [row] = await ledger.query('SELECT * FROM api_keys WHERE id = $1', [shown.id]);
     expect(row.key_hash).toBe(createHash('sha256').update(key).digest('hex'));
@@ -74,7 +75,7 @@ describe('creating', () => {
     { name: 'a', rpm: -1 },
     { name: 'a', rpm: 1.5 },
     { name: 'a', rpm: '5' },
-    { name: 'a', rpd: 2 ** 31 },
+    { name: 'a', rpd: 2 ** 53 },
     { name: 'a', allowed_models: ['gpt'] },
     { name: 'a', allowed_models: 'gpt 4' },
     { name: 'a', allowed_models: '(a+)+$' },

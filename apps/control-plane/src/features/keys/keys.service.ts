@@ -100,16 +100,8 @@ export class KeysService {
     return this.idempotency.run(request, async (tx) => {
       const old = await this.lock(tx, caller, id);
       refuseTemporary(old);
-      const { allowedModels, limits, expiresAt, ipAllowlist, name, userId } = old;
-      const columns = {
-        allowedModels,
-        limits,
-        expiresAt,
-        ipAllowlist,
-        name,
-        replacesId: id,
-        budgetsOfId: old.budgetsOfId ?? id,
-      };
+      const { expiresAt, userId } = old;
+      const columns = { ...likeOf(old), replacesId: id, budgetsOfId: old.budgetsOfId ?? id };
       const created = await this.issue(tx, caller, { userId, columns, action: 'key.rotate' });
       const until = new Date(Date.now() + body.overlap_minutes * 60_000);
       const ends = expiresAt && expiresAt < until ? expiresAt : until;
@@ -227,4 +219,17 @@ export class KeysService {
 /** Refuses changes of temporary keys: they end with their session, and nothing makes them last longer or do more. */
 function refuseTemporary(row: ApiKeyRow): void {
   if (row.playgroundSid !== null) throw new Refusal('temporary_key');
+}
+
+/** What a key has that is made like another. */
+function likeOf({
+  name,
+  allowedModels,
+  limits,
+  countsCacheReads,
+  rates,
+  expiresAt,
+  ipAllowlist,
+}: ApiKeyRow): Partial<ApiKeyRow> {
+  return { name, allowedModels, limits, countsCacheReads, rates, expiresAt, ipAllowlist };
 }

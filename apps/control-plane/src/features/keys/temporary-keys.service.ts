@@ -120,6 +120,8 @@ async function insertKey(
     keyPrefix: issued.prefix,
     allowedModels: like?.allowedModels ?? '',
     limits: { ...like?.limits, rpm: Math.min(RPM, like?.limits.rpm || RPM) },
+    countsCacheReads: like?.countsCacheReads ?? true,
+    rates: like?.rates ?? [],
     expiresAt: new Date(Date.now() + LIFETIME_MS),
     playgroundSid: sid,
     budgetsOfId: like ? (like.budgetsOfId ?? like.id) : null,

@@ -3,6 +3,7 @@ import { limitFields } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { storedLimits, toSafeInteger } from '../../platform/database/columns.ts';
+import { storedRates } from '../../platform/openapi/rate-field.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
@@ -14,6 +15,7 @@ const accountRow = z
     drain: z.boolean(),
     revision: integer,
     budgets: z.string(),
+    rates: storedRates,
   })
   .transform(({ id, ...row }) => ({ accountId: id, ...row }));
 
@@ -25,6 +27,8 @@ const keyRow = z
     status: z.enum(['enabled', 'disabled', 'deleted']),
     expires_at: z.date().nullable(),
     in_force: storedLimits,
+    counts_cache_reads: z.boolean(),
+    rates: storedRates,
     allowed_models: z.string(),
     ip_allowlist: z.string(),
     drain: z.boolean(),
@@ -38,6 +42,8 @@ const keyRow = z
     status: row.status,
     expiresAtMs: row.expires_at?.getTime() ?? 0,
     ...limitFields((name) => row.in_force[name] ?? 0),
+    countsCacheReads: row.counts_cache_reads,
+    rates: row.rates,
     allowedModels: row.allowed_models,
     ipAllowlist: row.ip_allowlist,
     drain: row.drain,
@@ -100,7 +106,7 @@ const budgetsWhere = (condition: string): string => `
     FROM budgets b WHERE ${condition} AND b.deleted_at IS NULL), '')`;
 const BUDGETS_OF_ID = 'coalesce(api_keys.budgets_of_id, api_keys.id)';
 
-const ACCOUNTS = `SELECT id, status, drain, revision, ${budgetsWhere('b.user_id = users.id AND b.key_id IS NULL')} AS budgets FROM users`;
+const ACCOUNTS = `SELECT id, status, drain, revision, ${budgetsWhere('b.user_id = users.id AND b.key_id IS NULL')} AS budgets, rates FROM users`;
 /** Periods whose requests may still run, and the current one. */
 const COUNTED_PERIODS = 3;
 /** Holds the use that Redis must count, by budget and period. */
@@ -110,7 +116,7 @@ const BUDGET_COUNTS = `
     WHERE b.user_id = users.id) AS used
   FROM (SELECT id FROM users WHERE EXISTS (SELECT FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.user_id = users.id)) users`;
 /** Limits as they are in force: under the ceilings of account and installation. */
-const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, allowed_models, ip_allowlist, drain, revision,
+const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, counts_cache_reads, rates, allowed_models, ip_allowlist, drain, revision,
    ${budgetsWhere(`b.key_id = ${BUDGETS_OF_ID}`)} AS budgets FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
 /** Nodes may rely on auto-recharge: it is on, and no purchase was refused since. */
 const IS_ARMED = 'auto_recharge_amount > 0 AND auto_recharge_retry_at IS NULL';

@@ -1,11 +1,13 @@
-import { LIMIT_NAMES, type KeyLimits } from '@tollgate/contracts';
+import { LIMIT_NAMES, type KeyLimits, type Rate } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { storedLimits } from '../../platform/database/columns.ts';
+import { storedRates } from '../../platform/openapi/rate-field.ts';
 
 type Tx = Pick<EntityManager, 'query'>;
 
 const ceilingsRow = z.object({ ceilings: storedLimits });
+const ratesRow = z.object({ rates: storedRates });
 const idRow = z.object({ id: z.number() });
 const countRow = z.object({
   status: z.enum(['pending', 'active', 'rejected', 'frozen']),
@@ -33,6 +35,11 @@ export async function lockActiveAccount(tx: EntityManager, userId: number): Prom
 export async function ceilingsOfAccount(tx: Tx, userId: number): Promise<Partial<KeyLimits>> {
   const rows: unknown[] = await tx.query('SELECT ceilings FROM users WHERE id = $1', [userId]);
   return ceilingsRow.parse(rows[0]).ceilings;
+}
+
+export async function ratesOfAccount(tx: Tx, userId: number): Promise<Rate[]> {
+  const rows: unknown[] = await tx.query('SELECT rates FROM users WHERE id = $1', [userId]);
+  return ratesRow.parse(rows[0]).rates;
 }
 
 /** Returns the accounts for which at least one ceiling of the installation is in force. */

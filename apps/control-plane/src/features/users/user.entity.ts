@@ -7,6 +7,7 @@ import {
   UpdateDateColumn,
 } from 'typeorm';
 import type { Role } from '../../platform/access/caller.ts';
+import type { RateBody } from '../../platform/openapi/rate-field.ts';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 import type { UserStatus } from './user-transitions.ts';
 
@@ -54,6 +55,10 @@ export class User {
   /** Ceilings of the limits of its keys, by name; 0 = none, absent = the installation's. */
   @Column({ type: 'jsonb' })
   ceilings: Partial<KeyLimits>;
+
+  /** Limits over all its keys. */
+  @Column({ type: 'jsonb' })
+  rates: RateBody[];
 
   @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;

@@ -2,8 +2,8 @@ import { ceilingFields } from '@tollgate/contracts';
 import { z } from 'zod';
 import { ROLES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import { accountRates, rateField } from '../../platform/openapi/rate-field.ts';
 import { USER_STATUSES } from './user-transitions.ts';
 import { newUsername } from './username.ts';
 import type { User } from './user.entity.ts';
@@ -23,7 +23,8 @@ export type UsersQuery = z.output<typeof usersQuery>;
 export const freezeQuery = z.strictObject({ drain: booleanFilter.default(false) });
 export type FreezeQuery = z.output<typeof freezeQuery>;
 
-const accountCeilingField = z.number().int().min(0).max(INTEGER_MAX).nullable();
+const accountCeilingField = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).nullable();
+const RATES = 'Limits over all keys of the account';
 const CEILING =
   "Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's";
 
@@ -32,6 +33,7 @@ export const updateUserBody = z
     role: z.enum(['admin', 'user']).optional(),
     is_demo: z.boolean().optional().describe('Made by the demo'),
     ...ceilingFields(() => accountCeilingField.optional().describe(CEILING)),
+    rates: accountRates.optional().describe(RATES),
   })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
     path: ['role'],
@@ -58,6 +60,7 @@ export const userResponseSchema = z
     status: z.enum(USER_STATUSES),
     is_demo: z.boolean().describe('Made by the demo; `npm run seed -- close-demo` deletes it'),
     ...ceilingFields(() => z.int().nullable().describe(CEILING)),
+    rates: z.array(rateField).describe(RATES),
     created_at: timeField,
     updated_at: timeField,
   })
@@ -104,6 +107,7 @@ export function toUserResponse(row: User): UserResponse {
     status: row.status,
     is_demo: row.isDemo,
     ...ceilingFields((name) => row.ceilings[name] ?? null),
+    rates: row.rates,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

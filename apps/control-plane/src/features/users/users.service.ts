@@ -135,6 +135,7 @@ export class UsersService {
       const after = { ...before, ...definedOf(body) };
       if (isDeepStrictEqual(before, after)) return toUserResponse(row);
       // The account's earlier powers never become an administrator's.
+      const isRated = !isDeepStrictEqual(before.rates, after.rates);
       const isPromoted = row.role !== 'admin' && after.role === 'admin';
       if (isPromoted) await revokeAccessTokens(tx, id);
       const saved = await tx.getRepository(User).save({
@@ -143,7 +144,10 @@ export class UsersService {
         role: after.role,
         isDemo: after.is_demo,
         ceilings: storedCeilings(after),
+        rates: after.rates,
+        revision: row.revision + (isRated ? 1 : 0),
       });
+      if (isRated) await this.liveState.accountChanged(tx, id);
       if (!isDeepStrictEqual(ceilingsOf(before), ceilingsOf(after)))
         await this.liveState.limitsChanged(tx, [id]);
       this.activity.record(tx, caller, {
@@ -226,7 +230,7 @@ export class UsersService {
 
 function changeableOf(row: User) {
   const user = toUserResponse(row);
-  return { role: user.role, is_demo: user.is_demo, ...ceilingsOf(user) };
+  return { role: user.role, is_demo: user.is_demo, rates: user.rates, ...ceilingsOf(user) };
 }
 
 type Ceilings = Pick<UserResponse, `${KeyLimit}_ceiling`>;

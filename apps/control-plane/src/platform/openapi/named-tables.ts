@@ -6,7 +6,9 @@ import {
   OUTCOMES,
   KEY_LIMITS,
   LIMIT_NAMES,
+  RATE_WINDOWS,
   UPSTREAM_PROTOCOLS,
+  WINDOW_NAMES,
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
@@ -26,7 +28,11 @@ export const chargedClassField = z.enum(CHARGED_CLASSES).meta({
 });
 export const keyLimitField = z.enum(LIMIT_NAMES).meta({
   id: 'KeyLimit',
-  [ROWS]: KEY_LIMITS.map(({ name, counts }) => ({ name, counts })),
+  [ROWS]: KEY_LIMITS.map(({ name }) => ({ name })),
+});
+export const rateWindowField = z.enum(WINDOW_NAMES).meta({
+  id: 'RateWindow',
+  [ROWS]: RATE_WINDOWS.map(({ name, seconds, counts }) => ({ name, seconds, counts })),
 });
 export const clientProtocolField = z.enum(CLIENT_PROTOCOLS).meta({ id: 'ClientProtocol' });
 export const furtherEndpointField = z.enum(FURTHER_ENDPOINTS).meta({ id: 'FurtherEndpoint' });

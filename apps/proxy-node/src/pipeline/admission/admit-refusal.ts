@@ -1,7 +1,8 @@
-import { KEY_LIMITS } from '@tollgate/contracts';
-import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
+import { RATE_WINDOWS } from '@tollgate/contracts';
+import type { AccessDenied, AdmitReply, InquiryReply, RateName } from '@tollgate/keyspace';
+import type { HoldPlan } from '@tollgate/metering';
 import { balanceTooLow, modelNotFound, Refusal, retryHeaders } from '../../refusals.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rateLimitHeaders, type Denied } from './rate-limit-headers.ts';
 import { budgetExceeded } from './budget-exceeded.ts';
 import { rechargePending } from './recharge-waits.ts';
 
@@ -19,10 +20,18 @@ export function isKeyDenied(reply: AdmitReply): boolean {
   );
 }
 
+/** A limit refused the bound of the prompt's bytes; its exact count may be within it. */
+export function isTooLong(reply: AdmitReply | null): boolean {
+  return reply?.kind === 'input_too_long' || reply?.kind === 'prompt_above_rate';
+}
+
 /** `modelName`: as the request names it. `minTokens`: with so many it would have been admitted. */
 export function admitRefusal(
   reply: AdmitReply,
-  { modelName, minTokens }: { modelName: string; minTokens: number },
+  {
+    modelName,
+    plan: { minTokens, promptTokens },
+  }: { modelName: string; plan: Pick<HoldPlan, 'minTokens' | 'promptTokens'> },
 ): Refusal {
   switch (reply.kind) {
     case 'not_subscribed':
@@ -31,7 +40,14 @@ export function admitRefusal(
     case 'rate_limited':
       return tooManyRequests(reply);
     case 'concurrency_exceeded':
-      return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
+      return new Refusal('concurrency_exceeded', {
+        detail: `Too many requests are running: ${reply.limit} at a time are allowed.`,
+        headers: retryHeaders(HELD_RETRY_MS),
+      });
+    case 'input_too_long':
+      return inputTooLong(reply.limit, promptTokens.most);
+    case 'prompt_above_rate':
+      return promptAboveRate(reply, promptTokens.most);
     case 'tokens_held':
       return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
     case 'budget_exceeded':
@@ -51,10 +67,29 @@ export function admitRefusal(
 
 type RateLimited = Extract<InquiryReply, { kind: 'rate_limited' }>;
 
-export function tooManyRequests({ window, retryAfterMs, windows }: RateLimited): Refusal {
+export function tooManyRequests({ rate, retryAfterMs, windows }: RateLimited): Refusal {
+  const denied: Denied = { rate, retryAfterMs };
   return new Refusal('rate_limited', {
-    detail: `Rate limit reached: the key has no more ${COUNTED.get(window)}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
-    headers: { ...rateLimitHeaders(windows, retryAfterMs), ...retryHeaders(retryAfterMs) },
+    detail: `Rate limit reached: ${whoseOf(rate)} has no more ${wordsOf(rate)} for now; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    headers: { ...rateLimitHeaders(windows, { denied }), ...retryHeaders(retryAfterMs) },
+  });
+}
+
+/** No wait helps: the whole limit of the window is less than the prompt. */
+function promptAboveRate(
+  { rate, limit }: Extract<AdmitReply, { kind: 'prompt_above_rate' }>,
+  promptTokens: number,
+): Refusal {
+  return new Refusal('rate_limited', {
+    detail: `The prompt has up to ${promptTokens} tokens, and ${whoseOf(rate)} may use ${limit} ${wordsOf(rate)}; send a shorter prompt, or have the limit raised.`,
+    headers: { 'x-should-retry': 'false' },
+  });
+}
+
+/** In the words by which both vendors' clients know that the context is too long. */
+function inputTooLong(limit: number, promptTokens: number): Refusal {
+  return new Refusal('input_too_long', {
+    detail: `The key takes prompts within a context length of ${limit} tokens; this one contains up to ${promptTokens} tokens.`,
   });
 }
 
@@ -66,9 +101,16 @@ export function tooManyInquiries({ retryAfterMs, windows }: RateLimited): Refusa
   });
 }
 
-const COUNTED = new Map<string, string>(
-  KEY_LIMITS.map(({ name, counts }) => [name, counts.toLowerCase()]),
-);
+const SAYS = new Map<string, string>(RATE_WINDOWS.map(({ name, says }) => [name, says]));
+
+function wordsOf({ window, models }: RateName): string {
+  const counted = (SAYS.get(window) ?? window).toLowerCase();
+  return models === '' ? counted : `${counted} of ${models}`;
+}
+
+function whoseOf({ owner }: RateName): string {
+  return `the ${owner}`;
+}
 
 export function accessRefusal(denied: AccessDenied): Refusal {
   switch (denied.kind) {

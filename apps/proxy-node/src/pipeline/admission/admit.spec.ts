@@ -162,6 +162,7 @@ describe('what Redis said of a key last stands for it alone', () => {
     subscriptionId: 9,
     generation: 1,
     expiresAtMs: 0,
+    outputTokensMax: 0,
     epoch: 'e',
     claims: '',
     windows: [],

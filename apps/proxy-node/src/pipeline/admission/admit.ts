@@ -12,10 +12,10 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 import { Refusal } from '../../refusals.ts';
 import type { UsageRecorder } from '../../usage/usage-recorder.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
-import { admitRefusal, tokensThere, unavailable } from './admit-refusal.ts';
+import { admitRefusal, isTooLong, tokensThere, unavailable } from './admit-refusal.ts';
 import { CallerAccess, unanswered, type Access, type KnownCaller } from './caller-access.ts';
 import { countPrompt } from '../request/count-prompt.ts';
-import type { DenyCache } from './deny-cache.ts';
+import { askingOf, type DenyCache } from './deny-cache.ts';
 import { judgedBy, leavesHalf, outputLimitFor } from './output-limit.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { rechargePending, type RechargeWaits } from './recharge-waits.ts';
@@ -126,6 +126,11 @@ export class Admitter {
   async #tryForFunds(first: Trial, admission: Admission, bid: Bid): Promise<Trial & Bid> {
     let { request, plan } = bid;
     let trial = first;
+    if (isTooLong(trial.reply)) {
+      request = { ...request, exactTextTokens: await countPrompt(admission.ask.prompt) };
+      plan = planHold(request);
+      trial = { key: trial.key, reply: await this.#ask(trial.key, admission, plan) };
+    }
     const isWaiting = trial.reply?.kind === 'recharge_due';
     if (isWaiting) trial = await this.#waitForTokens(trial.key, admission, plan);
     const thereMax = trial.reply && tokensThere(trial.reply);
@@ -203,7 +208,9 @@ export class Admitter {
   /** Null when Redis did not answer. Throws a denial that is remembered. */
   #ask(key: ParsedApiKey, admission: Admission, plan: HoldPlan): Promise<AdmitReply | null> {
     const { rid, addressHex, ask, model, price, isCounted = true } = admission;
-    const remembered = isCounted ? this.#denials.get(key.hash, monotonicMs()) : undefined;
+    const remembered = isCounted
+      ? this.#denials.get(askingOf(key, admission), monotonicMs())
+      : undefined;
     if (remembered) throw remembered;
     const asked = this.#store.admit({
       rid,
@@ -215,6 +222,8 @@ export class Admitter {
       pricePerMillion: price.price_per_million,
       wantTokens: plan.wantTokens,
       minTokens: plan.minTokens,
+      promptTokens: plan.promptTokens.estimate,
+      promptTokensMax: plan.promptTokens.most,
       addressHex,
       concurrencyMax: this.#limits.concurrencyMax,
       endedHere: () => this.#recorder.endedUnsent({ accountId: key.accountId, modelId: model.id }),
@@ -235,8 +244,8 @@ export class Admitter {
 
   #open(key: ParsedApiKey, admission: Admission, opening: Opening): Admitted | Promise<Admitted> {
     const { request, plan, granted } = opening;
-    const { grantedTokens } = granted;
-    const limit = outputLimitFor(admission.ask, { request, plan, grantedTokens });
+    const { grantedTokens, outputTokensMax } = granted;
+    const limit = outputLimitFor(admission.ask, { request, plan, grantedTokens, outputTokensMax });
     return limit instanceof Promise
       ? limit.then((outputLimit) => this.#opened(key, admission, { ...opening, outputLimit }))
       : this.#opened(key, admission, { ...opening, outputLimit: limit });
@@ -266,21 +275,18 @@ export class Admitter {
     };
   }
 
-  #refused(
-    key: ParsedApiKey,
-    reply: AdmitReply,
-    { ask, model }: Admission,
-    { minTokens }: HoldPlan,
-  ): Refusal {
-    const refusal = admitRefusal(reply, { modelName: ask.model, minTokens });
+  #refused(key: ParsedApiKey, reply: AdmitReply, admission: Admission, plan: HoldPlan): Refusal {
+    const { ask, model } = admission;
+    const refusal = admitRefusal(reply, { modelName: ask.model, plan });
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
       this.#recorder.refusedForFunds({
         accountId: key.accountId,
         modelId: model.id,
-        neededTokens: minTokens,
+        neededTokens: plan.minTokens,
       });
     if (reply.kind === 'rate_limited')
-      this.#denials.set(key.hash, {
+      this.#denials.set(askingOf(key, admission), {
+        rate: reply.rate,
         refusal,
         retryAfterMs: reply.retryAfterMs,
         now: monotonicMs(),

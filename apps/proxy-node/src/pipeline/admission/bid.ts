@@ -9,7 +9,7 @@ export type Keys = readonly ParsedApiKey[];
 type Granted = Pick<
   Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>,
   'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch' | 'claims'
->;
+> & { readonly outputTokensMax?: number };
 export interface Trial {
   key: ParsedApiKey;
   /** Null when Redis did not answer. */

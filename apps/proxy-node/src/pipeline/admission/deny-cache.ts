@@ -1,30 +1,52 @@
+import type { ParsedApiKey } from '@tollgate/contracts';
+import type { RateName } from '@tollgate/keyspace';
 import type { Refusal } from '../../refusals.ts';
 
 /** No longer: the message that a limit was raised may be lost. */
 const REMEMBER_MS_MAX = 1_000;
 
+/** Who asks, and for which model. */
+export interface Asking {
+  keyHash: string;
+  accountId: number;
+  model: string;
+}
+
+/** Returns what denials of a request are remembered by. */
+export function askingOf(
+  { hash: keyHash, accountId }: Pick<ParsedApiKey, 'hash' | 'accountId'>,
+  { model }: { model: { name: string } },
+): Asking {
+  return { keyHash, accountId, model: model.name };
+}
+
+interface Denial {
+  refusal: Refusal;
+  until: number;
+}
+
 /**
  * Remembers rate denials for a moment, to keep a client that hammers on its limit from Redis. Only rate denials: a refusal for funds
- * or status must be asked again each time. Never longer than the exact wait.
+ * or status must be asked again each time. Never longer than the exact wait. A rate of an account denies all its keys; one for some
+ * models denies no other model.
  */
 export class DenyCache {
-  readonly #denials = new Map<string, { refusal: Refusal; until: number }>();
+  /** By key or account, and below it by model; '' = all models. */
+  readonly #denials = new Map<string, Map<string, Denial>>();
   readonly #entriesMax: number;
 
   constructor(entriesMax: number) {
     this.#entriesMax = entriesMax;
   }
 
+  /** Keys and accounts. */
   get size(): number {
     return this.#denials.size;
   }
 
-  get(keyHash: string, now: number): Refusal | undefined {
-    const denial = this.#denials.get(keyHash);
-    if (!denial) return undefined;
-    if (denial.until > now) return denial.refusal;
-    this.#denials.delete(keyHash);
-    return undefined;
+  get({ keyHash, accountId, model }: Asking, now: number): Refusal | undefined {
+    if (this.#denials.size === 0) return undefined;
+    return this.#of(keyHash, model, now) ?? this.#of(String(accountId), model, now);
   }
 
   /** The key's record was changed: its limits may be others now. */
@@ -33,13 +55,43 @@ export class DenyCache {
   }
 
   set(
-    keyHash: string,
-    { refusal, retryAfterMs, now }: { refusal: Refusal; retryAfterMs: number; now: number },
+    { keyHash, accountId, model }: Asking,
+    {
+      rate,
+      refusal,
+      retryAfterMs,
+      now,
+    }: {
+      rate: Pick<RateName, 'owner' | 'models'>;
+      refusal: Refusal;
+      retryAfterMs: number;
+      now: number;
+    },
   ): void {
-    if (this.#denials.size >= this.#entriesMax) {
+    const owner = rate.owner === 'key' ? keyHash : String(accountId);
+    const known = this.#denials.get(owner);
+    if (!known && this.#denials.size >= this.#entriesMax) {
       const [oldest] = this.#denials.keys();
       if (oldest !== undefined) this.#denials.delete(oldest);
     }
-    this.#denials.set(keyHash, { refusal, until: now + Math.min(retryAfterMs, REMEMBER_MS_MAX) });
+    const denials = known ?? new Map<string, Denial>();
+    denials.set(rate.models === '' ? '' : model, {
+      refusal,
+      until: now + Math.min(retryAfterMs, REMEMBER_MS_MAX),
+    });
+    this.#denials.set(owner, denials);
+  }
+
+  #of(owner: string, model: string, now: number): Refusal | undefined {
+    const denials = this.#denials.get(owner);
+    if (!denials) return undefined;
+    for (const place of ['', model]) {
+      const denial = denials.get(place);
+      if (!denial) continue;
+      if (denial.until > now) return denial.refusal;
+      denials.delete(place);
+    }
+    if (denials.size === 0) this.#denials.delete(owner);
+    return undefined;
   }
 }

@@ -2,29 +2,36 @@ import { affordableOutput, isHeldWhole, type HoldPlan, type HoldRequest } from '
 import type { Ask } from '@tollgate/protocols';
 import { countPrompt } from '../request/count-prompt.ts';
 
+interface Grant {
+  readonly request: HoldRequest;
+  readonly plan: HoldPlan;
+  readonly grantedTokens: number;
+  /** The most output that the key allows; 0: any. */
+  readonly outputTokensMax?: number | undefined;
+}
+
 /**
  * A JSON request that was granted less than its bound gets a lower output limit, so that it cannot cost more than it holds. The prompt is
  * counted exactly then: its byte bound would take away output the caller can pay for.
  */
 export function outputLimitFor(
   ask: Ask,
-  { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
+  { request, plan, grantedTokens, outputTokensMax = 0 }: Grant,
 ): number | null | Promise<number> {
   if (request.model.kind === 'embedding') return null;
+  const limit =
+    outputTokensMax > 0 ? Math.min(plan.outputLimit, outputTokensMax) : plan.outputLimit;
   return isHeldWhole(ask) && grantedTokens < plan.wantTokens
-    ? paidLimit(ask, { request, plan, grantedTokens })
-    : plan.outputLimit;
+    ? paidLimit(ask, { request, grantedTokens, limit })
+    : limit;
 }
 
 async function paidLimit(
   ask: Ask,
-  { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
+  { request, grantedTokens, limit }: Pick<Grant, 'request' | 'grantedTokens'> & { limit: number },
 ): Promise<number> {
   const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
-  return Math.min(
-    plan.outputLimit,
-    affordableOutput({ ...request, exactTextTokens }, grantedTokens),
-  );
+  return Math.min(limit, affordableOutput({ ...request, exactTextTokens }, grantedTokens));
 }
 
 /** A JSON request without a limit would hold its model's default in full: on a small balance nothing could run beside it. */

@@ -1,3 +1,4 @@
+import { outputTokensOf } from '@tollgate/contracts';
 import type { RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { OpenHold } from '../../journal/open-hold.ts';
@@ -185,7 +186,7 @@ export class Checkpointer implements HoldKeeper {
     const { charged: usedTokens } = kept.state;
     const request = {
       ...{ rid, epoch, accountId, modelId, keyHash, node, claims },
-      ...{ extendTokens, leaseMs, usedTokens },
+      ...{ extendTokens, leaseMs, usedTokens, outputTokens: outputTokensOf(kept.usage) },
     };
     return this.#ask(kept, async () => {
       const reply = await metering.checkpoint(request);

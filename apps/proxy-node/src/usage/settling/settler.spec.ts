@@ -97,6 +97,7 @@ test('a final is settled as it was admitted: its epoch, account, model, charge a
     finals.map(({ rid, epoch, payload, final }) => ({
       ...{ rid, epoch, payload, reEmit: false },
       ...{ accountId: 1, modelId: 3, chargeTokens: final.charge },
+      ratedTokens: { all: 4, uncached: 4 },
     })),
   );
 });

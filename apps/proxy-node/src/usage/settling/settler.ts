@@ -1,4 +1,4 @@
-import type { Acknowledgement, UsageFinal } from '@tollgate/contracts';
+import { ratedTokensOf, type Acknowledgement, type UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import type { JournalPlace } from '../../journal/live-places.ts';
 import {
@@ -193,7 +193,11 @@ export class Settler {
       budgets: claims,
     } = final;
     const { reEmit } = state;
-    const request = { rid, epoch, accountId, modelId, chargeTokens, payload, reEmit, claims };
+    const ratedTokens = ratedTokensOf(final);
+    const request = {
+      ...{ rid, epoch, accountId, modelId, chargeTokens },
+      ...{ ratedTokens, payload, reEmit, claims },
+    };
     try {
       const reply = await metering.settle(request);
       return { kind: 'replied', reply, spread: random() };

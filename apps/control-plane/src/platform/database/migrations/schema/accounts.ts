@@ -24,6 +24,8 @@ CREATE TABLE users (
   is_demo boolean NOT NULL DEFAULT false,
   -- In place of the installation's ceilings of the limits of its keys, by the limit's name; 0 = none.
   ceilings jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(ceilings)),
+  -- Limits over all its keys: window, limit, models, counts_cache_reads.
+  rates jsonb NOT NULL DEFAULT '[]' CHECK (jsonb_typeof(rates) = 'array'),
   -- Shared with names that look alike (skeletons.ts).
   skeletons text[] NOT NULL DEFAULT '{}',
   CHECK ((status = 'deleted') = (deleted_at IS NOT NULL))

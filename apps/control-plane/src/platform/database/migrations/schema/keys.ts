@@ -8,6 +8,10 @@ CREATE TABLE api_keys (
   key_prefix text NOT NULL,
   allowed_models text NOT NULL DEFAULT '',
   limits jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(limits)),
+  -- Limits of tokens count what was read from a cache.
+  counts_cache_reads boolean NOT NULL DEFAULT true,
+  -- Limits for some models each: window, limit, models, counts_cache_reads.
+  rates jsonb NOT NULL DEFAULT '[]' CHECK (jsonb_typeof(rates) = 'array'),
   status text NOT NULL DEFAULT 'enabled' CHECK (status IN ('enabled', 'disabled', 'deleted')),
   expires_at timestamptz,
   -- Comma-separated addresses and CIDR ranges as the caller wrote them; empty = any.

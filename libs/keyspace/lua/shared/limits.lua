@@ -1,0 +1,77 @@
+-- The limits of a key and of an account, as their records have them (LiveLimits of records/live-limits.ts); '' = none.
+-- { w = { { field, 'r' or 't', ms of a bucket, limit, globs of models ('' = all), 1 where cached reads do not count }, ... },
+--   c = requests at a time, i = tokens of a prompt, o = tokens of an answer }; 0 = none
+local function limits_of(record)
+  if not record or record == '' then return nil end
+  return cjson.decode(record)
+end
+
+local function is_limits(record)
+  if record == '' then return true end
+  local is_json, limits = pcall(cjson.decode, record)
+  return is_json and type(limits) == 'table' and type(limits.w) == 'table'
+end
+
+-- Returns the requests a minute of a key for all models, or nil.
+local function requests_a_minute(limits)
+  for _, rate in ipairs(limits.w) do
+    if rate[1] == 'rpm' then return rate[4] end
+  end
+end
+
+-- Judges a request by the limits of its key and of its account. Writes nothing. Returns the refusal, or nil and the windows that it is to be counted in.
+-- `asked`: model, now, `bound` and `prompt` (tokens: at most, and estimated), `is_repeated` (requests are not counted again).
+local function judge_limits(own, shared, places, asked)
+  if own and own.i > 0 and asked.bound > own.i then return { 'INPUT_TOO_LONG', text(own.i) } end
+  if own and own.c > 0 and redis.call('ZCOUNT', places.running, '(' .. text(asked.now), '+inf') >= own.c then
+    return { 'CONCURRENCY_EXCEEDED', text(own.c) }
+  end
+  local found, windows = {}, {}
+  if own then add_windows(found, places.own, own, asked.model, asked.now) end
+  if shared then add_windows(found, places.shared, shared, asked.model, asked.now) end
+  for _, window in ipairs(found) do
+    if window.counts == 't' and asked.bound > window.limit then return { 'PROMPT_TOO_LONG', window.field, text(window.limit) } end
+    if window.counts == 't' or not asked.is_repeated then windows[#windows + 1] = window end
+  end
+  local denied, retry_ms = full_window(windows, asked.now)
+  if denied then return { 'RATE_LIMITED', denied.field, text(retry_ms), unpack(report_of(windows, asked.now)) } end
+  return nil, windows
+end
+
+-- Counts an admitted request against its limits. Returns what its hold remembers: the set of what runs by its key ('' = not limited), the prompt's
+-- estimate, and the rates of tokens that count it; nil where nothing is to be changed later.
+local function take_limits(own, windows, running, prompt, rid, now, lease_ms)
+  local remembered = count_admitted(windows, prompt)
+  if own and own.c > 0 then
+    redis.call('ZREMRANGEBYSCORE', running, '-inf', text(now))
+    redis.call('ZADD', running, text(now + lease_ms), rid)
+    redis.call('PEXPIRE', running, lease_ms)
+    remembered[1] = running
+  end
+  if #remembered == 2 and remembered[1] == '' then return nil end
+  return remembered
+end
+
+-- A running request's word: the tokens of its output so far, and its place among those that run.
+local function renew_limits(remembered, output, rid, now, lease_ms)
+  for at = 3, #remembered do
+    local counted = remembered[2] + output
+    if counted > remembered[at][5] then recount_rate(remembered[at], counted, now) end
+  end
+  if remembered[1] == '' then return end
+  redis.call('ZADD', remembered[1], 'XX', text(now + lease_ms), rid)
+  redis.call('PEXPIRE', remembered[1], lease_ms)
+end
+
+local function leave_running(remembered, rid)
+  if remembered[1] ~= '' then redis.call('ZREM', remembered[1], rid) end
+end
+
+-- Ends a request: its rates have counted what was reported. `uncached` is that without what was read from a cache.
+local function settle_limits(remembered, reported, uncached, rid, now)
+  for at = 3, #remembered do
+    local rate = remembered[at]
+    recount_rate(rate, rate[4] == 1 and uncached or reported, now)
+  end
+  leave_running(remembered, rid)
+end

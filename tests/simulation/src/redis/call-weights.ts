@@ -1,0 +1,24 @@
+import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
+
+/** How often each function is drawn. */
+export const CALL_WEIGHTS: Record<FunctionName, number> = {
+  ...{
+    admit: 32,
+    access: 2,
+    inquire: 3,
+    checkpoint: 6,
+    restore: 4,
+    settle: 8,
+    reap: 5,
+    credit: 14,
+  },
+  ...{ withdraw: 2, repeat_withdrawal: 1, repeat_release: 2, repeat_reap: 2, unbooked_reaps: 1 },
+  ...{
+    put_key: 6,
+    put_account: 6,
+    put_subscription: 8,
+    recount: 2,
+    reset_credits: 1,
+  },
+  ...{ advance_epoch: 2, relay: 6, publish: 2 },
+};

@@ -1,0 +1,27 @@
+/** Limits as the control plane writes them: few are reached, so that most requests are admitted. */
+const limitsOf = (w: readonly (readonly (string | number)[])[], [c, i, o] = [0, 0, 0]): string =>
+  JSON.stringify({ w, c, i, o, k: 1 });
+export const LIMITS = [
+  '',
+  '',
+  '',
+  limitsOf([['rpm', 'r', 1_000, 1, '', 0]]),
+  limitsOf([['rph', 'r', 60_000, 2, '', 0]]),
+  limitsOf(
+    [
+      ['rph', 'r', 60_000, 3, '', 0],
+      ['tpm', 't', 1_000, 120, '', 1],
+      ['tpm gpt-*', 't', 1_000, 60, 'gpt-*', 0],
+    ],
+    [2, 100, 50],
+  ),
+];
+export const ACCOUNT_LIMITS = ['', '', limitsOf([['account tph', 't', 60_000, 400, '', 0]])];
+
+/** As the control plane writes them: limits that are reached and others, of each unit, with and without periods. */
+export const BUDGETS = [
+  ...Array.from({ length: 12 }, () => ''),
+  '[[1,"charged_tokens",3000,"0000000000","","refuse",{"0":500}]]',
+  '[[2,"requests",3,"17000000001800000000","gpt*","refuse",{}],[3,"money",90000,"0000000000","","notify",{}]]',
+  '[[3,"money",0,"0000000000","","refuse",{}]]',
+];
