@@ -254,15 +254,8 @@ export const admissionChecks: Checks = {
     ];
     const good = [
       ...['e1', rid, accountId, MODEL_ID],
-      'gpt-4',
-      2,
-      100,
-      10,
-      '',
-      0,
-      60_000,
-      'node-1:0',
-      tenant.clock.now,
+      ...['gpt-4', 2, 100, 10, '', 0],
+      ...[60_000, 'node-1:0', tenant.clock.now],
       ...['', '', '', '', '', 5, 5],
     ];
     const before = await contents(tenant);

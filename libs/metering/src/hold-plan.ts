@@ -2,9 +2,8 @@ import type { CallCounts } from '@tollgate/contracts';
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { callBound, READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
+import { addedTokensOf } from './bounds/added-tokens.ts';
 import type { ImageInput } from './bounds/image-bounds.ts';
-import { promptBoundOf } from './bounds/prompt-bounds.ts';
-import { toolTokens } from './bounds/tool-bounds.ts';
 import { callMicros, dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
@@ -13,11 +12,8 @@ const MICRO = 1_000_000n;
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
-/** Tokens that separate an image from the text around it. */
-const TOKENS_PER_IMAGE_MARK = 8;
-const BYTES_PER_TOKEN = 4; // Estimated: texts of most languages have about so many.
-/** Tokens that a template puts around the definition of a tool. */
-const TOKENS_PER_TOOL = 32;
+/** Estimated: texts of most languages have about so many. */
+const BYTES_PER_TOKEN = 4;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
@@ -258,20 +254,6 @@ function besideTextOf({ ask: { prompt }, model, upstreamModels }: HoldRequest): 
     BigInt(prompt.unboundedInputs + prompt.serverToolUses) *
       BigInt(model.unbounded_input_tokens ?? 0)
   );
-}
-
-/** Returns what the provider counts beside the text: images, its template, and its words for tools. */
-function addedTokensOf(
-  { images, ownTools, vendorTools }: PromptSize,
-  upstreamModels: readonly string[],
-): number {
-  const bound = promptBoundOf(upstreamModels);
-  const hasTools = ownTools + vendorTools.length > 0;
-  let tokens = bound.template + (hasTools ? bound.toolPrompt : 0);
-  tokens += TOKENS_PER_TOOL * ownTools + toolTokens(vendorTools);
-  for (const { size, detail } of images)
-    tokens += TOKENS_PER_IMAGE_MARK + (size ? bound.images.of(size, detail) : bound.images.largest);
-  return tokens;
 }
 
 function outputLimitOf({ ask, model }: HoldRequest): number {

@@ -59,6 +59,28 @@ export function toAdmitReply(
     case 'SUBSCRIPTION_CLOSING':
       return { kind: 'subscription_closing' };
     case 'CONCURRENCY_EXCEEDED':
+    case 'INPUT_TOO_LONG':
+    case 'PROMPT_TOO_LONG':
+    case 'RATE_LIMITED':
+      return toLimitReply(word, reader, concurrencyMax);
+    case 'BALANCE_TOO_LOW':
+    case 'TOKENS_HELD':
+    case 'RECHARGE_DUE':
+      return toFundsReply(word, reader);
+    case 'BUDGET_EXCEEDED':
+      return toBudgetExceeded(reader);
+    default:
+      return toAccessDenied(word, reader);
+  }
+}
+
+function toLimitReply(
+  word: 'CONCURRENCY_EXCEEDED' | 'INPUT_TOO_LONG' | 'PROMPT_TOO_LONG' | 'RATE_LIMITED',
+  reader: ReplyReader,
+  concurrencyMax: number,
+): AdmitReply {
+  switch (word) {
+    case 'CONCURRENCY_EXCEEDED':
       return {
         kind: 'concurrency_exceeded',
         limit: reader.isAtEnd ? concurrencyMax : reader.integer(),
@@ -78,14 +100,6 @@ export function toAdmitReply(
         retryAfterMs: reader.integer(),
         windows: reader.all(toWindowState),
       };
-    case 'BALANCE_TOO_LOW':
-    case 'TOKENS_HELD':
-    case 'RECHARGE_DUE':
-      return toFundsReply(word, reader);
-    case 'BUDGET_EXCEEDED':
-      return toBudgetExceeded(reader);
-    default:
-      return toAccessDenied(word, reader);
   }
 }
 

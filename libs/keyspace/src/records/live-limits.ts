@@ -36,7 +36,7 @@ export function rateField(
 }
 
 /** Every rate of a record, those by name first. */
-export function ratesOf(limits: LiveLimits): Rate[] {
+function ratesOf(limits: LiveLimits): Rate[] {
   const { countsCacheReads, rates } = limits;
   const named = RATE_WINDOWS.flatMap(({ name: window }) =>
     limits[window] > 0 ? [{ window, limit: limits[window], models: '', countsCacheReads }] : [],

@@ -6,7 +6,7 @@ export const CALL_WEIGHTS: Record<FunctionName, number> = {
     admit: 32,
     access: 2,
     inquire: 3,
-    checkpoint: 6,
+    checkpoint: 9,
     restore: 4,
     settle: 8,
     reap: 5,

@@ -1,5 +1,5 @@
 import { CALL_WEIGHTS } from './call-weights.ts';
-import { ACCOUNT_LIMITS, BUDGETS, LIMITS } from './drawn-limits.ts';
+import { ACCOUNT_LIMITS, BUDGETS, LIMITS, ONE_A_MINUTE } from './drawn-limits.ts';
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
@@ -16,7 +16,7 @@ const SHARD = 's00';
 const ODD = ['', 'x', '-1', '1.5', '9007199254740993'];
 const HASHES = ['a', 'b'].map((digit) => digit.repeat(64));
 const ADDRESS = '20010db8000000000000000000000001';
-const RIDS = 12;
+const RIDS = 16;
 
 /** Calls of every function, on few requests and subscriptions, so that they meet. */
 export class DrawnCalls {
@@ -40,7 +40,7 @@ export class DrawnCalls {
       [
         'put_key',
         [keys.key(SHARD, HASHES[0] ?? ''), keys.windows(SHARD, HASHES[0] ?? '')],
-        '1 enabled 0 1 1 0  *  ',
+        `1 enabled 0 1 1 0 ${this.#random.pick(['', '', '', ONE_A_MINUTE])} *  `,
       ],
       [
         'put_account',
@@ -126,8 +126,8 @@ export class DrawnCalls {
           ...by,
           pick('gpt-4', 'other'),
           '2',
-          odd(pick(1, 450, 5_000, 60_000)),
-          pick('0', '1', '10', '400', '4000', '20000'),
+          odd(pick(1, 450, 450, 5_000, 60_000)),
+          pick('0', '0', '1', '1', '10', '400', '20000'),
           address,
           pick('0', '0', '2'),
           odd(60_000),
@@ -206,11 +206,11 @@ export class DrawnCalls {
         [
           epoch,
           odd(revision),
-          pick('enabled', 'enabled', 'enabled', 'enabled', 'disabled', 'deleted'),
+          pick(...Array<string>(10).fill('enabled'), 'disabled', 'deleted'),
           pick('0', '1'),
           odd(account),
           odd(account),
-          pick('0', '0', now),
+          pick('0', '0', '0', '0', now),
           odd(this.#random.pick(LIMITS)),
           pick('', '*', 'gpt*', ' o*r ,gpt-4', 'o'),
           pick('', '', '', '', `${ADDRESS}/128`, `2001${'0'.repeat(28)}/13`),
@@ -222,7 +222,7 @@ export class DrawnCalls {
         [
           epoch,
           odd(revision),
-          pick('active', 'active', 'active', 'frozen', 'deleted'),
+          pick(...Array<string>(8).fill('active'), 'frozen', 'deleted'),
           pick('0', '1'),
           this.#random.pick(BUDGETS),
           odd(this.#random.pick(ACCOUNT_LIMITS)),
@@ -279,6 +279,6 @@ export class DrawnCalls {
 
 const ADVANCES = [
   ['e1', 'restoring:e1'],
-  ...Array.from({ length: 6 }, () => ['restoring:e1', 'e1']),
-  ['e2', 'e1'],
+  ...Array.from({ length: 4 }, () => ['restoring:e1', 'e1']),
+  ...Array.from({ length: 3 }, () => ['e2', 'e1']),
 ];

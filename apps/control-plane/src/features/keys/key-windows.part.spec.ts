@@ -64,7 +64,7 @@ test('windows show what admission has counted, and when the whole limit is back'
   ]);
   // Both say the same moment, each in its own clock's words.
   const resetMs = last?.kind === 'rate_limited' ? (last.windows[0]?.resetMs ?? 0) : 0;
-  expect(Math.abs(Date.parse(minute?.resets_at) - Date.now() - resetMs)).toBeLessThan(2_000);
+  expect(Math.abs(Date.parse(minute?.resets_at ?? '') - Date.now() - resetMs)).toBeLessThan(2_000);
   const stranger = await ledger.account('0');
   expect(
     (await plane.call('GET', `/keys/${key.id}/windows`, { token: stranger.token })).status,

@@ -47,11 +47,11 @@ export function rateLimitHeaders(
 }
 
 /** Names a rate in headers and texts. */
-export function policyOf({ owner, window, models }: RateName): string {
+function policyOf({ owner, window, models }: RateName): string {
   return [owner === 'account' ? 'account' : '', window, models].filter(Boolean).join(' ');
 }
 
-export function countsOf({ window }: Pick<RateName, 'window'>): Counts | undefined {
+function countsOf({ window }: Pick<RateName, 'window'>): Counts | undefined {
   return WINDOWS.get(window)?.counts;
 }
 

@@ -1,0 +1,28 @@
+import type { ImageInput } from './image-bounds.ts';
+import { promptBoundOf } from './prompt-bounds.ts';
+import { toolTokens } from './tool-bounds.ts';
+
+/** Tokens that separate an image from the text around it. */
+const TOKENS_PER_IMAGE_MARK = 8;
+/** Tokens that a template puts around the definition of a tool. */
+const TOKENS_PER_TOOL = 32;
+
+interface AddedInput {
+  readonly images: readonly ImageInput[];
+  readonly ownTools: number;
+  readonly vendorTools: readonly string[];
+}
+
+/** Returns what the provider counts beside the text: images, its template, and its words for tools. */
+export function addedTokensOf(
+  { images, ownTools, vendorTools }: AddedInput,
+  upstreamModels: readonly string[],
+): number {
+  const bound = promptBoundOf(upstreamModels);
+  const hasTools = ownTools + vendorTools.length > 0;
+  let tokens = bound.template + (hasTools ? bound.toolPrompt : 0);
+  tokens += TOKENS_PER_TOOL * ownTools + toolTokens(vendorTools);
+  for (const { size, detail } of images)
+    tokens += TOKENS_PER_IMAGE_MARK + (size ? bound.images.of(size, detail) : bound.images.largest);
+  return tokens;
+}
