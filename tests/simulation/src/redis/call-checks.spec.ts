@@ -1,17 +1,19 @@
 /** @jest-environment node */
 import { expect, test } from '@jest/globals';
 import { PLANTED_LUA } from '../planted-lua.ts';
+import { Violation } from '../violation.ts';
 import { checkDrawnCalls } from './check-drawn-calls.ts';
 import { RedisFunctions } from './redis-functions.ts';
 
 const SEEDS = 40;
 
-function firstBroken(functions: RedisFunctions): string | null {
+/** Returns the first error of this kind. */
+function firstBroken(functions: RedisFunctions, kind: new () => Error = Error): string | null {
   for (let seed = 1; seed <= SEEDS; seed += 1)
     try {
       checkDrawnCalls(functions, seed);
     } catch (error) {
-      return (error as Error).message;
+      if (error instanceof kind) return error.message;
     }
   return null;
 }
@@ -21,5 +23,6 @@ test('no call of a function breaks a rule of the ledger, whatever came before', 
 });
 
 test.each(PLANTED_LUA)('a rule of the ledger is broken where $name', ({ functions }) => {
-  expect(firstBroken(functions())).toMatch(/^Redis/);
+  // A planted fault can also make a function fail, as a settled hold has no generation. That shows no rule at work.
+  expect(firstBroken(functions(), Violation)).toMatch(/^Redis/);
 });
