@@ -17,6 +17,15 @@ describe('planHold', () => {
     });
   });
 
+  test('counts for limits what the caller sends, without the words of the provider that its hold covers', () => {
+    const sent = { estimate: 25 + 32, most: 100 + 32 };
+    const plan = planHold({ ask: ask(), model: CHAT, ...TERMS });
+    expect(plan).toMatchObject({ promptBound: sent.most + 32, promptTokens: sent });
+    const foreign = planHold({ ask: ask(), model: CHAT, ...TERMS, upstreamModels: ['unheard-of'] });
+    expect(foreign.promptTokens).toEqual(sent);
+    expect(foreign.promptBound).toBeGreaterThan(plan.promptBound);
+  });
+
   test('holds a stream for its prompt and one slice, and lets it grow to its bound', () => {
     const plan = planHold({
       ask: ask({ isStream: true, outputLimit: 100_000, choices: 2 }),

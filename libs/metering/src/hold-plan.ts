@@ -2,7 +2,7 @@ import type { CallCounts } from '@tollgate/contracts';
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { callBound, READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
-import { addedTokensOf } from './bounds/added-tokens.ts';
+import { addedTokensOf, templateTokensOf } from './bounds/added-tokens.ts';
 import type { ImageInput } from './bounds/image-bounds.ts';
 import { callMicros, dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
@@ -86,7 +86,7 @@ export interface HoldPlan {
   /** Output tokens per choice, to be written into the upstream request; not weighted. */
   outputLimit: number;
   promptBound: number;
-  /** Plain tokens of the prompt, which limits count: estimated, and at most. */
+  /** Plain tokens of what the caller sends, which limits count: estimated, and at most. */
   promptTokens: { estimate: number; most: number };
   /** The part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
   besideTextTokens: number;
@@ -125,8 +125,8 @@ export function planHold(request: HoldRequest): HoldPlan {
     outputLimit,
     promptBound: chargedCeil(promptMicros),
     promptTokens: {
-      estimate: saturate(promptTokensOf(request, estimatedText)),
-      most: saturate(promptTokens),
+      estimate: sentTokensOf(request, estimatedText),
+      most: sentTokensOf(request, textTokensOf(request)),
     },
     besideTextTokens: saturate(larger(promptTokens - BigInt(textTokensOf(request)), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
@@ -215,6 +215,13 @@ function promptTokensOf(request: HoldRequest, textTokens = textTokensOf(request)
   const isSentEnough =
     request.model.unbounded_input_tokens !== null && !request.model.reads_more_than_sent;
   return isSentEnough ? smaller(sent, window) : window;
+}
+
+/** Returns the same without the provider's own words: they are not the caller's, and their bound is far above what most providers add. */
+function sentTokensOf(request: HoldRequest, textTokens: number): number {
+  const { prompt } = request.ask;
+  const template = BigInt(templateTokensOf(prompt, request.upstreamModels)) * readingsOf(prompt);
+  return saturate(larger(promptTokensOf(request, textTokens) - template, BigInt(textTokens)));
 }
 
 /** All that the rounds of a request may read; null where its own bytes bound it, or the window is not known. */

@@ -19,10 +19,18 @@ export function addedTokensOf(
   upstreamModels: readonly string[],
 ): number {
   const bound = promptBoundOf(upstreamModels);
-  const hasTools = ownTools + vendorTools.length > 0;
-  let tokens = bound.template + (hasTools ? bound.toolPrompt : 0);
+  let tokens = templateTokensOf({ ownTools, vendorTools }, upstreamModels);
   tokens += TOKENS_PER_TOOL * ownTools + toolTokens(vendorTools);
   for (const { size, detail } of images)
     tokens += TOKENS_PER_IMAGE_MARK + (size ? bound.images.of(size, detail) : bound.images.largest);
   return tokens;
+}
+
+/** Returns the most that the provider's own words may have: its template, and what it says about tools. The caller sends none of them. */
+export function templateTokensOf(
+  { ownTools, vendorTools }: Pick<AddedInput, 'ownTools' | 'vendorTools'>,
+  upstreamModels: readonly string[],
+): number {
+  const { template, toolPrompt } = promptBoundOf(upstreamModels);
+  return template + (ownTools + vendorTools.length > 0 ? toolPrompt : 0);
 }

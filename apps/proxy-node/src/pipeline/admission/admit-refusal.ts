@@ -6,8 +6,7 @@ import { rateLimitHeaders, type Denied } from './rate-limit-headers.ts';
 import { budgetExceeded } from './budget-exceeded.ts';
 import { rechargePending } from './recharge-waits.ts';
 
-/** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
-/** Inquiries a minute of a key: its rpm, if that is more than the first; the second where it has none. */
+/** Model lists and token counts a minute of a key: its rpm, if that is more than the first; the second where it has none. A coding agent counts 25 prompts at once. */
 export const INQUIRIES_PER_MINUTE = 60;
 export const INQUIRIES_WITHOUT_RPM = 600;
 const FENCED_RETRY_MS = 2_000;
