@@ -19,6 +19,7 @@ export const CALL_WEIGHTS: Record<FunctionName, number> = {
     put_subscription: 8,
     recount: 2,
     reset_credits: 1,
+    vouch: 1,
   },
   ...{ advance_epoch: 2, relay: 6, publish: 2 },
 };
