@@ -24,7 +24,7 @@ const errorOf = async (response: Response) =>
   ((await response.json()) as { error: Record<string, unknown> }).error;
 
 describe.each(['/v1/chat/completions', '/v1/messages'])('a key with limits, at %s', (path) => {
-  test('is served while its minute has any tokens, and told when it has some again', async () => {
+  test('is served while its minute has any tokens, and names the time at which it has some again', async () => {
     const limit = 3 * REPORTED;
     const { call, upstream } = await limited({ tpm: limit });
     const first = await call(path);
