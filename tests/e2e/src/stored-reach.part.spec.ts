@@ -1,6 +1,15 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { SnapshotModel } from './demo-node-under-test.ts';
-import { ask, call, model, native, node, type Answered } from './native-responses-under-test.ts';
+import {
+  ask,
+  baseUrl,
+  BOUGHT,
+  call,
+  model,
+  native,
+  node,
+  type Answered,
+} from './native-responses-under-test.ts';
 
 /** Routes to the same upstream as `model`. */
 let other: SnapshotModel;
@@ -168,5 +177,36 @@ describe('a conversation', () => {
     ])
       expect(refused).toMatchObject({ status: 429, body: { error: { code: expect.any(String) } } });
     expect((await call('GET', path, { key })).status).toBe(200);
+  });
+
+  test('is stored by the next upstream while the first one is down', async () => {
+    const overrides = { endpoints: ['responses' as const] };
+    const down = { baseUrl: 'http://127.0.0.1:1/v1', overrides };
+    const both = await node.addModel([down, { baseUrl, overrides }], {}, BOUGHT);
+    const { key } = await node.putKey({ allowedModels: both.name });
+    const made = await call('POST', '/v1/conversations', { key, body: { items: [MESSAGE] } });
+    expect(made.status).toBe(200);
+    const items = await call('GET', `/v1/conversations/${made.body.id}/items`, { key });
+    expect(items.body.data).toHaveLength(1);
+  });
+
+  test('is refused as the last upstream refused it when all are down', async () => {
+    const overrides = { endpoints: ['responses' as const] };
+    const down = { baseUrl: 'http://127.0.0.1:1/v1', overrides };
+    const { name } = await node.addModel([down], {}, BOUGHT);
+    const { key } = await node.putKey({ allowedModels: name });
+    expect((await call('POST', '/v1/conversations', { key, body: {} })).status).toBe(502);
+  });
+
+  test('names the model that cannot reach it, where its caller may read it', async () => {
+    const overrides = { endpoints: ['responses' as const] };
+    const elsewhere = await node.addModel([{ baseUrl, overrides }], {}, BOUGHT);
+    const id = await begin('everything');
+    expect(
+      (await call('GET', `/v1/conversations/${id}`, { key: keys['everything'] ?? '' })).status,
+    ).toBe(200);
+    const refused = await ask({ model: elsewhere.name, conversation: id }, keys['everything']);
+    expect(refused).toMatchObject(NOT_STORED);
+    expect(JSON.stringify(refused.body)).toContain('its model has no route there');
   });
 });

@@ -14,6 +14,7 @@ import { droppedHeaders } from '../pipeline/request/premiums.ts';
 import { storedNotFound } from '../pipeline/request/stored-routes.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import { makerOfItems, type Reach, type StoredReach } from '../upstream/stored-reach.ts';
 import type { BackgroundGuard } from './background-guard.ts';
@@ -39,6 +40,9 @@ export const STORED_PATHS: Readonly<Record<string, readonly Method[]>> = {
 
 /** Each of these that is sent stores up to a body's limit at the provider: it counts as a request. */
 const STORING = new Set([CONVERSATIONS, ITEMS]);
+
+/** Upstreams that are asked to store a new conversation, one after the other. */
+const CONVERSATION_UPSTREAMS_MAX = 3;
 
 export interface StoredRequest {
   incoming: IncomingMessage;
@@ -67,7 +71,11 @@ export async function storedEndpoint(admitter: Admitter, request: StoredRequest)
   const { incoming, addressHex, path, id, quota, relay, guard } = request;
   const isRequest = incoming.method === 'POST' && STORING.has(path);
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex, { isRequest });
-  const { call, native, run } = await callOf(request, access, quota.takeFor(access.accountId));
+  const { call, native, run, further } = await callOf(
+    request,
+    access,
+    quota.takeFor(access.accountId),
+  );
   const { method } = call;
   const look = () =>
     relay.call({ ...call, method: 'GET', path: native.replace(/\/cancel$/, ''), body: null });
@@ -82,7 +90,7 @@ export async function storedEndpoint(admitter: Admitter, request: StoredRequest)
     if (!(await showStream(request, { call, native, running }))) throw storedNotFound(id ?? '');
     return {};
   }
-  const answer = await relay.call(call);
+  const answer = await firstAnswer(relay, call, further);
   if (!answer) throw storedNotFound(id ?? '');
   if (path === CONVERSATIONS && method === 'POST') await made(request, access, answer);
   if (path === CANCEL && run) await guard.cancelled(run, answer);
@@ -96,7 +104,33 @@ interface Stored {
   readonly native: string;
   /** Where it may be made in the background; null where it has no place yet. */
   readonly run: BackgroundPlace | null;
+  /** The same call to other upstreams, each of which serves it as well. */
+  readonly further: readonly (() => StoredCall)[];
 }
+
+/** An upstream that does not work stores nothing: the next one is asked. Throws the last failure. */
+async function firstAnswer(
+  relay: StoredRelay,
+  call: StoredCall,
+  further: Stored['further'],
+): Promise<Uint8Array | null> {
+  const [next, ...others] = further;
+  try {
+    return await relay.call(call);
+  } catch (error) {
+    if (!next || !(error instanceof UpstreamFailure) || !DOWN.has(error.error.kind)) throw error;
+    return firstAnswer(relay, next(), others);
+  }
+}
+
+const DOWN: ReadonlySet<UpstreamFailure['error']['kind']> = new Set([
+  'auth',
+  'overloaded',
+  'rate_limited',
+  'server',
+  'timeout',
+  'unreachable',
+]);
 
 async function callOf(
   request: StoredRequest,
@@ -106,32 +140,35 @@ async function callOf(
   const { incoming, rid, index, bytesMax, sealer, reach } = request;
   const { accountId } = access;
   const { open, useOf } = await reach.of(access, idsOf(request), index).catch(unanswered);
-  const { place, upstream } = placeOf(request, access, open);
+  const { place, upstreams } = placeOf(request, access, open);
+  const [first, ...others] = upstreams;
   const maker = makerFor(access, place, useOf);
-  const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, maker, open });
-  const native = nativePath(request, ids);
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
+  const raw = method === 'POST' ? await readBody(incoming, { bytesMax, take }) : null;
   const [modelId] = maker.modelIds;
-  const kept = {
-    ids,
-    passesFiles: upstream.passes_file_ids ?? false,
-    isKnownOnly: upstream.fields === 'known',
+  const callTo = (upstream: SnapshotUpstream): { call: StoredCall; native: string } => {
+    const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, maker, open });
+    const native = nativePath(request, ids);
+    const kept = {
+      ids,
+      passesFiles: upstream.passes_file_ids ?? false,
+      isKnownOnly: upstream.fields === 'known',
+    };
+    const call: StoredCall = {
+      upstream,
+      method,
+      path: native + queryOf(incoming, ids),
+      body: raw && bodyFor(request, raw, kept),
+      rid,
+      clientHeaders: incoming.headers,
+      ids,
+      model: modelId === undefined ? null : (index.modelById(modelId)?.name ?? ''),
+    };
+    return { call, native };
   };
-  const call: StoredCall = {
-    upstream,
-    method,
-    path: native + queryOf(incoming, ids),
-    body:
-      method === 'POST'
-        ? bodyFor(request, await readBody(incoming, { bytesMax, take }), kept)
-        : null,
-    rid,
-    clientHeaders: incoming.headers,
-    ids,
-    model: modelId === undefined ? null : (index.modelById(modelId)?.name ?? ''),
-  };
-  const run = place && { accountId, upstreamId: upstream.id, responseId: place.id };
-  return { call, native, run };
+  const { call, native } = callTo(first);
+  const run = place && { accountId, upstreamId: first.id, responseId: place.id };
+  return { call, native, run, further: others.map((upstream) => () => callTo(upstream).call) };
 }
 
 /** A stream of what is still to be settled is read from its beginning, wherever its client continues: so that all that was shown of it is counted. */
@@ -170,13 +207,19 @@ async function made({ reach }: StoredRequest, access: Access, answer: Uint8Array
   if (typeof id === 'string') await reach.made(access, id).catch(() => undefined);
 }
 
-/** Which upstream has it. A new conversation has no place yet. */
-function placeOf({ id, index }: StoredRequest, access: Access, open: OpenStored) {
+/** Which upstream has it. A new conversation has no place yet: any of several may store it. */
+function placeOf(
+  { id, index }: StoredRequest,
+  access: Access,
+  open: OpenStored,
+): { place: StoredPlace | null; upstreams: [SnapshotUpstream, ...SnapshotUpstream[]] } {
   const place = id === undefined ? null : open(id);
-  const upstream = place ? index.upstreamById(place.upstreamId) : conversationsOf(index, access);
-  if ((id !== undefined && !place) || !upstream || !isNative('responses', upstream))
+  const known = place && index.upstreamById(place.upstreamId);
+  const [first, ...others] =
+    id === undefined ? conversationsOf(index, access) : known ? [known] : [];
+  if (!first || !isNative('responses', first))
     throw id === undefined ? new Refusal('no_conversations') : storedNotFound(id);
-  return { place, upstream };
+  return { place, upstreams: [first, ...others] };
 }
 
 function nativePath({ path, id, item }: StoredRequest, ids: StoredIds): string {
@@ -200,16 +243,18 @@ function bodyFor(
 
 const NOTHING = new Uint8Array();
 
-/** A new conversation belongs to no model: it is stored by the first upstream that can, of the models that the caller is subscribed to and may use. */
+/** A new conversation belongs to no model: the upstreams that store one, of the models that the caller is subscribed to and may use, in the order of their routes. */
 function conversationsOf(
   index: RoutingIndex,
   { subscribedModelIds, allowedModels }: Access,
-): SnapshotUpstream | undefined {
-  return subscribedModelIds
+): SnapshotUpstream[] {
+  const upstreams = subscribedModelIds
     .filter((modelId) => isModelAllowed(allowedModels, index.modelById(modelId)?.name ?? ''))
     .toSorted((one, other) => one - other)
     .flatMap((modelId) => index.candidates(modelId, 'responses').flat())
-    .find(({ upstream }) => isNative('responses', upstream))?.upstream;
+    .filter(({ upstream }) => isNative('responses', upstream))
+    .map(({ upstream }) => [upstream.id, upstream] as const);
+  return [...new Map(upstreams).values()].slice(0, CONVERSATION_UPSTREAMS_MAX);
 }
 
 const AFTER = 'starting_after';

@@ -123,7 +123,9 @@ const CHAT: FieldTable = {
   safety_identifier: 'setting',
   seed: 'setting',
   stop: 'setting',
-  store: 'setting',
+  // OpenAI takes metadata of a chat request only where it stores the answer.
+  store: 'storage',
+  metadata: 'storage',
   stream_options: 'setting',
   thinking: 'setting',
   top_logprobs: 'setting',

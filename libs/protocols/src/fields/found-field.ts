@@ -10,6 +10,7 @@
  * - reference: names input that is stored elsewhere, so that the request does not bound it
  * - tier: a class of service with prices of its own
  * - routing: sends the request to another model, provider or address
+ * - storage: keeps the answer at the provider, from which no endpoint of the gateway reads it
  * - server_tools: tools that the provider runs
  * - envelope: an object whose members other gateways merge into the request
  * - structure: part of an item that the gateway reads, such as the type of a tool
@@ -26,6 +27,7 @@ export type FieldRole =
   | 'reference'
   | 'tier'
   | 'routing'
+  | 'storage'
   | 'server_tools'
   | 'envelope'
   | 'structure'

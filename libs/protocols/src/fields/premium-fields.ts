@@ -22,7 +22,7 @@ export interface NeededPremium {
 export interface PremiumAsked {
   /** Tiers at the top of the request that may be bought; `premium` is their name in a price version. */
   tiers: readonly { field: FoundField; premium: string }[];
-  /** Fields that never pass: another address, model or provider, a tier that no price can name. */
+  /** Fields that never pass: another address, model or provider, a tier that no price can name, storage that no caller could read. */
   refused: readonly FoundField[];
   /** Tools of the provider, and further models; `premium` is null for one that no price can name. */
   needed: readonly NeededPremium[];
@@ -45,6 +45,7 @@ export function premiumAsked({
     tiers,
     refused: [
       ...fields.filter(({ role }) => role === 'routing'),
+      ...storageAsked(fields),
       ...dearer.filter((field) => !named.has(field)),
     ],
     needed: [
@@ -72,7 +73,15 @@ function needed(asked: NeededPremium): NeededPremium {
 }
 
 function mayCostMore({ role }: FoundField): boolean {
-  return role === 'tier' || role === 'routing';
+  return role === 'tier' || role === 'routing' || role === 'storage';
+}
+
+/** Metadata passes where nothing is to be stored: providers other than OpenAI read it. */
+function storageAsked(fields: readonly FoundField[]): FoundField[] {
+  const storage = fields.filter(({ role }) => role === 'storage');
+  return storage.some(({ path: [name], value }) => name === 'store' && value === true)
+    ? storage
+    : [];
 }
 
 function isOrdinary({ path, value }: FoundField): boolean {

@@ -32,9 +32,11 @@ export function routesToStored(
       : stores(candidate) && candidate.upstream.id === first?.upstreamId,
   );
   const named = references[Math.max(0, strange)];
-  if (left.length === 0 || (strange >= 0 && !isTranslated))
-    throw storedNotFound(named?.id ?? '', named ? fieldName(named.path) : null);
-  return left;
+  if (left.length > 0 && (strange < 0 || isTranslated)) return left;
+  const param = named ? fieldName(named.path) : null;
+  throw places.includes(null)
+    ? storedNotFound(named?.id ?? '', param)
+    : storedElsewhere(named?.id ?? '', param);
 }
 
 /** A request that names files of a provider's account goes to upstreams that let their customers do so. Throws InvalidRequest where none does. */
@@ -52,6 +54,12 @@ export function routesToFiles(
 /** One that is another account's, one of a model that the key may not use, one that is damaged and one that is gone are refused alike. */
 export function storedNotFound(id: string, param: string | null = null): Refusal {
   const detail = `Nothing with the id \`${id}\` is stored for this account.`;
+  return new Refusal('stored_not_found', { param, detail });
+}
+
+/** Its caller reads it by GET: another model, or another object of the request, belongs to another upstream. */
+function storedElsewhere(id: string, param: string | null): Refusal {
+  const detail = `\`${id}\` is stored at an upstream that this request cannot use: its model has no route there, or it names what another upstream stores. Name a model that was used with it, or send the items themselves.`;
   return new Refusal('stored_not_found', { param, detail });
 }
 
