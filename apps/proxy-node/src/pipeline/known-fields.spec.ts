@@ -256,3 +256,13 @@ describe('x-tollgate-dropped', () => {
     expect([dropped, sent]).toEqual(['metadata', chatOf('real')]);
   });
 });
+
+test('chat: an answer that no caller could read back is not stored, and its fields are named', async () => {
+  const stored = chatOf(models.openai, ', "store":true, "metadata":{"a":"b"}');
+  expect(await send(stored)).toMatchObject({ dropped: 'store, metadata', sent: chatOf('real') });
+  const plain = ', "store":false, "metadata":{"a":"b"}';
+  expect(await send(chatOf(models.openai, plain))).toMatchObject({
+    dropped: null,
+    sent: chatOf('real', plain),
+  });
+});

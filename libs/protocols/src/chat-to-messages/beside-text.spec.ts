@@ -56,16 +56,19 @@ function completion(content: readonly object[]): JsonRecord {
 /** Joins deltas as the client for Node does: it keeps the last value of a member it does not know. */
 function streamed(content: readonly JsonRecord[]): JsonRecord {
   const upstream = START + content.map(blockEvents).join('') + end('tool_use');
-  const message: JsonRecord = { tool_calls: [record(toolCall())] };
+  const message: JsonRecord = {};
   for (const said of deltas(drive(plain(), upstream, [7]).text).filter(isRecord)) {
-    const { tool_calls: _, ...rest } = said;
+    const { tool_calls: [call] = [], ...rest } = said as { tool_calls?: JsonRecord[] };
     Object.assign(message, rest);
+    if (call?.['id'] === undefined) continue;
+    const { name } = record(call['function']);
+    message['tool_calls'] = [{ ...call, function: { name, arguments: '{"x":1}' } }];
   }
   return message;
 }
 
-function toolCall(): object {
-  return { id: CALL.id, type: 'function', function: { name: 'f', arguments: '{"x":1}' } };
+function nameOf(message: JsonRecord): unknown {
+  return record(records(message['tool_calls'])[0]?.['function'])['name'];
 }
 
 function blockEvents(block: JsonRecord, index: number): string {
@@ -160,6 +163,11 @@ describe.each([
         },
       },
     ]);
+  });
+
+  test('a call without a name has an empty one, as in the other protocols', () => {
+    const { name: _, ...nameless } = CALL;
+    expect(nameOf(answer([nameless]))).toBe('');
   });
 
   test('text without sources has no annotations', () => {

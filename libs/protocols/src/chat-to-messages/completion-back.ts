@@ -58,6 +58,6 @@ function toolCall(block: JsonRecord): JsonRecord {
   return {
     id: block['id'],
     type: 'function',
-    function: { name: block['name'], arguments: JSON.stringify(block['input'] ?? {}) },
+    function: { name: text(block['name']) ?? '', arguments: JSON.stringify(block['input'] ?? {}) },
   };
 }

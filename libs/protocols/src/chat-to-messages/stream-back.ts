@@ -96,7 +96,7 @@ function blockStart(state: ChunkState, block: JsonRecord): Step {
     index,
     id: block['id'],
     type: 'function',
-    function: { name: block['name'], arguments: '' },
+    function: { name: text(block['name']) ?? '', arguments: '' },
   };
   return [
     { ...state, toolCount: index + 1, openTool: { index, input: block['input'], hasInput: false } },

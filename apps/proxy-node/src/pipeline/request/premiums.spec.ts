@@ -197,17 +197,6 @@ test('fields that choose another address, provider or model are dropped and name
   ]);
 });
 
-test('chat: an answer that the provider would store is not stored, and the fields are named', async () => {
-  const stored = await send({ store: true, metadata: { a: 'b' }, seed: 4 });
-  expect([stored.status, stored.dropped]).toEqual([200, 'store, metadata']);
-  expect(stored.sent).toMatchObject({ seed: 4 });
-  expect(stored.sent).not.toHaveProperty('store');
-  expect(stored.sent).not.toHaveProperty('metadata');
-  const plain = await send({ store: false, metadata: { a: 'b' } });
-  expect(plain.dropped).toBeNull();
-  expect(plain.sent).toMatchObject({ store: false, metadata: { a: 'b' } });
-});
-
 describe('tools of the provider', () => {
   const messages = { path: '/v1/messages' };
   const upstreams = (): UpstreamSpec[] => [{ baseUrl: anthropic.baseUrl, protocol: 'anthropic' }];
