@@ -62,7 +62,9 @@ function streamed(content: readonly JsonRecord[]): JsonRecord {
     Object.assign(message, rest);
     if (call?.['id'] === undefined) continue;
     const { name } = record(call['function']);
-    message['tool_calls'] = [{ ...call, function: { name, arguments: '{"x":1}' } }];
+    Object.assign(message, {
+      tool_calls: [{ ...call, function: { name, arguments: '{"x":1}' } }],
+    });
   }
   return message;
 }
