@@ -219,6 +219,10 @@ export interface StreamReader {
   readonly isUsageFinal: boolean;
   /** Native id of an answer that its upstream continues making when this stream ends before it; null or absent for any other. */
   readonly backgroundId?: string | null;
+  /** Nothing of this attempt was delivered: it is not known to continue the answer that was cut. */
+  readonly isWithheld?: boolean;
+  /** Text of this attempt that was not delivered, as the client had it. */
+  readonly overlap?: string;
 }
 
 /** An upstream's failure in neutral words; `upstreamClientError` gives it the client's shape. */

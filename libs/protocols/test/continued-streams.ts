@@ -160,6 +160,7 @@ export function continueWith(
     delivered,
     trimmed: rest.trimmed,
     charged: CHARGED,
+    rid: RID,
   });
   const bytes = [reader.push(Buffer.from(stream)), reader.end()];
   const total = { ...CHARGED, output: CHARGED.output + (reader.usage?.output ?? 0) };

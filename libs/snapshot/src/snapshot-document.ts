@@ -66,7 +66,7 @@ export const failoverSchema = z.strictObject({
       max_tokens_per_hour: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     })
     .optional(),
-  /** Streams: a plain text that breaks off is continued on another upstream. Absent: it ends with an error. */
+  /** Streams: a plain text that breaks off is continued on another upstream. Absent: only by one that continues a prefill natively. False: it ends with an error. */
   continues: z.boolean().optional(),
   /** Answers name their upstream in `x-tollgate-upstream`. Absent: they do not. */
   names_upstream: z.boolean().optional(),

@@ -150,14 +150,16 @@ test('an answer names its upstream where the model allows it, and else does not'
 
 test('an answer may break off twice and be continued by a third upstream', async () => {
   const model = await modelWith(['openai', 'anthropic', 'openai']);
-  script(cut('eof'), { words: ['time '], end: 'error' }, { words: ['there was.'], end: 'well' });
+  // Long enough that it is known to continue the first one's.
+  const second = Array.from({ length: 40 }, (_, place) => `time${place} `);
+  script(cut('eof'), { words: second, end: 'error' }, { words: ['there was.'], end: 'well' });
   const { text, stream, final } = await ask('chat', model);
-  expect(text).toBe('Once upon a time there was.');
+  expect(text).toBe(`Once upon a ${second.join('')}there was.`);
   expect(stream.split('"finish_reason":"stop"')).toHaveLength(2);
   expect(final.attempts.map(({ error }) => error)).toEqual(['cut', 'cut', undefined]);
   const prompts = final.attempts.map(({ cost }) => cost?.output_tokens);
   expect(prompts).toEqual([undefined, 0, 0]);
-  const delivered = countTokens(FIRST.join('')) + countTokens('time ');
+  const delivered = countTokens(FIRST.join('')) + countTokens(second.join(''));
   expect(final.output_tokens).toBe(delivered + REPORTED);
 });
 

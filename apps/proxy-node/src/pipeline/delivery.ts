@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Delivered } from '@tollgate/protocols';
+import { takesPrefill, type Delivered } from '@tollgate/protocols';
 import { stopsBillingOnClose, type SnapshotModel } from '@tollgate/snapshot';
 import type { ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
@@ -154,9 +154,14 @@ export function noteCut({ read }: Tries): void {
 }
 
 /** The customer pays the output of an attempt that continues an answer, and the installation the prompt that it was sent. */
-export function noteContinued({ attempts, passing }: Delivery): void {
+export function noteContinued({ attempts, passing }: Delivery, isWithheld = false): void {
   const attempt = attempts.at(-1);
-  if (attempt) attempt.cost = { ...passing.costSoFar(), output_tokens: 0 };
+  const cost = passing.costSoFar();
+  if (attempt) attempt.cost = isWithheld ? cost : { ...cost, output_tokens: 0 };
+}
+
+export function continuesPrefill({ prefills }: Tries, { route, upstream }: Candidate): boolean {
+  return prefills.get(route.id) !== 'refused' && takesPrefill(upstream, route);
 }
 
 /** A route that was only slower than the one that broke off may continue its answer. */

@@ -8,6 +8,7 @@ import { meteredBy, type Metered, type MeteredListener } from './answers/answer-
 import { AttemptLimits } from './sending/attempt-deadlines.ts';
 import { CutAnswer } from './answers/cut-answer.ts';
 import {
+  continuesPrefill,
   costOfLoser,
   isWorthRepeating,
   noteContinued,
@@ -117,6 +118,7 @@ export class Failover implements TryHost {
     while (!delivery.isOver) {
       const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
       if (choice.kind !== 'candidate') break;
+      if (!this.#mayContinueOn(delivery, tries, choice.candidate)) continue;
       try {
         const metered = await this.#attemptRest(delivery, tries, {
           cut,
@@ -135,11 +137,21 @@ export class Failover implements TryHost {
           continue;
         }
         cut = failure;
-        noteContinued(delivery);
+        noteContinued(delivery, failure.isWithheld);
         noteCut(tries);
       }
     }
     return cut.giveUp(error);
+  }
+
+  /** By default only where its provider continues a prefill natively, within the allowance of tokens; a route that is passed over counts as tried. */
+  #mayContinueOn(delivery: Delivery, tries: Tries, candidate: Candidate): boolean {
+    const { model } = delivery.asked;
+    if (model.failover?.continues) return true;
+    const tokens = delivery.passing.costSoFar().input_tokens;
+    if (continuesPrefill(tries, candidate) && this.#limits.takes(model.id, tokens)) return true;
+    tries.tried.push(candidate.route.id);
+    return false;
   }
 
   /** Null when nothing is left of the limit. */
@@ -148,10 +160,10 @@ export class Failover implements TryHost {
     tries: Tries,
     { cut, candidate }: { cut: CutAnswer; candidate: Candidate },
   ): Promise<Metered | null> {
-    const { asked, admitted, passing } = delivery;
+    const { asked, admitted, passing, rid } = delivery;
     const outputLimit = admitted.outputLimit ?? 0;
     const mayPrefill = tries.prefills.get(candidate.route.id) !== 'refused';
-    const rest = await cut.askOf(asked.ask, { candidate, outputLimit, mayPrefill });
+    const rest = await cut.askOf(asked.ask, { candidate, outputLimit, mayPrefill, rid });
     if (!rest) return null;
     if (rest.isPrefill) tries.prefills.set(candidate.route.id, 'asked');
     const attempt = this.#start(delivery, tries, { candidate, isAnew: false }, rest);

@@ -10,6 +10,7 @@ import type { Admitted } from './admission/admission.ts';
 import type { AnswerMeter, BackgroundSeen, MeterContext } from './answers/answer-meter.ts';
 import type { DrainLimits } from './answers/drain.ts';
 import type { ReasoningRate } from './answers/reasoning-rates.ts';
+import { mayContinue } from './answers/may-continue.ts';
 import type { Splice } from './answers/splice.ts';
 import type { Tally } from './answers/tally.ts';
 import { tallyOf } from './answers/tally-of.ts';
@@ -55,7 +56,7 @@ export class Turn implements Delivery, MeterContext {
     this.asked = asked;
     this.admitted = admitted;
     this.attempts = attempts;
-    this.delivered = asked.model.failover?.continues ? deliveredOf(asked.ask) : null;
+    this.delivered = mayContinue(asked) ? deliveredOf(asked.ask) : null;
     this.reasoning = host.parts.reasoning.of(asked.model.id);
   }
 

@@ -37,8 +37,7 @@ export function continuationAsk(
   const isPrefill =
     mayPrefill &&
     trimmedText !== '' &&
-    isNative('messages', { protocol: upstreamProtocol }) &&
-    claudeModel(upstreamModel).takesPrefill;
+    takesPrefill({ protocol: upstreamProtocol }, { upstream_model: upstreamModel });
   const content = isPrefill ? trimmedText : delivered;
   const messages = [
     ...list(body['messages']),
@@ -50,4 +49,12 @@ export function continuationAsk(
     trimmed: delivered.slice(content.length),
     isPrefill,
   };
+}
+
+/** Returns whether an upstream continues an answer natively from a message that has its beginning. */
+export function takesPrefill(
+  { protocol }: { readonly protocol: UpstreamProtocol },
+  { upstream_model: model }: { readonly upstream_model: string },
+): boolean {
+  return isNative('messages', { protocol }) && claudeModel(model).takesPrefill;
 }

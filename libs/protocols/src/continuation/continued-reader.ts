@@ -11,7 +11,10 @@ import { dataEvent, namedEvent } from '../sse/sse-format.ts';
 import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
+import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
+import { upstreamError } from '../errors/upstream-error.ts';
 import type { Delivered } from './delivered.ts';
+import { SeamGate } from './seam-gate.ts';
 
 const MARK = ': the answer is continued by another upstream\n\n';
 
@@ -21,11 +24,14 @@ export interface ContinuedOptions {
   readonly trimmed: string;
   /** The charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
+  /** Of the request. */
+  readonly rid: string;
 }
 
 /**
  * A second upstream's stream as the rest of the first one's: no second start, the first one's id, blocks counted on, and usage of the whole answer. What the
- * second upstream thinks before it continues is dropped. Wraps a reader whose bytes are the client's protocol, whatever its upstream speaks.
+ * second upstream thinks before it continues is dropped, and its beginning is kept back until it is known to continue the first one's: one that does not
+ * fails, and the client sees nothing of it. Wraps a reader whose bytes are the client's protocol, whatever its upstream speaks.
  */
 export class ContinuedReader implements StreamReader {
   readonly #inner: StreamReader;
@@ -39,12 +45,19 @@ export class ContinuedReader implements StreamReader {
   /** The second upstream's block indexes to the client's; null for a block that is dropped. */
   readonly #blocks = new Map<unknown, number | null>();
   #nextBlock: number;
+  readonly #gate: SeamGate;
+  /** Kept back until the gate is passed. */
+  #held: SseEvent[] = [];
+  #refusal: UpstreamError | null = null;
+  /** Characters of the overlap that are still to be cut. */
+  #cut = 0;
 
   constructor(inner: StreamReader, options: ContinuedOptions) {
     this.#inner = inner;
     this.#options = options;
     this.#openBlock = options.delivered.openBlock;
     this.#nextBlock = options.delivered.nextBlock;
+    this.#gate = new SeamGate(options.delivered.text, options.delivered.protocol);
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -57,15 +70,22 @@ export class ContinuedReader implements StreamReader {
 
   close(usage: TokenUsage): Uint8Array {
     this.#total = usage;
+    this.#gate.end();
     return this.#continue(this.#inner.close(usage));
   }
 
   fail(error: UpstreamError): Uint8Array {
+    this.#held = [];
     return this.#inner.fail(error);
   }
 
   finishEarly(usage: TokenUsage): Uint8Array {
     this.#total = usage;
+    // What was not yet known to continue the answer is none of it.
+    if (this.isWithheld) {
+      this.#held = [];
+      this.#gate.verdict = 'true';
+    }
     return this.#continue(this.#inner.finishEarly(usage));
   }
 
@@ -74,11 +94,21 @@ export class ContinuedReader implements StreamReader {
   }
 
   get state(): StreamReader['state'] {
-    return this.#inner.state;
+    return this.#refusal ? 'failed' : this.#inner.state;
   }
 
   get error(): UpstreamError | null {
-    return this.#inner.error;
+    return this.#refusal ?? this.#inner.error;
+  }
+
+  /** Nothing of it was delivered: it is kept back, or refused. */
+  get isWithheld(): boolean {
+    return this.#gate.verdict !== 'true';
+  }
+
+  /** Text of its own that was not delivered, as the client had it. */
+  get overlap(): string {
+    return this.#gate.overlap;
   }
 
   /** The client has some since before the cut. */
@@ -99,18 +129,51 @@ export class ContinuedReader implements StreamReader {
   }
 
   #continue(bytes: Uint8Array): Uint8Array {
-    const texts = new SseFramer().push(bytes).map((event) => this.#rewritten(event));
-    const said = texts.join('');
+    if (this.#refusal) return NO_BYTES;
+    const events = new SseFramer().push(bytes);
+    const said = (this.isWithheld ? this.#passed(events) : events)
+      .map((event) => this.#rewritten(event))
+      .join('');
+    if (this.#refusal) return this.#refusalBytes(this.#refusal);
     if (said === '' || this.#hasMark) return Buffer.from(said);
     this.#hasMark = true;
     return Buffer.from(MARK + said);
   }
 
+  /** Returns what may be passed on now. */
+  #passed(events: readonly SseEvent[]): SseEvent[] {
+    this.#held.push(...events);
+    for (const event of events) this.#gate.read(valueOf(event) ?? {});
+    if (this.#inner.state === 'finished') this.#gate.end();
+    if (this.#gate.verdict === 'true') return this.#pass();
+    if (this.#inner.state === 'failed') {
+      this.#held = [];
+      return events.filter((event) => isError(valueOf(event) ?? {}));
+    }
+    if (this.#gate.verdict === 'false')
+      this.#refusal = upstreamError('server', { message: 'The upstream broke off.' });
+    return [];
+  }
+
+  #pass(): SseEvent[] {
+    this.#cut = this.#gate.overlap.length;
+    return this.#held.splice(0);
+  }
+
+  /** An upstream whose answer has ended has no words for an error any more. */
+  #refusalBytes(refusal: UpstreamError): Uint8Array {
+    const bytes = this.#inner.fail(refusal);
+    if (bytes.byteLength > 0) return bytes;
+    const { protocol } = this.#options.delivered;
+    const body = record(clientErrorBody(protocol, upstreamClientError(refusal, this.#options.rid)));
+    return Buffer.from(
+      protocol === 'chat' ? dataEvent(body) : namedEvent({ ...body, type: 'error' }),
+    );
+  }
+
   #rewritten(event: SseEvent): string {
-    const { data, isDone, raw } = event;
-    const value = data === null || isDone ? undefined : parseJson(data);
-    if (!isRecord(value) || value['type'] === 'error' || isRecord(value['error']))
-      return raw.toString('utf8');
+    const value = valueOf(event);
+    if (value === null || isError(value)) return event.raw.toString('utf8');
     return this.#options.delivered.protocol === 'chat'
       ? this.#chunk(value)
       : this.#messageEvent(value)
@@ -206,6 +269,12 @@ export class ContinuedReader implements StreamReader {
   /** White space that the client has already and the upstream could not be shown is not repeated. */
   #firstWords(words: unknown): unknown {
     if (!this.#isBeforeText || typeof words !== 'string') return words;
+    const rest = words.slice(this.#cut);
+    this.#cut -= words.length - rest.length;
+    if (this.#gate.overlap !== '') {
+      if (rest !== '') this.#isBeforeText = false;
+      return rest;
+    }
     const left = this.#options.trimmed === '' ? words : words.trimStart();
     if (left !== '') this.#isBeforeText = false;
     return left;
@@ -216,4 +285,15 @@ export class ContinuedReader implements StreamReader {
     if (this.#total !== null) return this.#total;
     return withMoreOutput(this.#options.charged, this.#inner.usage ?? NO_OUTPUT);
   }
+}
+
+const NO_BYTES = new Uint8Array();
+
+function valueOf({ data, isDone }: SseEvent): JsonRecord | null {
+  const value = data === null || isDone ? undefined : parseJson(data);
+  return isRecord(value) ? value : null;
+}
+
+function isError(value: JsonRecord): boolean {
+  return value['type'] === 'error' || isRecord(value['error']);
 }

@@ -12,6 +12,9 @@ import {
 import type { JsonRecord } from '../json/json-guard.ts';
 import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 
+/** A longer answer is not continued. */
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+
 /**
  * Holds what the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a
  * single plain text so far can be continued: no tool call, no thinking, no refusal, no second choice, and no finish.
@@ -20,6 +23,8 @@ export class Delivered {
   readonly protocol: 'chat' | 'messages';
   /** Error events that were kept back. */
   unsaid: Uint8Array = new Uint8Array();
+  readonly #unread: Uint8Array[] = [];
+  #unreadBytes = 0;
   #parts: string[] = [];
   #isPlain = true;
   #isFinished = false;
@@ -34,16 +39,34 @@ export class Delivered {
   }
 
   get text(): string {
+    this.#settle();
     if (this.#parts.length > 1) this.#parts = [this.#parts.join('')];
     return this.#parts[0] ?? '';
   }
 
   get canBeContinued(): boolean {
+    this.#settle();
     return this.#isPlain && !this.#isFinished && this.#parts.length > 0;
+  }
+
+  /** Keeps what the client gets; it is read when the answer breaks off. `bytes`: whole events, without an error. */
+  keep(bytes: Uint8Array): void {
+    if (this.#unreadBytes + bytes.byteLength > KEPT_BYTES_MAX) {
+      this.#isPlain = false;
+      this.#unread.length = 0;
+      return;
+    }
+    this.#unread.push(bytes);
+    this.#unreadBytes += bytes.byteLength;
+  }
+
+  #settle(): void {
+    for (const bytes of this.#unread.splice(0)) this.observe(bytes);
   }
 
   /** `bytes`: whole events for the client. Returns them without an error event, which the client must not see while the answer may be continued. */
   observe(bytes: Uint8Array): Uint8Array {
+    this.#settle();
     const events = new SseFramer().push(bytes);
     const said = events.filter((event) => this.#reads(event));
     if (said.length < events.length)

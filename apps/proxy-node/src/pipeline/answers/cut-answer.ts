@@ -8,6 +8,8 @@ import type { Counted } from './counted.ts';
 
 /** The upstream broke off in the middle of an answer that another one may continue. The client knows nothing of it yet. */
 export class CutAnswer extends UpstreamFailure {
+  /** It was to continue an answer, and nothing of it was delivered. */
+  readonly isWithheld: boolean;
   readonly #delivered: Delivered;
   readonly #counted: Counted | Promise<Counted>;
   readonly #resume: (splice: Splice) => void;
@@ -17,11 +19,13 @@ export class CutAnswer extends UpstreamFailure {
   constructor(
     broken: UpstreamError,
     {
+      isWithheld,
       delivered,
       counted,
       resume,
       end,
     }: {
+      isWithheld: boolean;
       delivered: Delivered;
       counted: Counted | Promise<Counted>;
       resume: (splice: Splice) => void;
@@ -29,6 +33,7 @@ export class CutAnswer extends UpstreamFailure {
     },
   ) {
     super(broken, { evidence: 'unknown' });
+    this.isWithheld = isWithheld;
     this.#delivered = delivered;
     this.#counted = counted;
     this.#resume = resume;
@@ -44,7 +49,8 @@ export class CutAnswer extends UpstreamFailure {
       candidate: { route, upstream },
       outputLimit,
       mayPrefill,
-    }: { candidate: Candidate; outputLimit: number; mayPrefill: boolean },
+      rid,
+    }: { candidate: Candidate; outputLimit: number; mayPrefill: boolean; rid: string },
   ): Promise<{ ask: Ask; outputLimit: number; isPrefill: boolean } | null> {
     const charged: TokenUsage = (await this.#counted).usage;
     const outputTokens = outputLimit - outputTokensOf(charged);
@@ -60,7 +66,7 @@ export class CutAnswer extends UpstreamFailure {
       mayPrefill,
     });
     const delivered = this.#delivered;
-    this.#resume({ delivered, trimmed, charged, prompt: rest.prompt, outputTokens });
+    this.#resume({ rid, delivered, trimmed, charged, prompt: rest.prompt, outputTokens });
     return { ask: rest, outputLimit: outputTokens, isPrefill };
   }
 

@@ -39,6 +39,11 @@ export class AttemptLimits {
     this.#paces = new StreamPaces(workers);
   }
 
+  /** Takes the prompt tokens of one continuation; false when the hour's are used up. */
+  takes(modelId: number, tokens: number): boolean {
+    return this.#paces.takes(modelId, tokens, monotonicMs());
+  }
+
   of(candidate: Candidate, stake: Stake): CallDeadlines {
     const { model, ask, hasOther, isContinued, promptTokens } = stake;
     const waiting = { model, isStream: ask.isStream, hasOther };

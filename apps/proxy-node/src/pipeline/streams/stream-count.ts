@@ -4,6 +4,7 @@ import {
   type Outcome,
   type TokenUsage,
 } from '@tollgate/contracts';
+import { countTokens } from '@tollgate/metering/token-counter';
 import type { StreamReader, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { MeterContext, Metered } from '../answers/answer-meter.ts';
@@ -87,7 +88,7 @@ export class StreamCount {
   soFar(): TokenUsage {
     const usage = this.#tally.soFar(this.#reported());
     if (this.#tally.isCountingPrompt) this.#context.hold.more();
-    return this.#whole(usage);
+    return this.#delivered(usage);
   }
 
   sawContent(): void {
@@ -125,7 +126,8 @@ export class StreamCount {
   #ended(counted: Counted, outcome: Outcome): Counted {
     if (this.#ceiling?.isPassed()) counted.doubt ??= 'output_beyond_limit';
     // The first piece has no report of its own.
-    if (this.#splice) return { ...counted, usage: this.#whole(counted.usage), basis: 'estimated' };
+    if (this.#splice)
+      return { ...counted, usage: this.#delivered(counted.usage), basis: 'estimated' };
     if (outcome === 'completed' && counted.basis === 'reported')
       this.#context.reasoning.observe({
         tokens: counted.usage.output - this.#tally.outputChars,
@@ -163,6 +165,15 @@ export class StreamCount {
   /** The customer pays the prompt of the first piece, and the output of both. */
   #whole(usage: TokenUsage): TokenUsage {
     return this.#splice ? withMoreOutput(this.#splice.charged, usage) : usage;
+  }
+
+  /** As `#whole`, less what was generated and not delivered. */
+  #delivered(usage: TokenUsage): TokenUsage {
+    if (!this.#splice) return usage;
+    const { isWithheld = false, overlap = '' } = this.#reader() ?? {};
+    if (isWithheld) return this.#splice.charged;
+    const output = Math.max(0, usage.output - countTokens(overlap));
+    return withMoreOutput(this.#splice.charged, { ...usage, output });
   }
 
   #take(bytes: number): number {

@@ -259,6 +259,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
 
   #cutAnswer({ failure }: Load): CutAnswer {
     return new CutAnswer(errorOf(failure, this.#parts.reader), {
+      isWithheld: this.#parts.reader?.isWithheld ?? false,
       delivered: this.#context.delivered as Delivered,
       counted: this.#parts.count.atEnd('upstream_interrupted'),
       resume: (splice) => (this.#splice = splice),

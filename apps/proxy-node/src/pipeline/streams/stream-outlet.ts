@@ -61,7 +61,7 @@ export class StreamOutlet {
   write(bytes: Uint8Array): void {
     if (bytes.byteLength === 0) return;
     this.#isCommitted = true;
-    this.#delivered?.observe(bytes);
+    this.#delivered?.keep(bytes);
     this.#send(bytes);
   }
 

@@ -54,21 +54,28 @@ class Allowance {
     this.#tokensMax = tokensMax;
   }
 
-  began(now: number): void {
-    if (now >= this.#hourEndsAt) {
-      this.#hourEndsAt = now + HOUR_MS;
-      this.#streams = 0;
-      this.#abandoned = 0;
-      this.#tokens = 0;
-    }
+  turn(now: number): void {
+    if (now < this.#hourEndsAt) return;
+    this.#hourEndsAt = now + HOUR_MS;
+    this.#streams = 0;
+    this.#abandoned = 0;
+    this.#tokens = 0;
+  }
+
+  began(): void {
     this.#streams += 1;
   }
 
   /** Takes one stream of so many tokens; false when the hour's share or tokens are used up. */
   take(tokens: number): boolean {
     const share = Math.max(ABANDONED_MIN, (this.#streams * ABANDONED_PERCENT) / 100);
-    if (this.#abandoned + 1 > share || this.#tokens + tokens > this.#tokensMax) return false;
+    if (this.#abandoned + 1 > share || !this.takeTokens(tokens)) return false;
     this.#abandoned += 1;
+    return true;
+  }
+
+  takeTokens(tokens: number): boolean {
+    if (this.#tokens + tokens > this.#tokensMax) return false;
     this.#tokens += tokens;
     return true;
   }
@@ -169,13 +176,24 @@ export class StreamPaces {
     promptTokens: number,
     now: number,
   ): StreamPace {
-    let allowance = this.#allowances.get(modelId);
-    if (!allowance) this.#allowances.set(modelId, (allowance = new Allowance(this.#tokensMax)));
-    allowance.began(now);
+    const allowance = this.#allowanceOf(modelId, now);
+    allowance.began();
     const key = routeId * (PROMPT_CLASSES.length + 1) + classOf(promptTokens);
     let pace = this.#paces.get(key);
     if (!pace) this.#paces.set(key, (pace = new StreamPace(allowance)));
     return pace;
+  }
+
+  /** Takes tokens that a provider may bill for a continuation; false when the hour's are used up. */
+  takes(modelId: number, tokens: number, now: number): boolean {
+    return this.#allowanceOf(modelId, now).takeTokens(tokens);
+  }
+
+  #allowanceOf(modelId: number, now: number): Allowance {
+    let allowance = this.#allowances.get(modelId);
+    if (!allowance) this.#allowances.set(modelId, (allowance = new Allowance(this.#tokensMax)));
+    allowance.turn(now);
+    return allowance;
   }
 }
 

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import type { FailoverSettings } from '@tollgate/snapshot';
+import {
+  ask,
+  modelWith,
+  script,
+  shareNode,
+  type Client,
+  type Dialect,
+  type Script,
+} from './continued-answer-under-test.ts';
+
+shareNode();
+
+const STORY = ['Once ', 'upon ', 'a ', 'time ', 'there ', 'was ', 'an ', 'old ', 'gate '];
+const REST = ['of ', 'iron, ', 'and ', 'few ', 'knew ', 'who ', 'had ', 'built ', 'it.'];
+
+describe.each<[Client, Dialect, FailoverSettings, string]>([
+  ['chat', 'openai', { continues: true }, 'real'],
+  ['messages', 'anthropic', { continues: true }, 'real'],
+  ['chat', 'anthropic', {}, 'claude-3-haiku-20240307'],
+  ['messages', 'anthropic', {}, 'claude-3-haiku-20240307'],
+])(
+  'a continuation of a %s stream from an upstream of protocol %s, with %j and model %s',
+  (client, dialect, failover, name) => {
+    const first: Script = { words: STORY, end: 'eof' };
+    const model = () => modelWith([dialect, dialect], failover, name);
+
+    test.each<[string, readonly string[]]>([
+      ['starts again', [...STORY, ...REST]],
+      ['starts again in the middle', [...STORY.slice(3), ...REST]],
+      ['excuses itself', ['I apologize ', 'for the interruption. ', ...REST]],
+      ['is in a block of code', ['```\n', ...STORY, ...REST, '\n```']],
+    ])(
+      'that %s is the error of the cut, and what was delivered is charged',
+      async (_what, words) => {
+        const served = await model();
+        script(first, { words: [], end: '500' });
+        const { final: broken } = await ask(client, served);
+        script(first, { words, end: 'well' });
+        const { text, stream, final } = await ask(client, await model());
+        // An overlap that is cut exactly is a whole answer.
+        if (text === [...STORY, ...REST].join('')) return expect(final.outcome).toBe('completed');
+        expect(text).toBe(STORY.join(''));
+        expect(stream).toContain('"error"');
+        expect(stream).not.toContain('[DONE]');
+        expect(stream).not.toContain('message_stop');
+        expect(final).toMatchObject({
+          outcome: 'upstream_interrupted',
+          output_tokens: broken.output_tokens,
+          attempts: [
+            { error: 'cut' },
+            { error: 'cut', cost: { output_tokens: expect.any(Number) } },
+          ],
+        });
+        expect(final.attempts[1]?.cost?.output_tokens).toBeGreaterThan(0);
+      },
+    );
+
+    test('that is true is passed on whole', async () => {
+      script(first, { words: REST, end: 'well' });
+      const { text, final } = await ask(client, await model());
+      expect(text.replaceAll(/ +/g, ' ')).toBe([...STORY, ...REST].join(''));
+      expect(final.outcome).toBe('completed');
+    });
+  },
+);
+
+test('an answer is not continued where the model forbids it, though its route continues a prefill', async () => {
+  const model = await modelWith(
+    ['anthropic', 'anthropic'],
+    { continues: false },
+    'claude-3-haiku-20240307',
+  );
+  script({ words: STORY, end: 'eof' }, { words: REST, end: 'well' });
+  const { text, stream } = await ask('messages', model);
+  expect(text).toBe(STORY.join(''));
+  expect(stream).toContain('"error"');
+});

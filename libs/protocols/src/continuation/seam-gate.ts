@@ -1,0 +1,71 @@
+import { isRecord, nonEmpty, record, records, text, type JsonRecord } from '../json/json-guard.ts';
+import { judgeSeam } from './seam.ts';
+
+/** Characters after which the beginning is judged first; each later time it is longer by half. */
+const FIRST_JUDGED_AT = 96;
+
+/** Reads the beginning of a continuation, event by event, until it is known to continue what was delivered or not to. */
+export class SeamGate {
+  readonly #delivered: string;
+  readonly #protocol: 'chat' | 'messages';
+  #beginning = '';
+  #judgedAt = FIRST_JUDGED_AT;
+  verdict: 'open' | 'true' | 'false' = 'open';
+  /** Text at the beginning that the client has already. */
+  overlap = '';
+
+  constructor(delivered: string, protocol: 'chat' | 'messages') {
+    this.#delivered = delivered;
+    this.#protocol = protocol;
+  }
+
+  read(event: JsonRecord): void {
+    if (this.verdict !== 'open') return;
+    const { words, isEnd } = this.#protocol === 'chat' ? readChunk(event) : readMessage(event);
+    this.#beginning += words;
+    if (isEnd) return this.end();
+    if (this.#beginning.length < this.#judgedAt) return;
+    this.#judgedAt = Math.ceil(this.#beginning.length * 1.5);
+    this.#judge(false);
+  }
+
+  /** No text follows. */
+  end(): void {
+    if (this.verdict === 'open') this.#judge(true);
+  }
+
+  #judge(isWhole: boolean): void {
+    const seam = judgeSeam(this.#delivered, this.#beginning, isWhole);
+    if (seam.kind === 'more') return;
+    this.verdict = seam.kind;
+    if (seam.kind === 'true') this.overlap = this.#beginning.slice(0, seam.overlap);
+    this.#beginning = '';
+  }
+}
+
+interface Piece {
+  readonly words: string;
+  /** Something else than text follows, or nothing. */
+  readonly isEnd: boolean;
+}
+
+function readChunk(chunk: JsonRecord): Piece {
+  const [choice] = records(chunk['choices']);
+  const delta = record(choice?.['delta']);
+  const isEnd =
+    nonEmpty(choice?.['finish_reason']) !== null || records(delta['tool_calls']).length > 0;
+  return { words: text(delta['content']) ?? '', isEnd };
+}
+
+function readMessage(event: JsonRecord): Piece {
+  const block = record(event['content_block']);
+  const delta = record(event['delta']);
+  const isTool = isRecord(event['content_block']) && !PASSIVE.has(text(block['type']) ?? '');
+  return {
+    words: text(block['text']) ?? text(delta['text']) ?? '',
+    isEnd: isTool || event['type'] === 'message_delta',
+  };
+}
+
+/** Blocks after which text may follow, or that are text. */
+const PASSIVE: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking']);
