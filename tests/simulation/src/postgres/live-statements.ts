@@ -20,7 +20,11 @@ function chosen<Row extends { id: number }>(
 }
 
 const accounts: Statement = (db, tx, parameters) =>
-  chosen(db.rows.users.all(tx), parameters, ({ id }) => id).map((row) => ({ ...row, budgets: '' }));
+  chosen(db.rows.users.all(tx), parameters, ({ id }) => id).map((row) => ({
+    ...row,
+    budgets: '',
+    rates: [],
+  }));
 
 const keys: Statement = (db, tx, parameters) =>
   chosen(db.rows.keys.all(tx), parameters, (row) => row.user_id).map((row) => ({
@@ -28,6 +32,8 @@ const keys: Statement = (db, tx, parameters) =>
     status: 'enabled',
     expires_at: null,
     in_force: {},
+    counts_cache_reads: true,
+    rates: [],
     allowed_models: '',
     ip_allowlist: '',
     drain: false,
