@@ -2,6 +2,9 @@ import type { en } from '../en.ts';
 
 /** The translations of rules, by the beginning of the server's text. A spec compares them with the rules of the API document. */
 const RULES = {
+  'has the window and the models of another rate of the list': '与列表中另一项速率的窗口和模型相同',
+  'name the models: the limit of this window for all models is a field of the key':
+    '请指定模型：此窗口对所有模型的限制是密钥的一个字段',
   'must be 1 to 64 letters': '必须是 1 到 64 个字母、数字或 . _ @ + -',
   'name at least one field to change': '请至少修改一项',
   'must not contain control characters': '不能包含控制字符或改变文字方向的标记',
