@@ -26,7 +26,7 @@ export interface Dialect {
   finish(exchange: Exchange): string;
   error(status: number, message: string): unknown;
   errorEvent(message: string): string;
-  /** Of streams that are no server-sent events: their media type, and the bytes of what the functions above write. */
+  /** A stream that is no server-sent events has these: its media type, and the bytes of what the functions above write. */
   readonly streamType?: string;
   frame?(text: string): Buffer;
 }

@@ -8,7 +8,7 @@ export interface FloorOrder {
   credentialHash: string;
   /** The address that its holds and finals name. */
   node: string;
-  /** By the value of the header `authorization`. */
+  /** Maps the value of the header `authorization` to its order. */
   payers: Readonly<Record<string, Payer>>;
 }
 

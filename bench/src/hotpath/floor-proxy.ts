@@ -185,7 +185,7 @@ class Request implements Dispatcher.DispatchHandler {
 
 const USAGE = '"usage":';
 
-/** Of the last usage in the answer: input and output. */
+/** Returns input and output of the last usage in the answer. */
 function tokensOf(answer: string): [number, number] {
   const at = answer.lastIndexOf(USAGE) + USAGE.length;
   const text = answer.slice(at, answer.indexOf('}', at) + 1);

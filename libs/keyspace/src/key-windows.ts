@@ -18,7 +18,7 @@ export interface WindowFill {
 /** Whose windows are read. */
 export type WindowsOf = { accountId: number; keyHash?: string };
 
-/** How full the windows of a key are, or those of an account over all its keys. Reads only. */
+/** Reads how full the windows of a key are, or those of an account over all its keys. */
 export class KeyWindows {
   readonly #redis: RedisConnection;
   readonly #shards: number;

@@ -11,7 +11,7 @@ interface Load {
   asks: { afterMs: number; obeysRetry: boolean }[];
 }
 
-/** Of tokens: see checks-rates.ts. */
+/** `checks-rates.ts` checks windows of tokens. */
 const NO_TOKENS = { tpm: fc.constant(0), tph: fc.constant(0), tpd: fc.constant(0) };
 const gap = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 25_000 }) },

@@ -102,7 +102,7 @@ export type InvalidRequestCode = keyof typeof INVALID_REQUEST_CODES;
 export class InvalidRequest extends Error {
   readonly param: string | null;
   readonly code: InvalidRequestCode;
-  /** What a client's program reads of the refusal; only the messages shape has a place for it. */
+  /** A client's program reads these members of the refusal; only the messages shape has a place for it. */
   readonly details: object | null;
   constructor(
     message: string,

@@ -3,7 +3,7 @@ import { inParallel } from './in-parallel.ts';
 
 type Schemas = components['schemas'];
 
-/** What an installation has now, as the API returns it. */
+/** Holds the objects of an installation as the API returns them now. */
 export interface Installation {
   upstreams: readonly Schemas['Upstream'][];
   models: readonly Schemas['Model'][];

@@ -10,7 +10,7 @@ interface RemovalOptions {
   subscriptionsOf: (modelIds: readonly number[]) => Promise<ReadonlyMap<number, number>>;
 }
 
-/** What the installation has and the file does not, in the sections that the file has. */
+/** Plans the removal of objects that the installation has and the file lacks, in the sections that the file has. */
 interface Beyond {
   models: Installation['models'];
   routes: readonly { id: number; name: string }[];

@@ -28,7 +28,7 @@ export interface Step {
 
 export interface Plan {
   steps: readonly Step[];
-  /** What the installation has and the file does not, which stays. */
+  /** Names the objects that the installation has and the file lacks; they stay. */
   unmanaged: readonly string[];
 }
 

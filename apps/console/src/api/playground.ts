@@ -8,7 +8,7 @@ export interface Message {
   content: string;
 }
 
-/** What is asked for beside the messages; what is empty is left to the model. */
+/** A call carries these beside its messages; the model decides a setting that is empty. */
 export interface CallSettings {
   system: string;
   temperature: number | undefined;

@@ -20,7 +20,7 @@ export function remember(name: Preference, value: string): void {
 /** Calls the listener when another tab of this browser changes a preference. */
 export function onChangedElsewhere(name: Preference, listener: () => void): void {
   window.addEventListener('storage', ({ key }) => {
-    // Without a key everything was cleared.
+    // The event has no key when everything was cleared.
     if (key === null || key === storedName(name)) listener();
   });
 }

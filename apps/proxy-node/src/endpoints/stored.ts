@@ -207,7 +207,7 @@ async function made({ reach }: StoredRequest, access: Access, answer: Uint8Array
   if (typeof id === 'string') await reach.made(access, id).catch(() => undefined);
 }
 
-/** Which upstream has it. A new conversation has no place yet: any of several may store it. */
+/** Names the upstream that has it. A new conversation has no place yet: any of several may store it. */
 function placeOf(
   { id, index }: StoredRequest,
   access: Access,

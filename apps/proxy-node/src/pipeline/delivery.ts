@@ -211,7 +211,7 @@ export function withSoonestWait(
     : new UpstreamFailure({ ...failure.error, retryAfterMs: soonestMs || null }, failure);
 }
 
-/** What the slower of two attempts may be billed: its prompt, and all of its output, each choice, where its provider generates on after it was closed. */
+/** Bounds the bill of the slower of two attempts: its prompt, and all of its output, each choice, where its provider generates on after it was closed. */
 export function costOfLoser(
   { passing, admitted, asked }: Delivery,
   candidates: readonly Candidate[],

@@ -144,7 +144,7 @@ export class Failover implements TryHost {
     return cut.giveUp(error);
   }
 
-  /** By default only where its provider continues a prefill natively, within the allowance of tokens; a route that is passed over counts as tried. */
+  /** Continues by default only where the provider continues a prefill natively, within the allowance of tokens; a route that is passed over counts as tried. */
   #mayContinueOn(delivery: Delivery, tries: Tries, candidate: Candidate): boolean {
     const { model } = delivery.asked;
     if (model.failover?.continues) return true;

@@ -104,9 +104,9 @@ export type AdmitReply =
   | { kind: 'concurrency_exceeded'; limit: number }
   /** By the window that needs longest: after retryAfterMs, and not a millisecond before, the request fits every window. */
   | { kind: 'rate_limited'; rate: RateName; retryAfterMs: number; windows: WindowState[] }
-  /** By `promptTokensMax`: above what the key takes. */
+  /** The prompt, by `promptTokensMax`, is above the bound of the key. */
   | { kind: 'input_too_long'; limit: number }
-  /** By `promptTokensMax`: above the whole limit of this rate, so that no wait helps. */
+  /** The prompt, by `promptTokensMax`, is above the whole limit of this rate, so that no wait helps. */
   | { kind: 'prompt_above_rate'; rate: RateName; limit: number }
   /** `balance` itself is below minTokens. `dueTokens`: what auto-recharge is due to buy; it does not make the request fit. */
   | { kind: 'balance_too_low'; balance: number; subscriptionId: number; dueTokens: number }

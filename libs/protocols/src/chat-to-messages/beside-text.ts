@@ -2,7 +2,7 @@ import { nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { isReusable } from '../translation/sealed-thinking.ts';
 
-/** What a content block adds to a chat message beside its text. The text itself is not kept, only its length. */
+/** Collects the parts that content blocks add to a chat message beside its text. The text itself is not kept, only its length. */
 export type Piece =
   | { readonly kind: 'thinking'; readonly block: JsonRecord }
   | { readonly kind: 'text'; readonly length: number; readonly citations: readonly JsonRecord[] }

@@ -24,7 +24,7 @@ export interface ContinuedOptions {
   readonly trimmed: string;
   /** The charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
-  /** Of the request. */
+  /** The id of the request. */
   readonly rid: string;
 }
 
@@ -81,7 +81,7 @@ export class ContinuedReader implements StreamReader {
 
   finishEarly(usage: TokenUsage): Uint8Array {
     this.#total = usage;
-    // What was not yet known to continue the answer is none of it.
+    // Text that is not known yet to continue the answer is not part of it.
     if (this.isWithheld) {
       this.#held = [];
       this.#gate.verdict = 'true';

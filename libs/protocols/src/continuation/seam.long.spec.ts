@@ -115,7 +115,7 @@ const code = fc
       .join('\n'),
   );
 
-/** How many of the obedient ones may end with the error of the cut, as their seam looks like a repetition. */
+/** Bounds how many obedient ones may end with the error of the cut, as their seam looks like a repetition. */
 const DOUBTED_MAX = 0.35;
 
 describe('a true continuation of a text that repeats itself', () => {

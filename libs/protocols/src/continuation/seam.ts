@@ -4,7 +4,7 @@ import { isFenceAnew, isPreamble, isSentenceAnew } from './preamble-words.ts';
 
 /** Tokens of the continuation that are judged, at least. */
 const JUDGED_MIN = 24;
-/** What copies longer than this is a restart. */
+/** A beginning of so many characters is judged at once; one that is all copied is a restart. */
 const JUDGED_CHARS_MAX = 16 * 1024;
 /** Tokens of a copy that are no accident: from the beginning of the text, and from elsewhere in it. */
 const RESTART_MIN = 3;

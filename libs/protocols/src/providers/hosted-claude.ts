@@ -10,7 +10,7 @@ import { messagesExchange } from '../same-protocol/messages-exchange.ts';
 import type { EventFramer } from '../sse/sse-framer.ts';
 import type { ProviderExchange } from './provider.ts';
 
-/** How a cloud serves Claude: the model is named by the path, and version and betas stand in the body. */
+/** A cloud serves Claude in its own way: the model is named by the path, and version and betas stand in the body. */
 export interface ClaudeHost {
   /** `anthropic_version` of the body. */
   readonly version: string;

@@ -10,7 +10,7 @@ export type Limits = Pick<ExchangeRequest, 'upstreamModel' | 'outputLimit'>;
 export interface MessagesDialect<State> {
   readonly answers: ProviderAnswers;
   readonly path: (model: string, isStream: boolean) => string;
-  /** Of streams, beside those of every request. */
+  /** Headers of a stream, beside those of every request. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
   /** Absent where streams are server-sent events. */
   readonly openFramer?: () => EventFramer;

@@ -1,6 +1,6 @@
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 
-/** How often each function is drawn. */
+/** Weighs how often each function is drawn. */
 export const CALL_WEIGHTS: Record<FunctionName, number> = {
   ...{
     admit: 32,

@@ -97,7 +97,7 @@ export class LiveStore implements Server {
   /** Returns what a function would answer now. */
   preview(...[name, keys, parameters]: FunctionCall): Reply {
     this.data.nowMs = this.nowMs;
-    // What a preview learns, the server must not know.
+    // The server must not know what a preview learns.
     previewer ??= new RedisFunctions();
     previewer.restart();
     const reply = previewer.call(this.data, name, keys, parameters);

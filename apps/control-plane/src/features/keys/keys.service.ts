@@ -221,7 +221,7 @@ function refuseTemporary(row: ApiKeyRow): void {
   if (row.playgroundSid !== null) throw new Refusal('temporary_key');
 }
 
-/** What a key has that is made like another. */
+/** Returns the settings that a key takes over from the key that it is made like. */
 function likeOf({
   name,
   allowedModels,

@@ -37,9 +37,9 @@ const rates = z
   .max(RATES_MAX)
   .refine((list) => new Set(list.map(nameOf)).size === list.length, TWICE);
 
-/** Of an account: over all its keys. */
+/** Rates of an account count over all its keys. */
 export const accountRates = rates.meta({ 'x-rules': [TWICE] });
-/** Of a key: for some models each. */
+/** Each rate of a key names the models that it counts. */
 export const keyRates = rates
   .refine((list) => list.every(({ models }) => models !== '' && models !== '*'), NO_MODELS)
   .meta({ 'x-rules': [TWICE, NO_MODELS] });

@@ -31,7 +31,7 @@ interface Denial {
  * models denies no other model.
  */
 export class DenyCache {
-  /** By key or account, and below it by model; '' = all models. */
+  /** Keeps denials by key or account, and below it by model; '' = all models. */
   readonly #denials = new Map<string, Map<string, Denial>>();
   readonly #entriesMax: number;
 

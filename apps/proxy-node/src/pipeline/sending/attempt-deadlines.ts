@@ -20,7 +20,7 @@ interface Waiting {
   readonly hasOther: boolean;
 }
 
-/** What one attempt may cost the installation if it is given up, and whether another route may continue its answer. */
+/** States the cost to the installation of giving an attempt up, and says if another route may continue its answer. */
 interface Stake {
   readonly model: SnapshotModel;
   readonly ask: Ask;

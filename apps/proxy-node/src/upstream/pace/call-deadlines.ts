@@ -1,6 +1,6 @@
 import type { PacedStream } from './stream-paces.ts';
 
-/** How long one call of an upstream may take. */
+/** Bounds the time that one call of an upstream may take. */
 export interface CallDeadlines {
   /** Start to the first byte of the body, JSON only, as a stream's says nothing yet; null where waiting on is all there is. */
   firstByteMs: number | null;
