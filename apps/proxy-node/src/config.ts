@@ -15,7 +15,7 @@ const secret = z.string().superRefine((text, context) => {
 });
 const encryptionKey = secret.regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
 
-/** What clients need beside the body: ids, waits, limits, and what became of the request. */
+/** Clients need these headers besides the body: ids, waits, limits, and the fate of the request. */
 const CORS_EXPOSED_DEFAULT = [
   'x-request-id',
   'request-id',

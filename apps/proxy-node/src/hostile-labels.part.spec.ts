@@ -4,7 +4,7 @@ import { chat, node } from './testing/answering-node.ts';
 import { NODE_CREDENTIAL } from './testing/node-under-test.ts';
 
 const CALLERS = 60;
-/** What ends a label or a line of the exposition format. */
+/** These marks end a label or a line of the exposition format. */
 const MARKS = ['"', '\\', '}', '{', ',', '=', '#', '%0a', '😀', '$(x)', '../', '<b>'];
 /** Two methods that no route has, and one that Node's parser alone knows. */
 const METHODS = ['PURGE', 'PROPFIND', 'OPTIONS'];

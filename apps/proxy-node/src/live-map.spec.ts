@@ -45,7 +45,7 @@ describe('a map of entries that soon go', () => {
   });
 });
 
-/** Of each entry that passes through, in a process of its own. */
+/** Measures the old bytes of each entry that passes through, in a separate process. */
 function oldBytes(kind: 'map' | 'live'): number {
   const script = path.join(import.meta.dirname, 'testing', 'entries-that-pass.ts');
   return Number(execFileSync(process.execPath, ['--expose-gc', '--no-warnings', script, kind]));

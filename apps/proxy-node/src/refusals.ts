@@ -161,7 +161,7 @@ export class Refusal extends Error {
   readonly #text: PublicText;
   readonly param: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** What it is about, for the operator's log alone. */
+  /** The subject of the refusal, for the operator's log alone. */
   readonly about: string | null;
 
   /** `detail` replaces the public text where the request itself explains more; it must hold nothing secret. */

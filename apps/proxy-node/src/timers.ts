@@ -6,7 +6,7 @@ export interface Timers {
   soon(act: () => void): void;
 }
 
-/** Of one process: what measures durations, chooses moments and waits for them. */
+/** Measures durations, chooses moments and waits for them, for one process. */
 export interface Clock {
   now: () => number;
   random: () => number;

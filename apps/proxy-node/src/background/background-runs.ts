@@ -35,7 +35,7 @@ export interface BackgroundOptions {
   trust: Pick<UpstreamTrust, 'note'>;
   upstreamById: (id: number) => SnapshotUpstream | undefined;
   onFinal: (rid: string, final: UsageFinal, excessTokens: number) => void;
-  /** What a run of this hold has generated at most in this time, in output tokens. */
+  /** Returns the largest number of output tokens that a run of this hold can have generated in this time. */
   generatedTokens: (hold: OpenHold, runningMs: number) => number;
   /** The hold at the price of an answer that was made at these ordinary services. */
   asAnswered: (hold: OpenHold, services: readonly string[]) => OpenHold;
@@ -186,7 +186,7 @@ export class BackgroundRuns {
     this.#wait(run);
   }
 
-  /** What its caller ended is settled once its provider has reported it, or has had time to. */
+  /** Settles a run that its caller ended once its provider has reported it, or has had time to. */
   async #over(run: Run, response: StoredResponse): Promise<void> {
     const { evidence, endedBy } = run;
     const isCut = response.status === 'cancelled' && endedBy !== 'upstream_interrupted';

@@ -11,12 +11,12 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 const PROCESS = join(import.meta.dirname, '../../test/pipeline/killed-node-process.ts');
 const TOKENS = 1_000_000;
 const USAGE = { input_tokens: 12, output_tokens: 77, total_tokens: 89 };
-/** Of a hold; a process looks at each of its holds every 5 s at the latest. */
+/** The lease of a hold. A process looks at each of its holds every 5 s at the latest. */
 const LEASE_MS = 12_000;
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
-/** What the provider says of its responses. */
+/** The provider reports its responses as done when this is true. */
 let isDone = false;
 let isCancelled = false;
 let created = 0;
@@ -274,7 +274,7 @@ describe('what was read of a response in the background is charged', () => {
       const first = await start(`node-${folder}`, folder);
       const id = await begin(first, model.name, false);
       await readWords(isOwn ? first.url : node.url, id);
-      // What a node has shown is in its journal, and with the other nodes, within two ticks.
+      // Within two ticks a node's journal and the other nodes have everything that the node has shown.
       await looked();
       await kill(first);
       const cancel = async (url: string): Promise<void> => {

@@ -37,7 +37,7 @@ export class RunCalls {
     return { isThere: body !== null, response: body && readStoredResponse(body) };
   }
 
-  /** What its upstream answers. Null for what refuses to be cancelled: it is over, as the next look shows. */
+  /** Returns the upstream's answer. Null for a response that refuses to be cancelled: it is over, as the next look shows. */
   async cancel(hold: OpenHold): Promise<StoredResponse | null> {
     try {
       const body = await this.#calls.whole(this.#asked(hold, 'POST', '/cancel'));

@@ -11,7 +11,7 @@ const WAIT_MS = 5_000;
 const LOOK_MS = 100;
 const RETRY_MS = 5_000;
 
-/** What its upstream can be asked; null where it has nothing of it. */
+/** Holds the calls that a run's upstream answers; a call is null if the upstream does not have it. */
 export interface RunActs {
   readonly look: () => Promise<Uint8Array | null>;
   readonly cancel: () => Promise<Uint8Array | null>;
@@ -19,7 +19,7 @@ export interface RunActs {
 
 type Marks = Pick<BackgroundMarks, 'has' | 'shown' | 'cancelled'>;
 
-/** What clients do to responses that are made in the background, and what they are shown of them, of whichever node of the fleet. */
+/** Decides what clients may do to background responses of any node of the fleet, and what they are shown of them. */
 export class BackgroundGuard {
   readonly #marks: Marks;
   readonly #runs: Pick<BackgroundRuns, 'wake' | 'shown'>;

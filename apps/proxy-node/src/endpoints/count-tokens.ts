@@ -108,7 +108,7 @@ async function estimated(
   });
 }
 
-/** Of the whole text, as if all of it were like its first `share`. */
+/** Estimates the tokens of the whole text from the tokens of its first `share`. */
 async function tokensLike(text = '', share: number, pause: () => Promise<void>): Promise<number> {
   if (text === '') return 0;
   const chars = Math.max(1, Math.floor(text.length * Math.min(1, share)));

@@ -5,7 +5,7 @@ import { Refusal, retryHeaders } from '../refusals.ts';
 /** More than a coding agent sends at once. */
 const WAITING_MAX = 32;
 const WAITING_RETRY_MS = 1_000;
-/** What is tokenised for one account in a minute: about a second of a core. Beyond it counts are estimated from a sample. */
+/** One account may have this much tokenised in a minute: about a second of a core. Beyond it counts are estimated from a sample. */
 const CHARS_PER_MINUTE = 4 * 2 ** 20;
 const SAMPLE_CHARS = 2 ** 14;
 const MINUTE_MS = 60_000;
@@ -15,7 +15,7 @@ const BUDGETS_MAX = 1_000;
 type Job = () => Promise<void>;
 
 /**
- * Where token counts are made: one at a time in a process, accounts in turn, resting as long as it works. Counting is free, so what it takes from
+ * Token counts are made here: one at a time in a process, accounts in turn, with a rest as long as the work. Counting is free, so the time it takes from
  * requests that are paid for is bounded: half of the process' time in all, a share of that for each account.
  */
 export class CountingLane {
@@ -34,7 +34,7 @@ export class CountingLane {
     return promise;
   }
 
-  /** How many of these characters are to be tokenised now; the rest is taken to be like them. */
+  /** Returns how many of these characters are to be tokenised now. The rest is assumed to be like them. */
   grant(accountId: number, chars: number): number {
     const nowMs = monotonicMs();
     let budget = this.#budgets.get(accountId);

@@ -12,7 +12,7 @@ export interface StoredCall extends SideCall {
   readonly model: string | null;
 }
 
-/** Of a stream that is shown to a client. */
+/** Holds the state of a stream that is shown to a client. */
 export interface StoredView {
   readonly reply: ClientReply;
   /** Its client has the events up to this number; -1 where the upstream leaves them out itself. */

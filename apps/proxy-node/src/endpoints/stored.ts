@@ -27,7 +27,7 @@ const CANCEL = '/v1/responses/:id/cancel';
 const CONVERSATIONS = '/v1/conversations';
 const ITEMS = '/v1/conversations/:id/items';
 
-/** What can be done with what an upstream has stored. https://platform.openai.com/docs/api-reference/responses, .../conversations */
+/** Lists the calls that clients can make about stored objects. https://platform.openai.com/docs/api-reference/responses, .../conversations */
 export const STORED_PATHS: Readonly<Record<string, readonly Method[]>> = {
   [RESPONSE]: ['GET', 'DELETE'],
   [CANCEL]: ['POST'],
@@ -49,7 +49,7 @@ export interface StoredRequest {
   addressHex: string;
   rid: string;
   index: RoutingIndex;
-  /** Of `STORED_PATHS`. */
+  /** A path of `STORED_PATHS`. */
   path: string;
   /** Sealed. */
   id: string | undefined;
@@ -102,7 +102,7 @@ interface Stored {
   readonly call: StoredCall;
   /** The path at the upstream, without a query. */
   readonly native: string;
-  /** Where it may be made in the background; null where it has no place yet. */
+  /** The place of a run that may be made in the background; null if it has no place yet. */
   readonly run: BackgroundPlace | null;
   /** The same call to other upstreams, each of which serves it as well. */
   readonly further: readonly (() => StoredCall)[];
@@ -177,7 +177,7 @@ function showStream(
   { call, native, running }: { call: StoredCall; native: string; running: BackgroundPlace | null },
 ): Promise<boolean> {
   const after = Number(askedIn(incoming).get(AFTER) ?? -1);
-  // What is no number is for the upstream to refuse.
+  // The upstream refuses a value that is not a number.
   if (!running || !Number.isSafeInteger(after))
     return relay.stream(call, { reply, after: -1, onShown: null });
   const path = native + queryOf(incoming, call.ids, (name) => name !== AFTER);
@@ -190,7 +190,7 @@ function idsOf({ id }: StoredRequest): string[] {
   return id === undefined ? [] : [id];
 }
 
-/** Of what the answer shows: of its own conversation each id stays as the caller has it. */
+/** Returns the maker of the ids that the answer shows. The ids of its own conversation stay as the caller has them. */
 function makerFor(
   { keyId }: Access,
   place: StoredPlace | null,

@@ -19,7 +19,7 @@ export interface FleetListenerParts {
   log: Logger;
 }
 
-/** What this node does on each word to the fleet. A missed one heals by the periodic pull and report. */
+/** Acts on each message to the fleet. The periodic pull and report repair a missed one. */
 export function fleetListener({
   name,
   follower,

@@ -62,10 +62,10 @@ export class NodeReporter {
   /** Follows the last desired state that names credentials. */
   #hasWrongCredential = false;
   #timer: NodeJS.Timeout | null = null;
-  /** Of the report before: a report does not wait for it. */
+  /** The state from the previous report: a report does not wait for a new one. */
   #redis: NodeReport['redis'];
   #isFailing = false;
-  /** What every process reads, as the control plane last reported it. */
+  /** The formats that every process reads, as the control plane last reported them. */
   #formats: FormatNumbers = {};
 
   constructor(parts: NodeReporterParts) {

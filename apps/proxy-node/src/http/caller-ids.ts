@@ -11,7 +11,7 @@ export function callerRequestId(headers: IncomingHttpHeaders): string | null {
   return given.find((id): id is string => typeof id === 'string' && CALLER_ID.test(id)) ?? null;
 }
 
-/** What of the caller's own names reaches an upstream: the id it gave, its trace, and its user agent behind `own`. */
+/** Returns the caller's own names that reach an upstream: the id it gave, its trace, and its user agent behind `own`. */
 export function passedIdentity(headers: IncomingHttpHeaders, own: string): Record<string, string> {
   const callerId = callerRequestId(headers);
   const { traceparent, 'user-agent': agent = '' } = headers;

@@ -15,7 +15,7 @@ const DECODERS = {
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
 };
-/** What is decoded at a time: room is asked for in these pieces. */
+/** Bodies are decoded in pieces of this size, and room is requested for each piece. */
 const DECODED_BYTES = 64 * 1024;
 
 export class ClientGone extends Error {}
@@ -23,7 +23,7 @@ export class ClientGone extends Error {}
 /** Reading and parsing this much is done for any caller; more costs enough to be worth a question to Redis first. */
 const CHEAP_BODY_BYTES = 64 * 1024;
 
-/** Whether a body may be large: announced so, or its size unknown until it is read or decoded. */
+/** Returns true if a body may be large: it is announced so, or its size is unknown until it is read or decoded. */
 export function mayBeLarge({
   'content-length': length,
   'content-encoding': encoding,

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router, type PathParams } from './router.ts';
 
-/** Which path answers a request, and with which parameters; `refused` with the path whose methods are others. */
+/** Returns the path that answers a request, with its parameters; `refused` with the path if only its methods are others. */
 function answerOf(method: string, url: string): unknown {
   let answer: unknown;
   const router = new Router();

@@ -4,7 +4,7 @@ import type { OpenHold } from './open-hold.ts';
 
 const DURATION_MS_MAX = 86_400_000;
 
-/** How a request ended that only its hold is known of. */
+/** Describes how a request ended of which only the hold is known. */
 export interface HoldEnding extends Pick<
   UsageFinal,
   'node' | 'upstream_id' | 'attempts' | 'key_hash' | 'outcome' | 'status' | 'basis' | 'traceparent'

@@ -16,7 +16,7 @@ import {
 const OWNER_ONLY_FOLDER = 0o700;
 const OWNER_ONLY_FILE = 0o600;
 
-/** What journals ask of the disk. Each call but `fdatasync` throws what the disk says. */
+/** Lists the calls that journals make to the disk. Each call but `fdatasync` throws the disk's error. */
 export interface JournalDisk {
   /** With those above it. */
   makeFolder(path: string): void;

@@ -56,7 +56,7 @@ const openHoldSchema = z.object({
 });
 /** By class; a class that is absent is 0. */
 export type JournalledCounts = Readonly<Partial<Record<TokenClass, number>>>;
-/** Of releases that wrote counts by their place. */
+/** Earlier releases wrote counts by their place in this list. */
 const PLACES = ['input', 'cache_read', 'cache_write', 'output', 'reasoning'] as const;
 const placedCounts = z.tuple([count, count, count, count, count]);
 const countsSchema = z.union([z.record(z.string(), count), placedCounts]).transform(byClass);
@@ -69,7 +69,7 @@ const lineSchema = z.discriminatedUnion('t', [
     at: milliseconds,
     rid,
     epoch: z.string(),
-    // What an earlier or a later release wrote must not lose its charge for a duration it could not measure.
+    // A line of an earlier or a later release must not lose its charge for a duration that it could not measure.
     final: z.preprocess((raw) => withoutBadTelemetry(raw).payload, usageFinalSchema),
   }),
   z.object({

@@ -28,7 +28,7 @@ const tryScript = (): string => `
   console.log(globalThis.lock ? 'locked' : 'busy');
 `;
 
-/** What a process of its own, in a namespace of its own if asked, says of the lock; it keeps what it got while it lives. */
+/** Starts a separate process, in a namespace of its own if asked, that reports about the lock and keeps the lock while it lives. */
 async function startOwner({ isApart = false } = {}): Promise<{
   said: string;
   child: ChildProcess;

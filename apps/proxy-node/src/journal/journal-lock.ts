@@ -16,7 +16,7 @@ export class JournalLocked extends Error {}
 
 /** Keeps a journal to one process. The kernel gives it back when the process ends, however it ends. */
 export interface JournalLock {
-  /** How often this folder has been locked. Null when the disk took no more and the count could not be raised. */
+  /** The number of times that this folder has been locked. Null if the disk took no more and the count could not be raised. */
   readonly fence: number | null;
   release(): void;
   /** Removes the folder as far as it is empty, then gives the lock back. */
@@ -128,7 +128,7 @@ function raiseFence(database: DatabaseSync, earlier: number): number | null {
   }
 }
 
-/** Who waits for this file finds the note in it; who comes later makes a new file. */
+/** A process that waits for this file finds the note in it; a later one makes a new file. */
 function retire(database: DatabaseSync, folder: string): void {
   removeMark(folder);
   try {

@@ -5,7 +5,7 @@ import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 export interface JournalReading {
   replay: Replay;
   numbers: number[];
-  /** Of these, the files in which more is unreadable than a torn end. */
+  /** The positions of those files in which more is unreadable than a torn end. */
   damaged: number[];
 }
 

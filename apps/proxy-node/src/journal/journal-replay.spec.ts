@@ -20,7 +20,7 @@ const STARTED_AT = 1_790_000_000_000;
 
 const holdOf = (rid: string): OpenHold => openHold({ rid, startedAtMs: STARTED_AT });
 
-/** What happened to one request, and how much of it the journal has. */
+/** Holds the events of one request, and how much of it the journal has. */
 interface Story {
   hold: OpenHold;
   lines: { text: string; kind: 'A' | 'C' | 'F' | 'K'; output: number }[];

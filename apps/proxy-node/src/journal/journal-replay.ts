@@ -11,7 +11,7 @@ import {
 export interface LostHold {
   hold: OpenHold;
   counts: JournalledCounts;
-  /** Of the last counts, else of the admission; Unix ms. */
+  /** The time of the last counts, or of the admission if there are none; Unix ms. */
   lastSeenAtMs: number;
 }
 

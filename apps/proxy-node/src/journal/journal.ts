@@ -11,7 +11,7 @@ import { WaitingLines } from './waiting-lines.ts';
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const TICK_MS = 100;
-/** How long to wait for a predecessor that is still ending. */
+/** A journal waits this long for a predecessor that is still ending. */
 const LOCK_WAIT_MS = 10_000;
 /** From so many files on, what little still lives in the oldest is written again so that it can go. */
 const FILES_CROWDED = 4;
@@ -164,7 +164,7 @@ export class Journal {
     this.#timers.soon(() => this.flush());
   }
 
-  /** Where room is short, live lines go first: it was kept for them. */
+  /** If room is short, live lines go first: it was kept for them. */
   #write(): void {
     if (this.#lines.count === 0 || this.#distrusted.size > 0) return;
     const { bytes } = this.#lines;
@@ -240,7 +240,7 @@ export class Journal {
     this.#ticking.begin();
   }
 
-  /** What lives in the files that failed is written again, into a new one that is on disk before requests are admitted. */
+  /** Writes the live lines of the failed files again, into a new file that is on disk before requests are admitted. */
   #replaceFile(): true {
     if (!this.#startNextFile()) return true;
     const distrusted = [...this.#distrusted];

@@ -1,7 +1,7 @@
 /** Names the file a live line is in; given back with `release` when the line no longer matters. */
 export type JournalPlace = number;
 
-/** How many live lines each file of a journal holds, oldest file first. */
+/** Counts the live lines of each file of a journal, oldest file first. */
 export class LivePlaces {
   readonly #lines = new Map<JournalPlace, number>();
 

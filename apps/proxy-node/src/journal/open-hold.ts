@@ -15,7 +15,7 @@ export interface BackgroundRun {
   responseId: string;
   /** By which the upstream's report is judged. */
   bounds: UsageBounds;
-  /** Of the request, until its answer had begun. */
+  /** The attempts of the request until its answer began. */
   attempts: UsageFinal['attempts'];
   traceparent?: string | undefined;
   /** Unix ms; the answer is cancelled then. */
@@ -30,15 +30,15 @@ export interface OpenHold {
   keyId: number;
   modelId: number;
   subscriptionId: number;
-  /** Of the subscription when the hold was taken. */
+  /** The generation of the subscription when the hold was taken. */
   generation: number;
-  /** Of the shard that holds: as `admit` answered it, later as the hold was restored in. Any other refuses what was held before. */
+  /** The epoch of the shard that holds: `admit` answered it, or the hold was restored in it later. Any other epoch refuses the hold. */
   epoch: string;
   /** On budgets, as `readClaims` reads them; absent without any. */
   claims?: string | undefined;
   /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
   price: ChargedPrice;
-  /** What `admit` granted, in charged tokens. */
+  /** The grant of `admit`, in charged tokens. */
   grantedTokens: number;
   /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */
   sliceTokens: number;

@@ -4,7 +4,7 @@ import type { Timers } from '../timers.ts';
 
 const LOOK_MS = 60_000;
 
-/** How many journal files wait for a person; checked once a minute, as a person moves them away while the node runs. */
+/** Counts the journal files that wait for a person, once a minute, because a person moves them away while the node runs. */
 export class SetAsideJournals {
   readonly #dataDir: string;
   readonly #disk: JournalDisk;

@@ -22,7 +22,7 @@ export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
   return tokens;
 }
 
-/** What is said of a request that has ended, in the conventions' names where they have one. Never what was asked or answered. */
+/** Returns the span attributes of a request that has ended, under the conventions' names if they have one. Prompts and answers are never among them. */
 export function finalAttributes(final: UsageFinal, modelName: string) {
   return {
     'gen_ai.operation.name': operationOf(final.protocol),

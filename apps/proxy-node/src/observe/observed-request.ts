@@ -21,7 +21,7 @@ export interface Served {
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
-  /** Of its span, where its trace is kept. */
+  /** The request's span, if its trace is kept. */
   readonly trace: TraceContext | null;
 }
 
@@ -38,10 +38,10 @@ const FAILURES: ReadonlySet<Outcome> = new Set([
   'node_stopped',
   'node_lost',
 ]);
-/** How attempts end that nothing is wrong with. */
+/** Attempts end in these ways when nothing is wrong with them. */
 const GIVEN_UP = new Set(['given_up', 'hedge_lost', 'stale']);
 
-/** What trace and access log say of one request. There is none while both are off. */
+/** Collects the trace and the access log entry of one request. No object is made while both are off. */
 export class ObservedRequest {
   readonly #rid: string;
   readonly #callerId: string | null;
@@ -118,7 +118,7 @@ export class ObservedRequest {
     this.#stage = null;
   }
 
-  /** What travels with the final of a traced request, so that settlement and booking belong to its trace. */
+  /** Returns the value that travels with the final of a traced request, so that settlement and booking belong to its trace. */
   traceparentFor(outcome: Outcome): string | undefined {
     if (FAILURES.has(outcome)) this.#trace?.keep();
     return this.#trace?.isKept && this.#root ? writeTraceparent(this.#root.context) : undefined;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 /** A request that was answered with an error before its first byte. */
 export interface Refused {
   readonly rid: string;
-  /** Of its trace, where it has one. */
+  /** The ids of the request's trace, if it has one. */
   readonly ids: { trace_id?: string; span_id?: string };
   /** The caller's own id of the request. */
   readonly callerId: string | null;
@@ -17,7 +17,7 @@ export interface Refused {
 /** A model without a route is named once a minute, however many ask for it. */
 const REPEAT_MS = 60_000;
 
-/** Where a refused request can be found: counted by status and code, in the log by its id at level debug. A refusal that the operator must fix is a warning. */
+/** Records refused requests: counted by status and code, and in the log by id at level debug. A refusal that the operator must fix is a warning. */
 export class RefusalLog {
   readonly #log: Logger;
   readonly #count: (refused: Pick<Refused, 'status' | 'code'>) => void;

@@ -20,7 +20,7 @@ interface UpstreamFigures {
   accounts_resting: number;
 }
 
-/** What the figures of this moment are read from. */
+/** Holds the objects from which the current figures are read. */
 export interface Readings {
   gate: Gate;
   isReady: () => boolean;
@@ -38,7 +38,7 @@ export interface Scrape {
   readonly text: string;
 }
 
-/** What an operator watches. The label `worker` is on all, as each counts from its own start. */
+/** Holds the metrics for operators. Each has the label `worker`, because each worker counts from its own start. */
 export class Metrics {
   readonly #registry = new Registry<OpenMetricsContentType>();
   readonly #credential: string;
@@ -83,7 +83,7 @@ export class Metrics {
     this.#requests.refused(refused);
   }
 
-  /** Of this process, in OpenMetrics' format. */
+  /** Returns the metrics of this process in OpenMetrics' format. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

@@ -4,7 +4,7 @@ import type { Gate } from '../pipeline/request/gate.ts';
 import type { Metrics, Scrape } from './metrics.ts';
 import type { Served } from '../observe/observed-request.ts';
 
-/** What the node reports to its operators. */
+/** Serves the node's reports to its operators. */
 export class Operations {
   readonly gate: Gate;
   readonly log: Logger;

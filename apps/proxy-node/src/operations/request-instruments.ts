@@ -7,7 +7,7 @@ const TOKENS = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 
 type OpenRegistry = Registry<OpenMetricsContentType>;
 
-/** What is measured of each request. */
+/** Returns the histograms that measure each request. */
 export function requestHistograms(registry: OpenRegistry) {
   const histogram = histogramsOf(registry);
   return {
@@ -52,7 +52,7 @@ function histogramsOf(registry: OpenRegistry) {
   ): LiveHistogram => new LiveHistogram(registry, { name, help, bounds, labelNames });
 }
 
-/** What is counted of each request. */
+/** Returns the counters that count each request. */
 export function requestCounters(registry: OpenRegistry) {
   const counter = (name: string, help: string, labelNames: readonly string[]): LiveCounter =>
     new LiveCounter(registry, { name, help, labelNames });

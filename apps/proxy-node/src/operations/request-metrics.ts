@@ -16,7 +16,7 @@ const SIDES = [
   { type: 'input', side: 'prompt' },
   { type: 'output', side: 'output' },
 ] as const;
-/** Of a fleet's upstreams; an installation has a few dozen. */
+/** The largest number of upstreams that metrics name. An installation has a few dozen. */
 const UPSTREAMS_MAX = 200;
 
 /**

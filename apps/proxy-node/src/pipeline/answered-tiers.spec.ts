@@ -30,7 +30,7 @@ const MESSAGES = [{ role: 'user', content: 'hi' }];
 let node: NodeUnderTest;
 let model: SnapshotModel;
 let anthropic: SnapshotModel;
-/** What the upstream says of the tier at which it answered. */
+/** The upstream's report of the tier at which it answered. */
 let answered: object = {};
 const { upstreamOf, closeUpstreams } = localUpstreams();
 
@@ -83,7 +83,7 @@ afterAll(async () => {
   await closeUpstreams();
 });
 
-/** What is paid for each token, and the premiums of the final. */
+/** Returns the price paid for each token, and the premiums of the final. */
 async function paid(of: SnapshotModel, fields: object, path = '/v1/chat/completions') {
   const before = await node.settledBalance(of);
   const response = await node.post(path, {

@@ -17,7 +17,7 @@ export interface Script {
   before?: 'tool' | 'thinking';
 }
 
-/** What a provider reports of a prompt; of the continuation's longer one, too. */
+/** Providers report these tokens for a prompt, and for the longer prompt of a continuation too. */
 export const PROMPT = 21;
 export const REPORTED = 7;
 export const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const;

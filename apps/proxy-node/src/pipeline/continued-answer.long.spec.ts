@@ -65,7 +65,7 @@ test('the charge is the prompt once, what was delivered and what was continued, 
   });
   await fc.assert(
     fc.asyncProperty(words, async (before) => {
-      // Of their own for each run: routes that break off again and again rest.
+      // Each run has routes of its own, because routes that break off again and again rest.
       const model = await modelWith(['anthropic', 'openai']);
       const alone = await modelWith(['anthropic'], {});
       script({ words: before, end: 'eof' }, well);

@@ -31,7 +31,7 @@ export interface Delivery {
   onAnswer(candidate: Candidate): void;
 }
 
-/** What was tried so far. */
+/** Remembers the attempts so far. */
 export class Tries {
   readonly session: string | null;
   /** Routes that were asked, or have no words for the request: one, as a rule. */
@@ -76,7 +76,7 @@ export function noteFailure(
 ): void {
   const { failure, candidate } = last;
   const attempt = delivery.attempts.at(-1);
-  // What the gateway itself gave up is the request's own ending: its customer pays it.
+  // A request that the gateway itself gave up ended by its own doing: its customer pays it.
   if (attempt && mayBeBilled(failure) && failure.evidence !== 'given_up')
     attempt.cost = delivery.passing.costSoFar();
   if (failure.error.kind === 'context_overflow')
@@ -93,7 +93,7 @@ export function windowOf(
 }
 
 /**
- * Whether the same route is asked again when no other is left. By default only where nothing was sent: what an upstream has stated goes to
+ * Returns true if the same route is asked again when no other is left. By default only if nothing was sent: an upstream's statement goes to
  * the client, whose SDK waits before it repeats. A model with `replay: always` repeats an answer that broke, too.
  */
 export function isWorthRepeating(

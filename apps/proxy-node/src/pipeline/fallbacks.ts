@@ -45,7 +45,7 @@ export function comingFrom(attempts: readonly RouteAttempt[]): RouteAttempt[] {
   ];
 }
 
-/** What the client has seen content of, what was the request's own fault, and what the gateway ended itself, falls back on nothing. */
+/** Returns the condition on which a request falls back. It does not after content was shown, for its own fault, or if the gateway ended it. */
 function conditionOf(
   error: unknown,
   replay: Parameters<typeof mayRepeat>[1],

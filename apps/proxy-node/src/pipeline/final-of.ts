@@ -15,7 +15,7 @@ export interface Ending {
   /** Unix ms. */
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** Of a traced request. */
+  /** The trace context of a traced request. */
   readonly traceparent: string | undefined;
 }
 

@@ -43,7 +43,7 @@ const PROMPT = 1_000;
 const PROMPT_TEXT = ' word'.repeat(PROMPT);
 const OUTPUT = 120;
 const OUTPUT_TEXT = ' word'.repeat(OUTPUT);
-/** What families of models add to plain text at most. */
+/** Families of models add at most this many tokens to plain text. */
 const ADDED = 40;
 const LIMIT = 500;
 

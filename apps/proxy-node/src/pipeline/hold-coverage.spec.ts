@@ -138,7 +138,7 @@ const PRICE = {
   weight_cache_write: 0,
 };
 
-/** Of which an `openai` upstream with endpoints of its own answers differently. */
+/** An `openai` upstream with endpoints of its own answers differently from one of these. */
 const SPEECHES: readonly { speech: Speech; readers: keyof typeof READERS }[] = [
   { speech: { protocol: 'openai' }, readers: 'openai' },
   { speech: { protocol: 'anthropic' }, readers: 'anthropic' },

@@ -38,7 +38,7 @@ function saysNothing(usage: TokenUsage): boolean {
 }
 
 /**
- * What is charged of a final report of output: up to what was allowed or, where that is more, was delivered, of shown text no more than the ceiling. The rest
+ * Returns the charged part of a final report of output: up to the allowed or, if that is more, the delivered tokens, of shown text no more than the ceiling. The rest
  * is the installation's cost.
  */
 export function outputCharged(

@@ -41,7 +41,7 @@ async function startProcess(
   return { child, url: `http://127.0.0.1:${port}` };
 }
 
-/** What a client got of a node that is killed by the end of its answer, and what the account was charged in the end. */
+/** Returns the part that a client received of a node that is killed by the end of its answer, and the final charge of the account. */
 async function servedAndKilled(
   path: string,
   body: { model: string },

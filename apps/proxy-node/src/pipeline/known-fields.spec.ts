@@ -9,7 +9,7 @@ const WEIGHT = 1_000_000;
 let node: NodeUnderTest;
 let openai: LocalUpstream;
 let anthropic: LocalUpstream;
-/** Of upstreams that take known fields, and one that takes all. */
+/** The models of upstreams that take known fields, and of one that takes all. */
 const models = { openai: '', anthropic: '', all: '', mixed: '', priced: '' };
 
 beforeAll(async () => {
@@ -164,7 +164,7 @@ describe('an upstream that takes known fields gets no instruction to a gateway o
     );
     expect([status, sent.length > 0, dropped?.includes('_')]).toEqual([200, true, true]);
     const members = Object.keys(JSON.parse(sent));
-    // What OpenAI itself calls a template is refused with other reasons.
+    // Fields that OpenAI itself calls a template are refused with other reasons.
     expect(NAMES.filter((name) => members.includes(name))).toEqual([]);
     expect(sent).not.toMatch(/langfuse_host|tags/);
   });

@@ -8,7 +8,7 @@ import { unavailable } from './admission/admit-refusal.ts';
 import type { Credentials } from './request/authenticate.ts';
 import type { KnownCaller } from './admission/caller-access.ts';
 
-/** What a request may name of what is stored. */
+/** Lists the stored objects that a request may name. */
 export interface NamedStored {
   readonly open: OpenStored;
   /** The key whose request it is; null where any presented key serves, because the request names nothing. */
@@ -67,7 +67,7 @@ function namedBy(
   return { open, key, conversation };
 }
 
-/** What Redis cannot say is not reached. */
+/** An object about which Redis cannot answer is not reached. */
 export function unanswered(): never {
   throw unavailable();
 }

@@ -119,7 +119,7 @@ test('one account spends more than it has by no more than the answers that were 
   expect(await statuses(first)).toEqual(Array.from({ length: first }, () => 200));
   const after = await node.settledBalance(model);
   expect(after).toBe(bought - first * cost);
-  // What is left pays for nothing of that upstream any more, however many ask at once.
+  // The remaining tokens pay for nothing of that upstream any more, however many requests come at once.
   expect((await statuses(64)).every((status) => status === 429)).toBe(true);
   expect(await node.settledBalance(model)).toBe(after);
 });
@@ -165,7 +165,7 @@ test('parallel streams without an end deliver what is paid for, whatever limit t
 
 describe('a stream whose upstream ignores its limit', () => {
   const CEILING = 2 * LIMIT + 1_024;
-  /** What is read at a time, in words of five bytes within events of some hundred. */
+  /** A piece has this many tokens, in words of five bytes within events of some hundred. */
   const PIECE_TOKENS = 300;
   const endless = (start: string, piece: string) =>
     upstreamOf((response) => {

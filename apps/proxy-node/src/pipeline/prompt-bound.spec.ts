@@ -26,7 +26,7 @@ const askOf = (protocol: ClientProtocol, body: object): Ask =>
 const planOf = (ask: Ask, upstreamModel: string) =>
   planHold({ ask, model: MODEL, price: PRICE, upstreamModels: [upstreamModel] });
 
-/** What a request is charged whose upstream reports so much. */
+/** Returns the charge of a request whose upstream reports so much. */
 async function charged(ask: Ask, upstreamModel: string, reported: object) {
   const plan = planOf(ask, upstreamModel);
   const tally = new Tally({ prompt: ask.prompt, plan });

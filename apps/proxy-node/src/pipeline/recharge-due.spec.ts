@@ -32,7 +32,7 @@ const ask = (model: { name: string }, output = 200, path = '/v1/chat/completions
     max_tokens: output,
     messages: [{ role: 'user', content: 'hello' }],
   });
-/** How many requests wait for a purchase, by the node's dump. */
+/** Returns the number of requests that wait for a purchase, by the node's dump. */
 const waiting = async (): Promise<number> => {
   const requestId = crypto.randomUUID();
   const page = { table: null, page: 1, page_size: 1 };

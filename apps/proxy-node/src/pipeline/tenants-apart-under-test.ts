@@ -6,7 +6,7 @@ import { COMPLETION, json } from './pipeline-under-test.ts';
 
 /** A prompt that its upstream fails on, as a caller may find one. */
 export const PROVOKING = 'fail, please';
-/** Of the gateway's own requests; no caller here says it. */
+/** The gateway's own requests have this text; no caller here sends it. */
 const PROBE = 'Say ok.';
 
 const refusal = { error: { message: 'no', type: 'server_error' } };

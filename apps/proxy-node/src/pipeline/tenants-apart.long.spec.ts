@@ -5,7 +5,7 @@ import { FAILURES, PROVOKING, seenBy, TenantsApart } from './tenants-apart-under
 /** Requests that each account that provokes failures sends, and how often: 30 a second. */
 const PROVOKED = 240;
 const EVERY_MS = 1_000 / 30;
-/** Of others, meanwhile. */
+/** So many other accounts send requests meanwhile. */
 const OTHERS = 2;
 const LOST_MAX = 0.01;
 /** The longest rest that the gateway gives a route by itself. */
@@ -23,7 +23,7 @@ const ways = [...Object.entries(FAILURES), ['silence', () => undefined] as const
 );
 type Way = (typeof ways)[number];
 
-/** What others lose while these accounts provoke failures at their pace. */
+/** Counts the requests that others lose while these accounts provoke failures at their pace. */
 async function lostOf(
   { fail, isSilent }: Way,
   { upstreams, attackers }: { upstreams: number; attackers: number },
@@ -79,7 +79,7 @@ describe.each(ways)('30 requests a second that provoke $name', (way) => {
     expect([503, 429]).toContain(await tenants.ask(fresh, model));
     expect(seenBy(upstreams).asked).toBeLessThanOrEqual(10);
     isDown = false;
-    // What the provider asked for lasts an hour, also for those who have not heard of it.
+    // The rest that the provider asked for lasts an hour, also for accounts that have not heard of it.
     if (way.name.includes('Retry-After')) return;
     await until(
       'all accounts are served',

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => tenants.stop());
 
 const ROUNDS = 8;
-/** What an account gets while its routes rest. */
+/** An account gets one of these statuses while its routes rest. */
 const LEFT = (status: number): boolean => status === 503 || status === 429;
 /** All of them are in the long spec. */
 const way = FAILURES['500'] as (typeof FAILURES)[string];

@@ -34,7 +34,7 @@ export class SnapshotFile {
     }
   }
 
-  /** Which installation's snapshot this node ran last, and which one: no older one is taken from Redis. */
+  /** Returns the installation and the number of the snapshot that this node ran last. No older one is taken from Redis. */
   async loadStanding(): Promise<SnapshotStanding | null> {
     try {
       const text = await readFile(this.#standingPath, 'utf8');

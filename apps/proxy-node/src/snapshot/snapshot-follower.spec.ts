@@ -32,7 +32,7 @@ const standing = (version: number, lineage = 1) => ({
 const sealOf = ({ version, checksum }: PublishedSnapshot, change: Partial<SnapshotSeal> = {}) =>
   sealSnapshot(mac, { ...standing(version), checksum, ...change });
 
-/** What a Redis would hold, which may also be away. */
+/** Stands in for a Redis that holds snapshots and may be away. */
 class Shelf implements SnapshotSource {
   current: unknown = null;
   version: number | null = null;

@@ -13,7 +13,7 @@ import type { SnapshotFile } from './snapshot-file.ts';
 
 const FIRST_PULL_MS = 2_000;
 
-/** Where published snapshots are read; `FleetStore` of libs/keyspace. */
+/** Reads published snapshots; `FleetStore` of libs/keyspace implements it. */
 export interface SnapshotSource {
   currentVersion(): Promise<number | null>;
   /** Judged by format, schema and checksum; null when this version is gone, as a newer one replaced it. */
@@ -68,7 +68,7 @@ export class SnapshotFollower {
     return this.#current;
   }
 
-  /** Of the last sealed snapshot that was applied; null before the first. */
+  /** Identifies the last sealed snapshot that was applied; null before the first. */
   get standing(): SnapshotStanding | null {
     return this.#standing;
   }
@@ -132,7 +132,7 @@ export class SnapshotFollower {
   async #pullOnce(): Promise<void> {
     const version = await this.#source.currentVersion();
     if (version === null) return;
-    // What was refused under the number of the version in use is judged again, so that the refusal stands as long as its reason.
+    // A snapshot that was refused under the number of the version in use is judged again, so that the refusal lasts as long as its reason.
     const isWanted = this.#isReloadWanted || this.#refused?.version === version;
     if (version === this.#current?.snapshot.version && !isWanted) {
       this.#refused = null;

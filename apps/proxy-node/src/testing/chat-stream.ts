@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** What a chat upstream sends. */
+/** Writes one event of a chat upstream. */
 export const event = (data: unknown): string =>
   `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 
@@ -22,7 +22,7 @@ export const usage = (prompt: number, completion: number): string =>
 
 export const START = chunk({ role: 'assistant', content: '' });
 
-/** What a messages upstream sends. */
+/** Writes one event of a messages upstream. */
 export const named = (data: { type: string } & Record<string, unknown>): string =>
   `event: ${data.type}\n${event(data)}`;
 

@@ -1,5 +1,5 @@
 /**
- * How servers read a request when they mean to produce as much as it allows. Written from the servers' side, without the gateway's own tables:
+ * Reads a request as servers do that mean to produce as much as it allows. It is written from the servers' side, without the gateway's own tables:
  * a name that only these readers know is a name that the tables lack.
  */
 export type Members = readonly (readonly [name: string, value: unknown])[];
@@ -12,7 +12,7 @@ export interface Reading {
 
 export interface ReaderStyle {
   name: string;
-  /** Which of several members of one name counts. */
+  /** Chooses the member that counts if several have one name. */
   duplicates: 'first' | 'last';
   /** As Go's encoding/json does. */
   ignoresCase: boolean;
@@ -107,7 +107,7 @@ function styles(
   );
 }
 
-/** What the server would produce at most. */
+/** Returns the most that the server would produce. */
 export function readGreedily(body: Members, style: ReaderStyle): Reading {
   const merged = style.envelopes.reduce<Members>((members, name) => {
     const inner = find(members, name.split('.'), style);

@@ -11,7 +11,7 @@ interface Due {
 /** Time that passes only when a test lets it: nothing waits for a real clock, and nothing happens between two moments unseen. */
 export class ManualTime {
   nowMs: number;
-  /** How often a timer was due: what a sleeping process would be woken for. */
+  /** Counts the due timers, for each of which a sleeping process would be woken. */
   wakes = 0;
   readonly now = (): number => this.nowMs;
   readonly timers: Timers = {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What the journal in a node's DATA_DIR says of a request that has ended. */
+/** Returns the final of a request that has ended from the journal in a node's DATA_DIR. */
 export async function journalledFinal(dataDir: string, rid: string | null): Promise<unknown> {
   const line =
     (await journalText(dataDir))

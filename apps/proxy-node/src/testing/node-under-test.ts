@@ -257,7 +257,7 @@ export class NodeUnderTest {
     };
   }
 
-  /** What the node's journal says of a request that has ended. */
+  /** Returns the final of a request that has ended from the node's journal. */
   journalledFinal(rid: string | null): Promise<unknown> {
     return journalledFinal(this.environment['DATA_DIR'] ?? '', rid);
   }

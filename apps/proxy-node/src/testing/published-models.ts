@@ -43,7 +43,7 @@ export class PublishedModels {
     this.#fleet = fleet;
   }
 
-  /** Of the document that was published last. */
+  /** The version of the document that was published last. */
   get version(): number {
     return this.#version;
   }

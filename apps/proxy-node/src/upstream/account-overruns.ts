@@ -29,7 +29,7 @@ export class AccountOverruns {
     return seen && now - seen.at < OVERRUN_MS ? seen.overrun : null;
   }
 
-  /** Of all accounts. */
+  /** Returns the largest overrun of all accounts. */
   most(now: number): Overrun | null {
     let most: Overrun | null = null;
     for (const accountId of this.#accounts.keys()) {

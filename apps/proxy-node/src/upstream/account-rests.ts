@@ -107,7 +107,7 @@ export class AccountRests {
     return [...this.#accounts].filter(([, { rest }]) => rest.waitMs(now) > 0).map(([id]) => id);
   }
 
-  /** What the best off of these accounts has seen, or of all that are known; null where one of them has seen no failure. */
+  /** Returns the rest of the account that is best off among these, or of the best one known; null if one of them has seen no failure. */
   dumpOf(accountIds: readonly number[], now: number): RestDump | null {
     let best: RestDump | null = null;
     for (const id of accountIds.length > 0 ? accountIds : this.#accounts.keys()) {

@@ -11,13 +11,13 @@ import type { UpstreamFailure } from './upstream-failure.ts';
 /** More routes than any installation has; beyond them all is learned again. */
 const ROUTES_MAX = 10_000;
 
-/** What models have refused of requests, by route: learned from an upstream's own words, so that one request a field pays for it. */
+/** Remembers the request fields that models have refused, by route. One request a field pays for learning it from the upstream's own words. */
 export class RefusedFields {
   /** By limit field and model. */
   readonly #known = new Map<string, ReadonlySet<RefusableField>>();
   readonly #learned = new Map<string, Set<RefusableField>>();
 
-  /** What is known of the route's model by its name and its setting, and what was learned. A limit field that was refused counts more than the setting. */
+  /** Returns the known and the learned fields of the route's model. A limit field that was refused counts more than the setting. */
   of(route: SnapshotRoute): ReadonlySet<RefusableField> {
     const learned = this.#learned.get(keyOf(route));
     const known = this.#knownOf(route);
@@ -62,7 +62,7 @@ export class RefusedFields {
   }
 }
 
-/** What a route learned ends when it is pointed at another model. */
+/** A route forgets its lessons when it is pointed at another model. */
 function keyOf({ id, upstream_id: upstreamId, upstream_model: model }: SnapshotRoute): string {
   return `${id}/${upstreamId}/${model}`;
 }

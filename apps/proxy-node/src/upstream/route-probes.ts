@@ -27,10 +27,10 @@ import type { RouteRef } from './upstream-health.ts';
 
 /** One token of output is there at once, unless the provider is down. */
 const PROBE_MS = 15_000;
-/** Of the fixed bodies, and of the template around them; for a probe that reports no usage. */
+/** The tokens of the fixed bodies and of the template around them, for a probe that reports no usage. */
 const PROMPT_TOKENS = 16;
 
-/** What a probe showed, and what its provider may bill the installation for it: no customer pays it. */
+/** Holds the result of a probe, and the amount that its provider may bill the installation for it: no customer pays it. */
 export interface Probed {
   readonly upstreamId: number;
   readonly routeId: number;
@@ -106,7 +106,7 @@ export class RouteProbes {
         headers: exchange.requestHeaders,
         body: this.#refused.strip(exchange.requestBody, { route, protocol }),
         rid,
-        // What was kept of a provider that failed may have gone stale.
+        // Connections that were kept to a provider that failed may be stale.
         isAnew: true,
       },
       Math.min(PROBE_MS, upstream.first_token_timeout_ms),

@@ -38,7 +38,7 @@ export interface Failed {
 }
 
 /**
- * Whether one route is left alone for now, by one account or by all. Two reasons: its failures, for at most 15 s, ended by one request that tries it; and
+ * Knows if one account or all leave one route alone for now. Two reasons: its failures, for at most 15 s, ended by one request that tries it; and
  * its provider's Retry-After, for as long as that says. Rate limits are kept per route too: providers count them per model.
  */
 export class RouteRest {
@@ -70,7 +70,7 @@ export class RouteRest {
     return Math.max(this.#restUntil - now, this.#probeUntil - now, this.#cooldownUntil - now, 0);
   }
 
-  /** Whether it is its provider's rate limit for which the route must be waited. */
+  /** True if the route must be waited for because of its provider's rate limit. */
   isRateLimited(now: number): boolean {
     return (
       this.#isRateLimit &&
@@ -126,7 +126,7 @@ export class RouteRest {
     else this.#restUntil = Math.max(this.#restUntil, now + Math.min(restMs, REST_MS_MAX));
   }
 
-  /** What this node has seen itself stands until its own probe, which may go now. */
+  /** A failure that this node has seen itself counts until its own probe, which may start now. */
   heardRecovery(now: number): void {
     if (this.#failuresInRow < FAILURES_IN_ROW) this.#clear();
     else this.#restUntil = Math.min(this.#restUntil, now);
@@ -142,7 +142,7 @@ export class RouteRest {
   }
 
   #rest(now: number): Rest | null {
-    // What was in progress when the rest began is no news.
+    // An attempt that was in progress when the rest began brings no news.
     if (this.#restUntil > now) return null;
     const restMs = this.#restMs;
     this.#restUntil = now + restMs;

@@ -11,7 +11,7 @@ interface Watched {
   readonly route: RouteState;
   readonly rests: RestOf[];
   readonly recovered: (number | null)[];
-  /** Of each probe that was asked for. */
+  /** The protocol of each probe that was asked for. */
   readonly protocols: string[];
 }
 

@@ -15,7 +15,7 @@ const PROBE_WAIT_MS = 1_000;
 export interface FailureSeen extends Failed {
   /** No connection was made: no request can cause that, so that it counts for all accounts. */
   readonly isUnreached?: boolean;
-  /** Of the request, and so of a probe that asks the same. */
+  /** The protocol of the request, and of a probe that asks the same. */
   readonly protocol: ClientProtocol;
 }
 
@@ -34,7 +34,7 @@ export interface RouteEvents {
 }
 
 /**
- * What this process knows of one route. A request's failure rests the route for its own account: a caller can provoke it. The route rests for all accounts
+ * Holds this process' knowledge of one route. A request's failure rests the route for its own account: a caller can provoke it. The route rests for all accounts
  * where no connection is made, which no caller can provoke, or where several accounts fail and a probe fails too: a fixed request of the gateway's own.
  */
 export class RouteState {
@@ -47,7 +47,7 @@ export class RouteState {
   #failedProbe: FailureSeen | null = null;
   #probedAt = Number.NEGATIVE_INFINITY;
   #probingUntil = Number.NEGATIVE_INFINITY;
-  /** Of the last request that failed here. Null: what would ask the same is not known, and requests try the route. */
+  /** The protocol of the last request that failed here. Null if no probe can ask the same: requests then try the route. */
   #protocol: ClientProtocol | null = null;
 
   constructor(events: RouteEvents) {

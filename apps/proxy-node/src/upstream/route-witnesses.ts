@@ -43,7 +43,7 @@ export class RouteWitnesses {
     this.#failedAt.length = 0;
   }
 
-  /** What this account's requests show of the route is not heard for now. */
+  /** Ignores this account's requests as witnesses of the route for now. */
   forget(accountId: number): void {
     for (const place of [0, 1, 2])
       if (this.#users[place] === accountId) this.#usedAt[place] = NEVER;

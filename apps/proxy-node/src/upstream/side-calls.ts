@@ -10,7 +10,7 @@ import { UpstreamCall } from './upstream-call.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamPools } from './upstream-pools.ts';
 
-/** What is stored is there at once or not at all. */
+/** A stored object is there at once or not at all. */
 const ANSWER_MS = 30_000;
 
 export interface SideCall {
@@ -20,7 +20,7 @@ export interface SideCall {
   readonly path: string;
   readonly body?: Uint8Array | null;
   readonly rid: string;
-  /** Of the protocol. */
+  /** Headers that the protocol requires. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly clientHeaders?: IncomingHttpHeaders;
   /** On a connection of its own, instead of a kept one. */

@@ -1,14 +1,14 @@
 import { isSealedId, type IdSealer, type StoredMaker, type StoredPlace } from '@tollgate/contracts';
 import type { StoredIds } from '@tollgate/protocols';
 
-/** What is stored under an id that a caller gave. Null where nothing is, or nothing that the caller's key may reach. */
+/** Returns the place of the object under an id that a caller gave. Null if there is none, or none that the caller's key may reach. */
 export type OpenStored = (sealed: string) => StoredPlace | null;
 
-/** Whose ids these are, and for whom they are opened. */
+/** Names the owner of these ids, and the caller for whom they are opened. */
 export interface StoredIdsOf {
   readonly accountId: number;
   readonly upstreamId: number;
-  /** Of what is sealed from now on. */
+  /** The maker of ids that are sealed from now on. */
   readonly maker: StoredMaker;
   readonly open: OpenStored;
 }

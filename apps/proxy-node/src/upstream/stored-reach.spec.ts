@@ -14,7 +14,7 @@ const index = {
   modelsOf: () => [1, 2],
 } as unknown as RoutingIndex;
 
-/** Whether a key reaches the place while Redis lists so much of it. */
+/** Returns true if a key reaches the place while Redis lists so much of it. */
 async function isReached(
   place: Partial<StoredPlace>,
   { keyId = 99, allowedModels = '', use = { modelIds: [], isComplete: false } as ConversationUse },

@@ -15,10 +15,10 @@ export interface StoredCaller {
   readonly allowedModels: string;
 }
 
-/** What one key may reach. */
+/** Lists the objects that one key may reach. */
 export interface Reach {
   readonly open: OpenStored;
-  /** How the conversation was used; null for one that was not among the ids. */
+  /** Returns the use of the conversation; null for one that was not among the ids. */
   readonly useOf: (place: StoredPlace) => ConversationUse | null;
 }
 
@@ -77,7 +77,7 @@ export function isConversation({ id }: StoredPlace): boolean {
   return CONVERSATION.test(id);
 }
 
-/** Of the items that a conversation is shown with. */
+/** Returns the maker of the items with which a conversation is shown. */
 export function makerOfItems({ modelIds, keyId }: StoredPlace, use: ConversationUse): StoredMaker {
   return use.isComplete && use.modelIds.length > 0
     ? { modelIds: use.modelIds, keyId: null }

@@ -84,7 +84,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#flow();
   }
 
-  /** What the consumer does not read of a chunk now; it comes again, before everything else, after `resume`. */
+  /** Returns the unread part of a chunk, which comes again, before everything else, after `resume`. */
   giveBack(rest: Buffer): void {
     this.#waiting.unshift(rest);
   }

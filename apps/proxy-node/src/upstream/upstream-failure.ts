@@ -2,7 +2,7 @@ import { upstreamError, type ClientProtocol, type UpstreamError } from '@tollgat
 import type { FailureSeen } from './route-state.ts';
 
 /**
- * What is known of a failed attempt.
+ * Names the evidence about a failed attempt.
  * `unsent`: no byte of the request left. `stale`: a connection kept from an earlier request was closed as the request went out, so that the
  * upstream had ended it before. `stated`: the upstream itself said that it failed. `contentless`: an answer began and ended or broke without
  * content. `given_up`: the gateway ended it. `unknown`: anything else.
@@ -63,7 +63,7 @@ export function mayRepeat(failure: UpstreamFailure, replay: Replay): boolean {
   }
 }
 
-/** Whether the provider may bill the installation for this attempt. */
+/** Returns true if the provider may bill the installation for this attempt. */
 export function mayBeBilled({ error, evidence }: UpstreamFailure): boolean {
   switch (evidence) {
     case 'unsent':
@@ -83,7 +83,7 @@ function isFromAnImpatientProxy({ upstreamStatus }: UpstreamError): boolean {
   return upstreamStatus === 504 || upstreamStatus === 524;
 }
 
-/** Whether the failure says something of the route's health, rather than of a connection or of what the gateway did itself. */
+/** Returns true if the failure concerns the route's health, rather than a connection or an act of the gateway itself. */
 export function isRoutesTrouble({ error, evidence }: UpstreamFailure): boolean {
   if (evidence === 'given_up' || evidence === 'stale') return false;
   // An answer over the gateway's own limits is the request's doing; one that makes no sense is the upstream's.
@@ -100,7 +100,7 @@ export function seenOf(
   return { why: kind, isCertain, isUnreached: evidence === 'unsent', retryAfterMs, protocol, now };
 }
 
-/** Whether the failure lies with the upstream, or with its single answer, rather than with the request. */
+/** Returns true if the failure lies with the upstream, or with its single answer, rather than with the request. */
 function isUpstreamsFault({ kind }: UpstreamError): boolean {
   switch (kind) {
     case 'rate_limited':

@@ -41,7 +41,7 @@ type Listeners = {
 };
 
 /**
- * What this node has seen of upstreams and routes: requests in flight and latency per upstream, rests per route and account. One model that fails takes
+ * Holds this node's observations of upstreams and routes: requests in flight and latency per upstream, rests per route and account. One model that fails takes
  * no other model of its provider with it, and one account whose requests fail takes the route from no other. Pure state; the clock is passed in.
  */
 export class UpstreamHealth {
@@ -64,7 +64,7 @@ export class UpstreamHealth {
     return this.#routes.get(routeId)?.state.waitMs(accountId, now) ?? 0;
   }
 
-  /** Whether the provider's rate limit is what the route must be waited for. */
+  /** True if the route must be waited for because of the provider's rate limit. */
   isRateLimited({ routeId, accountId }: RouteUse, now: number): boolean {
     return this.#routes.get(routeId)?.state.isRateLimited(accountId, now) ?? false;
   }
@@ -105,7 +105,7 @@ export class UpstreamHealth {
     this.#route(use).failed(use.accountId, failure);
   }
 
-  /** What came of a probe; null where the route answered, or nothing can be said. */
+  /** Notes the result of a probe; null if the route answered, or nothing can be concluded. */
   probed(route: RouteRef, failure: FailureSeen | null, now: number): void {
     this.#routes.get(route.routeId)?.state.probed(failure, now);
   }

@@ -30,7 +30,7 @@ interface Served {
   readonly upstream: { readonly id: number };
 }
 
-/** What one answer showed of its upstream's word. */
+/** Holds the evidence of one answer about its upstream's reports. */
 export interface Shown {
   doubt: Doubt | null;
   overrun: Overrun | null;
@@ -38,16 +38,16 @@ export interface Shown {
   excessTokens: number;
 }
 
-/** Whose word it is: `upstreamId` is null where nothing was sent to any. */
+/** Names the upstream that answered: `upstreamId` is null if nothing was sent to any. */
 export interface Answered {
   rid: string;
   upstreamId: number | null;
   modelId: number;
-  /** What its answers show of overruns concerns its own holds only. */
+  /** The account's answers prove overruns for its own holds only. */
   accountId: number;
 }
 
-/** How far this process believes each upstream: reports that were doubted lately, and by how much it overruns the limits it is given. The clock is passed in. */
+/** Knows how far this process believes each upstream: recently doubted reports, and overruns of the limits it is given. The clock is passed in. */
 export class UpstreamTrust {
   readonly #records = new Map<number, TrustRecord>();
   readonly #log: Pick<Logger, 'warn' | 'debug'>;
@@ -74,7 +74,7 @@ export class UpstreamTrust {
   }
 
   /**
-   * What answers to these accounts showed lately of the upstreams that may serve a request; null where they all kept to their limits. One account's answers
+   * Returns the recent overrun of the upstreams that may serve a request, by answers to these accounts; null if they all kept to their limits. One account's answers
    * say nothing of another's: a caller may be able to provoke a false report.
    */
   overrunOf(

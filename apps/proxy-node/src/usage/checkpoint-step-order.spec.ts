@@ -26,7 +26,7 @@ const anyReply = fc.oneof<fc.Arbitrary<CheckpointReply>[]>(
   fc.constant({ kind: 'fenced' as const }),
 );
 
-/** What may come while nothing is asked of Redis; a reply comes exactly when something is. */
+/** These events may come while no call to Redis is open; a reply comes exactly when one is. */
 const anyEvent = fc.record({
   afterMs: fc.nat(3_000),
   own: fc.oneof(

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-/** What a key was allowed a while ago may have been taken from it since. */
+/** A right that a key had longer ago may have been taken from it since. */
 const SEEN_MAX_MS = 300_000;
 /** One request must be small against what was left when Redis last answered. */
 const BALANCE_PER_HOLD = 20;
@@ -21,7 +21,7 @@ export interface SeenAdmission {
   epoch: string;
   /** Left after the hold, charged tokens. */
   availableTokens: number;
-  /** Of the key, Unix ms; 0 = never. */
+  /** The expiry of the key, Unix ms; 0 = never. */
   expiresAtMs: number;
 }
 
@@ -100,7 +100,7 @@ export class FailOpen {
     this.#seen.delete(keyHash);
   }
 
-  /** Whether this key was served from this address a moment ago, whatever it asked for. */
+  /** Returns true if this key was served from this address a moment ago, for any model. */
   knows({ keyHash, addressHex }: Pick<LoneRequest, 'keyHash' | 'addressHex'>): boolean {
     const models = this.isOn ? this.#seen.get(keyHash) : undefined;
     return [...(models?.values() ?? [])].some(
@@ -108,7 +108,7 @@ export class FailOpen {
     );
   }
 
-  /** Whether anything could be served now. What is too old to be is dropped on the way: keys are in the order of their last admission. */
+  /** Returns true if anything could be served now. Entries that are too old are dropped on the way: keys are in the order of their last admission. */
   knowsAny(): boolean {
     for (const [keyHash, models] of this.#seen) {
       if ([...models.values()].some((seen) => this.#isFresh(seen))) return this.isOn;

@@ -13,7 +13,7 @@ export interface MemoryGaugeOptions {
   timers?: Timers;
 }
 
-/** Whether Redis has room for more work. An outbox that is not emptied fills it; so do too many subscriptions for its size. */
+/** Knows if Redis has room for more work. An outbox that is not emptied fills it; so do too many subscriptions for its size. */
 export class MemoryGauge {
   readonly #options: MemoryGaugeOptions;
   readonly #stopLooking: () => void;

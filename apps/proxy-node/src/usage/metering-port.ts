@@ -9,7 +9,7 @@ import type {
 
 export type FencedBy = Extract<SettleReply, { kind: 'fenced' }>['by'];
 
-/** What this folder needs of the live balances; `MeteringStore` of libs/keyspace fits. Each throws when Redis does not answer. */
+/** Lists the calls of this folder to the live balances; `MeteringStore` of libs/keyspace fits. Each throws when Redis does not answer. */
 export interface MeteringPort {
   settle(request: SettleRequest): Promise<SettleReply>;
   checkpoint(request: CheckpointRequest): Promise<CheckpointReply>;

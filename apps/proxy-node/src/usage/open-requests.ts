@@ -36,7 +36,7 @@ export class OpenRequests {
     this.#open.set(hold.rid, { hold, place, counts: null });
   }
 
-  /** Where its admission is in the journal, to be released once its final is there; undefined when it has ended before. */
+  /** Returns the place of its admission in the journal, to be released once its final is there; undefined if it has ended before. */
   end(rid: string): JournalPlace | undefined {
     const request = this.#open.get(rid);
     if (this.#open.delete(rid)) this.#journal.giveRoom();

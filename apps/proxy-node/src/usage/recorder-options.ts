@@ -15,7 +15,7 @@ export interface RecorderOptions {
   node: string;
   worker: number;
   shards: number;
-  /** Of a hold in Redis. */
+  /** The lease of a hold in Redis. */
   leaseMs: number;
   /** `MeteringStore` fits. */
   metering: MeteringPort & OutboxPort;
@@ -25,7 +25,7 @@ export interface RecorderOptions {
   /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
   blocking: RedisConnection;
   queue: UsageQueue;
-  /** Where finals go that Redis can no longer take, and what proves that they are this node's. */
+  /** The address that receives finals that Redis can no longer take, and the proof that they are this node's. */
   controlPlaneUrl?: string | undefined;
   credential?: string;
   /** Share of Redis' memory in use. */
@@ -45,8 +45,8 @@ export interface RecorderOptions {
   tryLock?: TryLock;
   postJournal?: PostJournal;
   backlogMax?: number;
-  /** How long a stream waits for a purchase of auto-recharge that is due; 0 = not at all. */
+  /** A stream waits this long for a purchase of auto-recharge that is due; 0 = not at all. */
   rechargeWaitMs?: number;
-  /** Of `FailOpen`; 0 = off. */
+  /** The tokens of `FailOpen`; 0 = off. */
   failOpenTokens?: number;
 }

@@ -15,7 +15,7 @@ export let world: MeteredRedis;
 export let downstream: Downstream;
 export let dataDir: string;
 export let accountId: number;
-/** How far the clock of durations is ahead: what a recorder does only after a while is not waited for. */
+/** The clock of durations is ahead by this much, so that tests do not wait for delayed acts of a recorder. */
 export const clock = { lateMs: 0 };
 
 export const close: MeteredBench['close'] = (recorder) => bench.close(recorder);

@@ -6,7 +6,7 @@ interface RedisHealthOptions extends Pick<MemoryGaugeOptions, 'log' | 'timers'> 
   memoryUse?: MemoryGaugeOptions['memoryUse'];
 }
 
-/** What a node knows of its Redis before it asks it. */
+/** Holds a node's knowledge of its Redis before it makes a call. */
 export class RedisHealth {
   readonly #redis: RedisConnection;
   readonly #memory: MemoryGauge;
@@ -22,7 +22,7 @@ export class RedisHealth {
     return isRedisReachable(this.#redis);
   }
 
-  /** Why nothing new is asked of it, or null. */
+  /** The reason why no new call is made, or null. */
   get refusal(): 'redis_away' | 'backlog_full' | null {
     if (!this.isReachable) return 'redis_away';
     return this.#memory.isFull ? 'backlog_full' : null;

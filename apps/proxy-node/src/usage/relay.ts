@@ -20,7 +20,7 @@ const RETRY_MS = 1_000;
 const PEERS_INTERVAL_MS = 5_000;
 /** One job: so many events, or all of a beat. One job an event costs 37.9 Redis commands, a batch of 200 costs 0.18 each. */
 const BATCH_EVENTS_MAX = 200;
-/** What was read is not kept waiting for a shard that does not answer. */
+/** Items that were read do not wait longer for a shard that does not answer. */
 const BATCH_WAIT_MS = 40;
 const BATCH_BYTES_MAX = 512 * 1024;
 const EXPIRED_HOLDS_MAX = 100;

@@ -34,11 +34,11 @@ const CLOSE_CONNECTIONS_MS = 1_000;
 
 /**
  * The usage of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
- * What a predecessor left in its journal is settled first thing (docs/internals.md, Usage on its way).
+ * It first settles the requests that a predecessor left in its journal (docs/internals.md, Usage on its way).
  */
 export class RequestRecorder implements UsageRecorder, HoldEnding {
   readonly failOpen: FailOpen;
-  /** What an earlier process left in the background; each must be settled. */
+  /** The background runs that an earlier process left; each must be settled. */
   readonly adopted: AdoptedRun[] = [];
   readonly keyChanged = (keyHash: string): void => this.#checkpointer.lookAgain(keyHash);
   readonly #options: RecorderOptions;
@@ -165,7 +165,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     return this.#redis.refusal;
   }
 
-  /** Why no new request at all can be served, or null. */
+  /** The reason why no new request at all can be served, or null. */
   get unreadiness(): string | null {
     const refusal = this.refusal();
     if (refusal === null) return this.#redis.isServing ? null : 'redis_away';

@@ -16,7 +16,7 @@ function signedMetering(
   };
 }
 
-/** What the settler calls: finals are signed, and recorded where their requests are traced. */
+/** Returns the port of the settler: finals are signed, and recorded if their requests are traced. */
 export function settlingPort({
   metering,
   credential,

@@ -4,7 +4,7 @@ import type { MeteringPort } from './metering-port.ts';
 
 type Settling = Pick<MeteringPort, 'settle'>;
 
-/** Of a final's JSON text; a traced one has it once, behind everything that a caller can name. */
+/** Matches a final's JSON text. A traced final has it once, behind everything that a caller can name. */
 const TRACEPARENT = /"traceparent":"([0-9a-f-]{55})"/;
 
 /** Records each settlement of a traced request in its trace. The same port while tracing is off. */

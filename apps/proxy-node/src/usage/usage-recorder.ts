@@ -3,13 +3,13 @@ import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import type { StopReason } from './checkpoints/checkpoint-step.ts';
 import type { FailOpen } from './fail-open.ts';
 
-/** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
+/** Is the pipeline's view of metering: open a hold, count, settle. The journal, the settler and the checkpointer of this folder implement it. */
 export interface UsageRecorder {
   /** Journals the admission; from here on every way out must settle. */
   open(hold: OpenHold): HoldHandle;
-  /** Why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` decides. */
+  /** Returns why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` decides. */
   refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null;
-  /** What may be admitted while Redis does not answer; off unless the operator turned it on. */
+  /** Decides what may be admitted while Redis does not answer; off unless the operator turned it on. */
   readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'knows' | 'admit'>;
   /** Requests of the subscription that have ended and whose settlement was not sent yet: to Redis they still run. */
   endedUnsent(subscription: { accountId: number; modelId: number }): number;
@@ -33,7 +33,7 @@ export interface HoldHandle {
   countAtLeast(outputTokens: () => number): void;
   /** There is more to count than at the last look. A source that says so once is asked after it says so, and once a second. */
   more(): void;
-  /** What is counted by now. */
+  /** Returns the usage counted so far. */
   counted(): TokenUsage;
   /**
    * The answer is made in the background from here on: the journal knows when this returns, so that the next process continues with it. Answers the hold as it

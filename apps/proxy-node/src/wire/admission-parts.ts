@@ -6,7 +6,7 @@ import type { Foundation } from './foundation.ts';
 
 export type AdmissionParts = ReturnType<typeof openAdmission>;
 
-/** What decides whether a request may run, with its memory of refusals. */
+/** Returns the parts that decide if a request may run, with the memory of refusals. */
 export function openAdmission({ config, store, recorder, log }: Foundation) {
   const denials = new DenyCache(config.DENY_CACHE_MAX);
   const waits = new RechargeWaits({

@@ -32,7 +32,7 @@ import { openConnections, type Connections } from './connections.ts';
 /** A node that has not reported for so long has no share of the relays. */
 const PEER_AGE_MAX_MS = 10_000;
 
-/** What all of a node stands on: its settings, its log, Redis, its journal and its configuration. */
+/** Holds the base of a node: its settings, its log, Redis, its journal and its configuration. */
 export interface Foundation {
   readonly config: Config;
   readonly log: Logger;

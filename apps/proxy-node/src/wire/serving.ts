@@ -28,7 +28,7 @@ import { openUpstreams, type UpstreamAccess, type UpstreamEvents } from './upstr
 
 export type Serving = ReturnType<typeof createServing>;
 
-/** What answers requests: the application with its pipeline, and the state that reports and messages of the fleet read and change. */
+/** Returns the parts that answer requests: the application with its pipeline, and the state that reports and messages of the fleet read and change. */
 export function createServing(
   foundation: Foundation,
   { primary, ...events }: Omit<UpstreamEvents, 'onProbed'> & { primary: PrimaryPort | null },

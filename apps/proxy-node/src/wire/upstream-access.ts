@@ -32,7 +32,7 @@ export interface UpstreamEvents {
   onProbed: (probed: Probed) => void;
 }
 
-/** How a node calls upstreams, and what it knows of them. */
+/** Returns the parts that call upstreams, with the node's knowledge of them. */
 export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
   const { config, uses, log } = foundation;
   const secrets = createSecretBox(encryptionKeysOf(config));
@@ -60,7 +60,7 @@ export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
   };
 }
 
-/** What routes do, which the fleet and the log learn; where several accounts' requests fail, a probe decides. */
+/** Opens the routes' health. The fleet and the log learn its changes; if several accounts' requests fail, a probe decides. */
 function openHealth(
   { config, log, follower }: Needed,
   {

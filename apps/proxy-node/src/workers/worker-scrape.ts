@@ -16,7 +16,7 @@ export interface ScrapePort {
   send(message: object): unknown;
 }
 
-/** Of a worker to its primary. */
+/** Sends messages of a worker to its primary. */
 export interface PrimaryPort extends ScrapePort {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
@@ -35,7 +35,7 @@ export class ScrapeGatherer {
   >();
   #lastId = 0;
 
-  /** What a worker said; other messages are none of its business. */
+  /** Receives a worker's answer; other messages are none of its business. */
   receive(from: ScrapePort, message: unknown): void {
     if (!isScrapeMessage(message)) return;
     if (message.scrape === 'ready') this.#ready.add(from);

@@ -13,7 +13,7 @@ export interface SeenEvent {
   delta: number;
   kind: string;
   outcome: string | undefined;
-  /** How often it arrived; PostgreSQL counts it once. */
+  /** The number of times that it arrived; PostgreSQL counts it once. */
   copies: number;
 }
 

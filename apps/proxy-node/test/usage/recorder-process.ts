@@ -7,7 +7,7 @@ import { Acknowledgements, redisReady, type ConsumeParts } from '@tollgate/keysp
 import { admit, finalOf, MAC, openMeteredRedis, usageOf } from './metered-redis.ts';
 import { openRecorder, silent } from './open-recorder.ts';
 
-/** Where this process kills itself with -9: right before or after the named step, at its `nth` time. */
+/** Names the point at which this process kills itself with -9: right before or after the named step, at its `nth` time. */
 export type KillPoint =
   | 'before_final'
   | 'after_final_journalled'

@@ -36,9 +36,9 @@ export interface Admitted {
   readonly claims: string;
   readonly price: ChargedPrice;
   readonly plan: HoldPlan;
-  /** Of the prompt's text, where the hold had to know. */
+  /** The exact tokens of the prompt's text, if the hold required them. */
   readonly exactTextTokens: number | null;
-  /** Of each choice, to be written into the upstream request; null for embeddings. */
+  /** The limit of each choice, to be written into the upstream request; null for embeddings. */
   readonly outputLimit: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly hold: HoldHandle;
@@ -53,10 +53,10 @@ export interface Admission {
   /** Names of the model at the upstreams that may serve the request. */
   upstreamModels: readonly string[];
   price: ChargedPrice;
-  /** Whose request it is: it waits for tokens only while its client is there. */
+  /** The client of the request, which waits for tokens only while its client is connected. */
   client: Pick<ClientReply, 'isGone' | 'onGone'>;
   /** False for a request that the key's windows have counted already. True by default. */
   isCounted?: boolean;
-  /** How an upstream that may serve the request overruns its limits; null where none does. The hold covers it. */
+  /** The overrun of an upstream that may serve the request and exceeds its limits; null if none does. The hold covers it. */
   overrun: Overrun | null;
 }

@@ -122,7 +122,7 @@ export class Admitter {
     return isDenied(trial) ? first : trial;
   }
 
-  /** Where the bound of the prompt's bytes does not fit, its exact count is asked about; where a due purchase makes it fit, it is waited for, once. */
+  /** Counts the prompt exactly if the bound of its bytes does not fit, and waits once for a due purchase that would make it fit. */
   async #tryForFunds(first: Trial, admission: Admission, bid: Bid): Promise<Trial & Bid> {
     let { request, plan } = bid;
     let trial = first;
@@ -178,7 +178,7 @@ export class Admitter {
     throw unavailable();
   }
 
-  /** What Redis said of a key last is all that may stand for it. A key whose requests are counted cannot be served without its counts. */
+  /** Remembers only Redis' last answer about a key. A key whose requests are counted cannot be served without its counts. */
   #remember(
     { accountId, hash: keyHash }: ParsedApiKey,
     { model, addressHex, isCounted = true }: Admission,

@@ -47,7 +47,7 @@ export class CallerAccess {
     this.#log = log;
   }
 
-  /** Who the caller is and what they may use, counted in the window of inquiries and without admitting anything. Throws the same refusals as `admit`. */
+  /** Returns the caller and its rights, counted in the window of inquiries and without admitting anything. Throws the same refusals as `admit`. */
   async inquire(keys: Keys, addressHex: string, { isRequest = false } = {}): Promise<Access> {
     const access = await this.#access(keys, addressHex, {
       ask: (request) =>
@@ -63,7 +63,7 @@ export class CallerAccess {
     return access;
   }
 
-  /** Who the caller is by each of these keys that may come in. Throws as `access` does where none may. */
+  /** Returns the caller by each of these keys that is admitted. Throws as `access` does if none is. */
   async each(keys: Keys, addressHex: string): Promise<KnownCaller[]> {
     const callers: KnownCaller[] = [];
     let denial: Refusal | undefined;

@@ -5,7 +5,7 @@ import type { Refusal } from '../../refusals.ts';
 /** No longer: the message that a limit was raised may be lost. */
 const REMEMBER_MS_MAX = 1_000;
 
-/** Who asks, and for which model. */
+/** Identifies a caller and the model that it asks for. */
 export interface Asking {
   keyHash: string;
   accountId: number;

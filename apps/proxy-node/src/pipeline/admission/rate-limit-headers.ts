@@ -12,7 +12,7 @@ export interface Denied {
 }
 
 /**
- * What an answer says of the limits of its key and account: OpenAI's names and Anthropic's for the tightest window of requests and of tokens, and all
+ * Returns the headers about the limits of a key and its account: OpenAI's names and Anthropic's for the tightest window of requests and of tokens, and all
  * windows by draft-ietf-httpapi-ratelimit-headers-10 (still a draft, so it is written here and nowhere else). Empty for a key without limits.
  */
 export function rateLimitHeaders(

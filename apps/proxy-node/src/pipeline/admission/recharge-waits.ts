@@ -4,7 +4,7 @@ import { ClientGone } from '../../http/read-body.ts';
 import { Refusal, retryHeaders } from '../../refusals.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../timers.ts';
 
-/** Of the waiting requests of a process, one subscription has this share: one account cannot take all places. */
+/** The share of one subscription in the waiting requests of a process: one account cannot take all places. */
 const SUBSCRIPTION_SHARE = 1 / 4;
 const RETRY_MS = 1_000;
 

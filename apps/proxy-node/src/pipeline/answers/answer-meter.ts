@@ -11,7 +11,7 @@ import type { StopReason } from './stop-reason.ts';
 import type { Counted } from './counted.ts';
 import type { Tally } from './tally.ts';
 
-/** What became of an answer, what it used, and the end of it that the client has not seen yet. */
+/** Holds the outcome of an answer, its usage, and the end of it that the client has not received yet. */
 export interface Metered {
   readonly outcome: Outcome;
   readonly counted: Counted;
@@ -30,7 +30,7 @@ export interface MeterContext {
   readonly hold: HoldHandle;
   /** `splice`: of the attempt that continues a cut answer. */
   createTally(splice: Splice | null): Tally;
-  /** Of a stream that another upstream may continue; null for any other. */
+  /** The delivered part of a stream that another upstream may continue; null for any other. */
   readonly delivered: Delivered | null;
   readonly ticker: Ticker;
   readonly receivedMonotonicMs: number;
@@ -85,7 +85,7 @@ export interface AnswerMeter {
   left(error: unknown): Promise<Metered>;
   /** Access was withdrawn or not confirmed, or the balance is used up: no further upstream is to be asked. */
   readonly stopReason: StopReason | null;
-  /** What the attempt in progress may have cost the installation, by our own count. */
+  /** Returns the possible cost of the attempt in progress for the installation, by the gateway's own count. */
   costSoFar(): AttemptCost;
   /** The request failed permanently after its stream had begun: reports the error in the stream. */
   fail(error: unknown): void;

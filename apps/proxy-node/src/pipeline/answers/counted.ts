@@ -10,7 +10,7 @@ import { overrunOf, type Doubt, type Judgement, type Overrun } from '@tollgate/m
 export interface Counted {
   usage: TokenUsage;
   basis: ChargeBasis;
-  /** Why the upstream's report was not believed, or deserves an operator's look. */
+  /** The reason why the upstream's report was not believed, or why an operator should look at it. */
   doubt: Doubt | null;
   /** Prompt tokens that the upstream reported above their bound: they are not charged. */
   excessTokens: number;

@@ -1,4 +1,4 @@
-/** How long an answer whose client has left is read on, to learn what its provider bills. */
+/** Limits how long an answer whose client has left is still read, to learn what its provider bills. */
 export interface DrainLimits {
   jsonMs: number;
   streamMs: number;

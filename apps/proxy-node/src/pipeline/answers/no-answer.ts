@@ -59,7 +59,7 @@ const UNCONFIRMED = upstreamError('overloaded', {
     'The gateway could not renew its hold on the balance in time and ended the answer; access is not withdrawn. Send the request again.',
 });
 
-/** What the client reads of it; null where there is no error to report. */
+/** Returns the error that the client reads; null if there is no error to report. */
 export function stopError(reason: StopReason | null): UpstreamError | null {
   switch (reason) {
     case 'node_stopped':

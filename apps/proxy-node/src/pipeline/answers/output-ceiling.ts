@@ -2,7 +2,7 @@ import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { outputCeiling } from '@tollgate/metering';
 import type { StreamReader } from '@tollgate/protocols';
 
-/** How many bytes are read at a time near the ceiling: the most by which a stream passes it. */
+/** Near the ceiling a stream is read in pieces of this size: the most by which it passes the ceiling. */
 const PIECE_BYTES = 4_096;
 
 export interface CeilingParts {
@@ -16,7 +16,7 @@ export interface CeilingParts {
 }
 
 /**
- * Where a stream is ended whose upstream ignores its limit: beyond twice the limit and 1,024 tokens of shown text, or where the upstream's own running
+ * Ends a stream whose upstream ignores its limit: beyond twice the limit and 1,024 tokens of shown text, or if the upstream's own running
  * usage is beyond that. Reasoning does not count, as some servers do not count it in their limit (docs/decisions/0010).
  */
 export class OutputCeiling {
@@ -26,7 +26,7 @@ export class OutputCeiling {
   #sureTokens: number;
   /** There was more text after a finish: of another choice, or of an upstream that does not stop. */
   #isFinishFalse = false;
-  /** What the upstream had reported when it was last asked. */
+  /** The upstream's usage at the last look. */
   #known: StreamReader['usage'] = null;
   #isReportBeyond = false;
 
@@ -41,7 +41,7 @@ export class OutputCeiling {
     this.#isFinishFalse ||= this.#hasFinish;
   }
 
-  /** How many of the next `bytes` from upstream may be read before the next look. */
+  /** Returns how many of the next `bytes` from upstream may be read before the next look. */
   take(bytes: number): number {
     return Math.min(bytes, Math.max(PIECE_BYTES, this.#sureTokens));
   }

@@ -4,7 +4,7 @@ const SAMPLES_MAX = 33;
 const SAMPLES_MIN = 5;
 const MODELS_MAX = 4_096;
 
-/** What one answer generated without showing it. */
+/** Holds the tokens of one answer that were generated without being shown. */
 export interface Unseen {
   /** Output tokens beyond what its text can have been: at most one token for each character. */
   tokens: number;
@@ -12,15 +12,15 @@ export interface Unseen {
   silentMs: number;
 }
 
-/** Of one model. */
+/** Holds the rate of one model. */
 export interface ReasoningRate {
   observe(unseen: Unseen): void;
-  /** What a request of the model has probably generated unseen in this time; 0 for a model that mostly shows what it generates. */
+  /** Returns the tokens that a request of the model has probably generated unseen in this time; 0 for a model that mostly shows its text. */
   tokensIn(silentMs: number): number;
 }
 
 /**
- * How fast each model generates what it does not show, as this process has seen it lately. For requests whose client leaves before the usage is
+ * Learns how fast each model generates text that it does not show, from this process' last answers. It serves requests whose client leaves before the usage is
  * reported: the provider also bills hidden reasoning.
  */
 export class ReasoningRates {

@@ -1,8 +1,8 @@
 import type { ContinuedOptions, PromptFacts } from '@tollgate/protocols';
 
-/** How an attempt continues an answer that was cut. */
+/** Describes how an attempt continues an answer that was cut. */
 export interface Splice extends ContinuedOptions {
-  /** Of the request that asks for the rest. */
+  /** The prompt of the request that asks for the rest. */
   readonly prompt: PromptFacts;
   /** Tokens that are left of the limit. */
   readonly outputTokens: number;

@@ -1,6 +1,6 @@
 import type { StopReason as HoldStop } from '../../usage/checkpoints/checkpoint-step.ts';
 
-/** What ends a request from the gateway's side. */
+/** Names the reasons for which the gateway ends a request. */
 export type StopReason = HoldStop | 'node_stopped';
 
 /** A node that could not confirm the hold is why the answer ended, as one that was stopped is. */

@@ -4,7 +4,7 @@ import type { CloserEstimate } from '../request/closer-estimate.ts';
 import type { Splice } from './splice.ts';
 import { Tally } from './tally.ts';
 
-/** Of one attempt; of one that continues a cut answer for what it was asked itself. */
+/** Returns the tally of one attempt. An attempt that continues a cut answer is counted by its own request. */
 export function tallyOf(
   prompt: PromptFacts,
   {

@@ -34,7 +34,7 @@ import { countedAs, type Counted } from './counted.ts';
 /** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
 
-/** Of common text, on the average. */
+/** The average for common text. */
 const BYTES_PER_TOKEN = 4;
 
 /**
@@ -49,7 +49,7 @@ export class Tally {
   /** The part of the output that is not shown; see `StreamSink`. */
   readonly #hidden = new TokenCounter();
   #outputChars = 0;
-  /** Of the prompt's text; null until it is tokenised. */
+  /** The tokens of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
   readonly #calls = new CallCount();
@@ -65,7 +65,7 @@ export class Tally {
     prompt: PromptFacts;
     plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>;
     exactTextTokens?: number | null;
-    /** Of the model's family; null where none is known. */
+    /** The estimate of the model's family; null if none is known. */
     closer?: CloserEstimate | null;
   }) {
     this.#prompt = prompt;
@@ -92,7 +92,7 @@ export class Tally {
     this.#outputChars += text.length;
   }
 
-  /** Of the text that was generated. */
+  /** The length of the generated text. */
   get outputChars(): number {
     return this.#outputChars;
   }
@@ -114,7 +114,7 @@ export class Tally {
   }
 
   /**
-   * What `atEnd` would charge if the answer ended here, or more. For holds, which must cover it: until the upstream has reported its prompt tokens, and
+   * Returns what `atEnd` would charge if the answer ended here, or more. Holds must cover it: until the upstream has reported its prompt tokens, and
    * many do at the end only, the prompt stands with all the hold took for it, less what its text has too many bytes.
    */
   ifEnded(reported: Reported): TokenUsage {
@@ -149,7 +149,7 @@ export class Tally {
     return this.#bounds.outputTokens;
   }
 
-  /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */
+  /** Returns the possible cost of an attempt without an answer for the installation: at once and roughly, as the customer pays none of it. */
   costSoFar(reported: Reported): AttemptCost {
     const prompt =
       promptReported(judgedReport(reported, this.#bounds)) ??
@@ -158,7 +158,7 @@ export class Tally {
   }
 
   /**
-   * What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, our count of the
+   * Returns the charge of an answer that is over: the report if it is final and credible, else the upstream's prompt figure or ours, our count of the
    * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them. What is counted is what providers of the
    * model's family would count, where that still `fits` the hold.
    */
@@ -212,7 +212,7 @@ export class Tally {
     });
   }
 
-  /** Whether the text of the answer is counted: without a final report, and where that is above the limit or may be below the text. */
+  /** Returns true if the text of the answer is counted: there is no final report, or the report is above the limit or may be below the text. */
   #isTextDecisive(judged: Judgement | null, reported: Reported): boolean {
     const usage = finalOutput(judged, reported);
     if (!usage) return true;
@@ -226,7 +226,7 @@ export class Tally {
     return textOutput(seen + reasoning, reasoning);
   }
 
-  /** Of what was counted, what is charged: an upstream that ignores its limit and reports nothing is not paid for more by the customer. */
+  /** Returns the charged part of a count: the customer does not pay for the excess of an upstream that ignores its limit and reports nothing. */
   #charged(tokens: number, more = 0): number {
     return Math.min(tokens, outputCeiling(this.#bounds.outputTokens) + more);
   }

@@ -11,7 +11,7 @@ import { promptParts, type PromptParts } from '@tollgate/protocols';
 import { nextTurn } from '../../next-turn.ts';
 import type { Asked } from './parse.ts';
 
-/** What providers of a known family count beside the plain text: for answers whose upstream reported no usage. */
+/** Adds the tokens that providers of a known family count besides the plain text, for answers whose upstream reported no usage. */
 export class CloserEstimate {
   readonly #family: EstimateFamily;
   readonly #parts: () => PromptParts;

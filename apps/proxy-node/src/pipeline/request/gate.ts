@@ -12,7 +12,7 @@ export type Closure =
 
 const RETRY_MS = 5_000;
 
-/** Whether this node takes requests, and how many it has. */
+/** Knows if this node takes requests, and how many it has. */
 export class Gate {
   readonly #index: () => RoutingIndex | null;
   /** Until the fleet says otherwise a node is not part of it. */
@@ -26,7 +26,7 @@ export class Gate {
     this.#index = index;
   }
 
-  /** What requests are routed by. Throws Refusal while the node takes none. */
+  /** Returns the index by which requests are routed. Throws Refusal while the node takes none. */
   open(): RoutingIndex {
     if (this.closure !== null)
       throw new Refusal('not_serving', { headers: retryHeaders(RETRY_MS) });
@@ -47,7 +47,7 @@ export class Gate {
     return this.#inFlight;
   }
 
-  /** What the fleet wants; null = serve. Requests in progress continue. */
+  /** Sets the closure that the fleet wants; null = serve. Requests in progress continue. */
   want(closure: Exclude<Closure, 'draining'> | null): void {
     this.#closure = closure;
   }

@@ -120,7 +120,7 @@ export function unknownHere(
   return isKnownOnly ? unknownFields(ask) : [];
 }
 
-/** What is dropped asks for nothing. */
+/** A dropped field asks for nothing. */
 function without(
   ask: Pick<Ask, 'fields' | 'serverTools' | 'nestedModels'>,
   dropped: readonly DroppedField[],

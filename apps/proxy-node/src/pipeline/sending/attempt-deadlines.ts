@@ -59,7 +59,7 @@ export class AttemptLimits {
 }
 
 /**
- * How long one attempt may take. An attempt that shows signs of life is given up for another route's sake
+ * Limits the time of one attempt. An attempt that shows signs of life is given up for another route's sake
  * only: without one, a JSON answer is waited for up to the upstream's total, and a stream that sends keep-alives too.
  */
 export function deadlinesFor(

@@ -21,7 +21,7 @@ import { Attempt, type Flight, type Outbound, type RouteAttempt } from './attemp
 import type { UpstreamHealth } from '../../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../../upstream/upstream-pools.ts';
 
-/** How one attempt is made. */
+/** Holds the parts with which one attempt is made. */
 export interface Dispatch {
   readonly sink: StreamSink;
   readonly attempts: RouteAttempt[];

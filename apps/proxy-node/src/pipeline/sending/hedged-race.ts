@@ -5,7 +5,7 @@ import { answerOf, type Answer, type Flight } from './attempt.ts';
 /** One of two attempts that run at the same time. */
 export interface Runner {
   readonly flight: Flight;
-  /** What the loss of this attempt may cost the installation is noted here. */
+  /** Notes the possible cost of a lost attempt for the installation. */
   onLost(): void;
 }
 
@@ -61,7 +61,7 @@ class ContentRace<T extends Runner> {
   #failed(runner: T, error: unknown): void {
     this.#running.delete(runner);
     if (this.#isOver) return;
-    // What the gateway itself ends ends both: the client left, or the node stops.
+    // A request that the gateway itself ends ends both attempts: the client left, or the node stops.
     const isGivenUp = error instanceof UpstreamFailure && error.evidence === 'given_up';
     if (this.#running.size > 0 && !isGivenUp) return runner.onLost();
     this.#end();
@@ -94,7 +94,7 @@ function close(answer: Answer, failure: UpstreamFailure): void {
   answer.call.abort(failure.message);
 }
 
-/** Whether the answer has content; it can be read from its beginning afterwards. False once it has ended without. */
+/** Resolves to true if the answer has content, and it can be read from its beginning afterwards; to false once it has ended without. */
 function firstContent({ call, exchange }: Answer): Promise<boolean> {
   const reader = exchange.openStream({ output: () => undefined });
   const consumed: Buffer[] = [];

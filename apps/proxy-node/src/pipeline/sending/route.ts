@@ -30,7 +30,7 @@ export interface Routing {
   /** The session that the request belongs to; null when there is none. */
   session: string | null;
   health: UpstreamHealth;
-  /** Whose request it is: a route may rest for one account alone. */
+  /** The account of the request: a route may rest for one account alone. */
   accountId: number;
   now: number;
   random: () => number;

@@ -2,7 +2,7 @@ import { isSamePrompt, NO_USAGE, outputTokensOf, type TokenUsage } from '@tollga
 import type { StreamReader } from '@tollgate/protocols';
 import type { HoldHandle } from '../../usage/usage-recorder.ts';
 
-/** How many bytes of an upstream are read at a time once a hold is nearly used up: an event or two. */
+/** An upstream is read in pieces of this size once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
 const STEP_DECAY = 0.9;
 /** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can continue. */
@@ -12,12 +12,12 @@ export interface BudgetParts {
   hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
   /** Not below what would be charged if the stream ended now. */
   usage: () => TokenUsage;
-  /** What the upstream has reported so far. */
+  /** Returns the upstream's report so far. */
   reported: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
 }
 
 /**
- * How much of a stream its hold still covers. A byte of text is at most one token, so while the bytes generated since the last look are fewer than
+ * Knows how much of a stream its hold still covers. A byte of text is at most one token, so while the bytes generated since the last look are fewer than
  * the tokens that were left then, nothing has to be counted: a chunk costs a subtraction. A larger chunk is taken in pieces that fit. Near the end of
  * the hold they become small and each is counted, and the stream stops one piece early rather than late; where the hold covers all that the upstream
  * was allowed, it stops when that is exceeded. From then on a grown hold is read in small pieces, too.
@@ -31,10 +31,10 @@ export class HoldBudget {
   #broughtBytes = 0;
   #stepBytes = 1;
   #stepTokens = 1;
-  /** What was counted at the last look, and the pieces that brought some since. */
+  /** The count of the last look, and the pieces that brought text since. */
   #looked: TokenUsage = NO_USAGE;
   #piecesSince = 0;
-  /** What the upstream had reported when it was last asked. */
+  /** The upstream's usage at the last look. */
   #known: StreamReader['usage'] = null;
   /** There was more text after a finish. */
   #isFinishFalse = false;
@@ -49,7 +49,7 @@ export class HoldBudget {
     this.#isFinishFalse ||= this.#hasFinish;
   }
 
-  /** How many of the next `bytes` from upstream may be read now; 0 when the hold is used up. */
+  /** Returns how many of the next `bytes` from upstream may be read now; 0 when the hold is used up. */
   take(bytes: number): number {
     this.#endPiece();
     if (!this.#hasFinish && this.#isPromptNews()) this.#look();

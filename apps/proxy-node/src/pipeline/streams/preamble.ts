@@ -1,4 +1,4 @@
-/** What may wait for the first content before it is passed on; more is no preamble. */
+/** A preamble of at most this size may wait for the first content before it is passed on. */
 const PREAMBLE_BYTES_MAX = 64 * 1024;
 
 /**

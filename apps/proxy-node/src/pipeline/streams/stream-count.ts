@@ -18,7 +18,7 @@ import type { Tally } from '../answers/tally.ts';
 
 const NO_REST = Buffer.alloc(0);
 
-/** What one attempt of a stream has generated, what its hold still covers of it, and what it is charged in the end. */
+/** Counts one attempt of a stream: the generated tokens, the part that its hold still covers, and the charge at its end. */
 export class StreamCount {
   readonly #tally: Tally;
   readonly #splice: Splice | null;
@@ -61,7 +61,7 @@ export class StreamCount {
     };
   }
 
-  /** What of a chunk reaches the client, and what must wait until the hold has grown. */
+  /** Splits a chunk into the part that reaches the client and the part that must wait until the hold has grown. */
   readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
     this.#context.hold.more();
     let taken = this.#take(chunk.length);
@@ -80,7 +80,7 @@ export class StreamCount {
     return this.#ceiling?.isPassed() ?? false;
   }
 
-  /** What an attempt that brought no answer may have cost the installation. */
+  /** Returns the possible cost of an attempt without an answer for the installation. */
   costSoFar(): AttemptCost {
     return this.#tally.costSoFar(this.#reported());
   }
@@ -136,7 +136,7 @@ export class StreamCount {
     return counted;
   }
 
-  /** Where the caller ended it, by leaving or by what became of the key. What the upstream or the node ends is charged for what was seen. */
+  /** True if the caller ended the stream, by leaving or by a change of its key. A stream that the upstream or the node ends is charged for its shown part. */
   #isUnseenCharged(outcome: Outcome): boolean {
     switch (outcome) {
       case 'client_closed':
@@ -177,7 +177,7 @@ export class StreamCount {
   }
 
   #take(bytes: number): number {
-    // What is made in the background is held for to its end, and ends with no hold.
+    // A background run is held for to its end, and no hold ends it.
     if (this.#ceiling === null) return bytes;
     return this.#ceiling.isPassed() ? 0 : this.#budget.take(this.#ceiling.take(bytes));
   }

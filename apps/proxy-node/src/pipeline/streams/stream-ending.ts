@@ -14,7 +14,7 @@ export function causeOf(error: unknown): UpstreamError {
   return error instanceof UpstreamFailure ? error.error : upstreamError('server');
 }
 
-/** Of an upstream that broke off, or that stated an error its reader has read. */
+/** Returns the error of an upstream that broke off, or that stated an error its reader has read. */
 export function errorOf(
   failure: UpstreamFailure | undefined,
   reader: Pick<StreamReader, 'error'> | null,
@@ -22,12 +22,12 @@ export function errorOf(
   return failure?.error ?? reader?.error ?? upstreamError('server');
 }
 
-/** How a stream has ended that its upstream did not finish. */
+/** Returns the outcome of a stream that its upstream did not finish. */
 export function failedOutcome(reader: Pick<StreamReader, 'hasContent'>): Outcome {
   return reader.hasContent ? 'upstream_interrupted' : 'upstream_failed';
 }
 
-/** What an answer that ended so says of its upstream; null when it did well. One that was ended before its first content says nothing. */
+/** Returns the upstream's failure by this outcome; null if it did well. A stream that was ended before its first content proves nothing. */
 export function failureOf(outcome: Outcome, reader: StreamReader | null): UpstreamFailure | null {
   const isUpstreams = outcome === 'upstream_interrupted' || outcome === 'upstream_failed';
   if (isUpstreams) return new UpstreamFailure(reader?.error ?? upstreamError('server'));
@@ -36,11 +36,11 @@ export function failureOf(outcome: Outcome, reader: StreamReader | null): Upstre
 }
 
 export interface Ending {
-  /** What the client gets once its usage is counted and journalled; it gets the charge and may report it to the client. */
+  /** Returns the client's last bytes once its usage is counted and journalled. It gets the charge and may report it to the client. */
   readonly last?: (charged: TokenUsage) => Uint8Array;
   /** The client's connection breaks instead: the answer itself has not ended. */
   readonly isSevered?: boolean;
-  /** What it says of its upstream, where the outcome does not. */
+  /** The upstream's failure, if the outcome does not imply it. */
   readonly failure?: UpstreamFailure | null;
 }
 
@@ -99,7 +99,7 @@ export function meteredEnd(
   };
 }
 
-/** Of a stream that is being read. */
+/** Holds the state of a stream that is being read. */
 export interface Standing {
   readonly reader: StreamReader | null;
   readonly stopReason: StopReason | null;

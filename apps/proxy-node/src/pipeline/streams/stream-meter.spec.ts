@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const END = chunk({}, 'stop') + usage(3, 2) + event('[DONE]');
 
-/** What a client reads when its upstream answers only after the first keep-alive: the headers come with that. */
+/** Reads a stream whose upstream answers only after the first keep-alive, which brings the headers. */
 async function readSilent(
   answer: (response: ServerResponse) => void,
   ask: (baseUrl: string) => Promise<Response>,
@@ -175,7 +175,7 @@ test('behaviour 30: a slow reader slows the upstream down instead of filling mem
   socket.destroy();
 });
 
-/** What the last usage report of a stream says, in charged tokens where every weight is 1. */
+/** Returns the last usage report of a stream, in charged tokens when every weight is 1. */
 function toldTokens(text: string): number {
   const report = text.slice(text.lastIndexOf('"usage":{'));
   return [...report.matchAll(/"(?:prompt|completion|input|output)_tokens":(\d+)/g)].reduce(

@@ -54,7 +54,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
   #listener: MeteredListener | null = null;
   /** The error event of an attempt that was to be replaced. */
   #unsentError: Uint8Array = NO_BYTES;
-  /** Of a chunk, what the hold does not cover yet. */
+  /** The part of a chunk that the hold does not cover yet. */
   #rest: Buffer | null = null;
   #firstTokenMs: number | null = null;
 
@@ -251,7 +251,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
     this.#take()?.failed(failure);
   }
 
-  /** Where another upstream may continue the answer the client has `bytes` without its error event, and `read` throws CutAnswer. */
+  /** If another upstream may continue the answer, the client has `bytes` without its error event, and `read` throws CutAnswer. */
   #tryToCut(by: CutBy, load: Load): void {
     const isContinued = this.#parts.outlet.writeCut(load.bytes);
     this.#step({ kind: 'cut', by, isContinued }, load);

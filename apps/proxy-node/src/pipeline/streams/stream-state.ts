@@ -5,7 +5,7 @@ import type { StreamCount } from './stream-count.ts';
 import type { StreamOutlet } from './stream-outlet.ts';
 
 /**
- * Where a stream stands. One object for the whole stream, which `streamStep` alone changes, in place:
+ * Holds the state of a stream. One object serves the whole stream, and `streamStep` alone changes it, in place:
  * a chunk allocates nothing.
  */
 export interface StreamState {
@@ -29,15 +29,15 @@ export interface StreamState {
   readonly stopReason: StopReason | null;
 }
 
-/** What the step reads of the stream's parts, as they are now. */
+/** Holds the facts that the step reads of the stream's parts at this moment. */
 export interface StreamFacts {
-  /** Of this attempt; null before there is one. */
+  /** The reader of this attempt; null before there is one. */
   readonly reader: Pick<StreamReader, 'state' | 'hasContent' | 'hasFinish' | 'backgroundId'> | null;
   readonly outlet: Pick<StreamOutlet, 'isCommitted' | 'isBlocked'>;
   readonly count: Pick<StreamCount, 'isDrained' | 'isBeyondLimit'>;
 }
 
-/** How an upstream fails in the middle of an answer: it says so, or it breaks off. */
+/** Names the ways in which an upstream fails in the middle of an answer: it says so, or it breaks off. */
 export type CutBy = 'statement' | 'break';
 
 export type StreamEvent =
@@ -47,7 +47,7 @@ export type StreamEvent =
   | { kind: 'answered' }
   /** The reader has read a chunk, or what the hold covers of it. */
   | { kind: 'read' }
-  /** What was read is dealt with; `hasRest`: the hold does not cover all of the chunk. */
+  /** The chunk is dealt with; `hasRest`: the hold does not cover all of it. */
   | { kind: 'taken'; hasRest: boolean }
   /** The reader has given its last bytes. */
   | { kind: 'flushed' }
@@ -57,7 +57,7 @@ export type StreamEvent =
   /** The upstream ended the connection, and that was not the end of the answer. */
   | { kind: 'ended_early' }
   | { kind: 'broke' }
-  /** Whether another upstream may continue the answer. */
+  /** The answer was cut; `isContinued`: another upstream may continue it. */
   | { kind: 'cut'; by: CutBy; isContinued: boolean }
   | { kind: 'hold_grown' }
   | { kind: 'client_reads' }
@@ -66,7 +66,7 @@ export type StreamEvent =
   | { kind: 'stop'; reason: StopReason }
   | { kind: 'closed' };
 
-/** How the client's stream is closed. */
+/** Names the ways in which the client's stream is closed. */
 export type Closing =
   /** As the upstream ended it. */
   | 'finished'

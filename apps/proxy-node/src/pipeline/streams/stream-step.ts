@@ -14,7 +14,7 @@ type Actions = readonly StreamAction[];
 type Fields = { -readonly [Name in keyof StreamState]: StreamState[Name] };
 type Reader = NonNullable<StreamFacts['reader']>;
 
-// What a chunk may lead to is made once.
+// The possible actions on a chunk are made once.
 const NOTHING: Actions = [];
 const WRITE: Actions = [{ kind: 'write' }];
 const KEEP_BACK: Actions = [{ kind: 'keep_back' }];
@@ -169,7 +169,7 @@ function endOfCut(state: Fields, reader: Reader, by: CutBy): Actions {
   return [{ kind: 'commit' }, end(state, outcome, 'broken')];
 }
 
-/** What follows a finish is no more output, but the usage. What is made in the background needs no reader. */
+/** After a finish comes no more output, but the usage. A background run needs no reader. */
 function taken(state: Fields, { reader, count }: StreamFacts, hasRest: boolean): Actions {
   if (state.isDraining && (state.hasBegun || (!reader?.hasFinish && count.isDrained)))
     return leave(state);

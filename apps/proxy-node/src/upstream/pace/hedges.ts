@@ -9,7 +9,7 @@ const SLOWER_THAN = 0.95;
 const HOUR_MS = 3_600_000;
 
 interface ModelRecord {
-  /** Of the last streams, in ms; the oldest is overwritten. */
+  /** The latencies of the last streams, in ms; the oldest is overwritten. */
   samples: number[];
   next: number;
   hourEndsAt: number;

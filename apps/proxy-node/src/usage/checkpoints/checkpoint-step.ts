@@ -11,7 +11,7 @@ const RESTORE_RETRY_MS = 500;
 /** `unconfirmed`: the lease was not renewed in time, by a node without Redis or without a core; nothing is known of the access. */
 export type StopReason = 'balance_exhausted' | 'access_revoked' | 'unconfirmed';
 
-/** What does not change while a hold is kept. */
+/** Holds the terms that do not change while a hold is kept. */
 export interface HoldTerms extends Pick<OpenHold, 'isStream' | 'sliceTokens' | 'boundTokens'> {
   readonly leaseMs: number;
   /** A stream whose hold is used up waits this long for a purchase of auto-recharge. */
@@ -125,7 +125,7 @@ export function isLeaseOver({ renewedAtMs, terms }: HoldState, now: number): boo
   return now - renewedAtMs >= FENCE_AFTER_LEASES * terms.leaseMs;
 }
 
-/** Whether a turn would change nothing: most turns of most holds, which so cost no new state. */
+/** Returns true if a turn would change nothing. That holds for most turns of most holds, which therefore cost no new state. */
 export function isTurnIdle(
   state: HoldState,
   { charge, isEpochLost }: { charge: number; isEpochLost: boolean },
@@ -273,7 +273,7 @@ function extended(
   return extendedTokens > 0 ? [going, [{ kind: 'grown' }]] : stop(going, 'balance_exhausted');
 }
 
-/** What is made in the background costs what it costs, held for or not. */
+/** A background run costs the same whether it is held for or not. */
 function ended(state: HoldState, reason: StopReason): Step {
   return state.isDetached ? [{ ...state, isReaped: true }, []] : stop(state, reason);
 }

@@ -26,7 +26,7 @@ export interface CheckpointerOptions {
   metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
   log: Pick<Logger, 'warn'>;
   now: () => number;
-  /** Of a hold in Redis; past it the hold is reaped. */
+  /** The lease of a hold in Redis; past it the hold is reaped. */
   leaseMs: number;
   random: () => number;
   timers: Timers;

@@ -27,7 +27,7 @@ export class KeptHold {
   readonly #keeper: HoldKeeper;
   state: HoldState;
   usage: TokenUsage = NO_USAGE;
-  /** Of `usage`. */
+  /** The charge of `usage`. */
   charge = 0;
   /** The turn in which it is counted. */
   turn = 0;

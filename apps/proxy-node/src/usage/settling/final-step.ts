@@ -4,7 +4,7 @@ import type { FencedBy } from '../metering-port.ts';
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 5_000;
 const FENCED_RETRY_MS = 5_000;
-/** Of a final that is too old for Redis, which it stays unless Redis' clock was wrong. */
+/** A final that is too old for Redis is retried this seldom: it stays too old unless Redis' clock was wrong. */
 const AGED_RETRY_MS = 300_000;
 /** Not acknowledged so long after it was settled: the event is emitted again (docs/design/metering.md#journal), then at growing intervals, so that a control plane that is away for an hour is not buried in copies. */
 const RE_EMIT_FIRST_MS = 8_000;
@@ -25,13 +25,13 @@ export interface FinalState {
   readonly seen: readonly number[];
   /** The next call asks Redis to emit the event again. */
   readonly reEmit: boolean;
-  /** Of `later` and `owed`: when something is due. */
+  /** The time at which a `later` or `owed` final is due. */
   readonly dueAtMs: number;
   readonly failures: number;
   readonly reEmits: number;
-  /** Of the acknowledgement, or of the last time that Redis took it since: it may lose that too. */
+  /** The time of the acknowledgement, or of the last time that Redis took it since: Redis may lose that too. */
   readonly acknowledgedAtMs: number | null;
-  /** Why Redis last refused it permanently; null while it has not. */
+  /** The reason of Redis' last permanent refusal; null without one. */
   readonly fencedBy: FencedBy | null;
 }
 

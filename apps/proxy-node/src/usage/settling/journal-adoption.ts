@@ -29,10 +29,10 @@ export interface AdoptedRequests {
 export interface AdoptionOptions {
   own: Replay;
   dataDir: string;
-  /** Of the own journal. */
+  /** The folder of the own journal. */
   folder: string;
   worker: number;
-  /** Who answers for the adopted finals from now on: acknowledgements go there. */
+  /** The address that answers for the adopted finals from now on: acknowledgements go there. */
   address: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   now: () => number;
@@ -41,7 +41,7 @@ export interface AdoptionOptions {
 }
 
 /**
- * What earlier processes left behind: this worker's own journal and, for worker 0, every journal in DATA_DIR that no process holds, so that a node
+ * Takes over the journals of earlier processes: this worker's own and, for worker 0, every journal in DATA_DIR that no process holds, so that a node
  * started with fewer workers or another name still settles everything. Requests without a final become finals of what was counted.
  */
 export async function adoptJournals({
@@ -131,7 +131,7 @@ function isRun({ hold }: LostHold): boolean {
   return hold.background !== undefined;
 }
 
-/** Of journals that could not be retired, one may know more than another: what has ended there continues nowhere. */
+/** Journals that could not be retired may differ in knowledge: a run that has ended in one continues in none. */
 function withoutFinals(runs: readonly LostHold[], finals: readonly AdoptedFinal[]): LostHold[] {
   const ended = new Set(finals.map(({ rid }) => rid));
   const byRid = new Map(runs.map((run) => [run.hold.rid, run]));

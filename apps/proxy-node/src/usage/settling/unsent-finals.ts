@@ -2,7 +2,7 @@ import type { UsageFinal } from '@tollgate/contracts';
 
 type Owner = Pick<UsageFinal, 'account_id' | 'model_id'>;
 
-/** How many finals of each subscription wait for their first call of `settle`. */
+/** Counts the finals of each subscription that wait for their first call of `settle`. */
 export class UnsentFinals {
   readonly #counts = new Map<string, number>();
 
