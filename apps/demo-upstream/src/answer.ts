@@ -42,7 +42,8 @@ export function usageOf({ plan, entry }: Exchange): NonNullable<RecordEntry['rep
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {
   const { plan, request, response } = exchange;
-  const status = Number(plan.mode);
+  // `429-bare` is a 429 too.
+  const status = Number.parseInt(plan.mode, 10);
   if (Number.isInteger(status)) return refuse(exchange, dialect, status);
   switch (plan.mode) {
     case 'stalls-first':
@@ -132,15 +133,17 @@ function begin(
 }
 
 function refuse(
-  { record, entry, response }: Exchange,
+  { record, entry, response, plan }: Exchange,
   dialect: Dialect,
   status: number,
   message = `demo upstream answers ${status}`,
 ): void {
   record.close(entry, 'refused');
-  const retry: Record<string, string> =
-    status === 429 || status === 503 ? { 'retry-after': '1' } : {};
-  response.writeHead(status, { 'content-type': 'application/json', ...retry });
+  const namesWait = plan.mode === '429' || plan.mode === '503';
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(namesWait && { 'retry-after': '1' }),
+  });
   response.end(JSON.stringify(dialect.error(status, message)));
 }
 

@@ -7,7 +7,7 @@ import { wordsUpTo } from './words.ts';
  * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text
  * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
  * Modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request
- * but the first of a connection. `overflow` answers that the prompt is too long.
+ * but the first of a connection. `overflow` answers that the prompt is too long, `429-bare` 429 without Retry-After.
  * In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment
  * later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them.
  * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
@@ -32,6 +32,7 @@ export const MODES = [
   '409',
   '425',
   '429',
+  '429-bare',
   '500',
   '502',
   '503',

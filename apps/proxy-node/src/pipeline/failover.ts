@@ -235,6 +235,7 @@ export class Failover implements TryHost {
       hasOther:
         tries.asked + 1 < this.#attemptsMax && this.#choose(delivery, tries).kind === 'candidate',
       isContinued: delivery.delivered !== null,
+      isOver: () => delivery.isOver,
       promptTokens: cost.input_tokens,
       outputTokens: admitted.outputLimit ?? 0,
     });

@@ -250,9 +250,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #end(): void {
     if (this.#outcome !== 'open') return;
     this.#outcome = 'ended';
-    this.#deadlines.pace?.ended();
     this.#ticker.remove(this);
     this.#report();
+    // Last, as a JSON answer is judged in it.
+    this.#deadlines.pace?.ended();
   }
 
   #close(failure: UpstreamFailure): void {

@@ -14,8 +14,11 @@ export interface Seen {
   readonly isWhole: boolean;
   /** An answer that ended as if it were whole, though it was not. */
   readonly isFalseSuccess: boolean;
+  /** Words of text that arrived. */
+  readonly words: number;
   /** Until the first byte of the body. */
   readonly firstByteMs: number;
+  readonly totalMs: number;
 }
 
 export async function ask(
@@ -40,7 +43,17 @@ export async function ask(
   const isWhole = response.status === 200 && hasEnd && words === WORDS && !text.includes('"error"');
   const isFalseSuccess = response.status === 200 && hasEnd && !isWhole;
   const rid = response.headers.get('x-request-id') ?? '';
-  return { rid, status: response.status, text, isWhole, isFalseSuccess, firstByteMs };
+  const totalMs = Date.now() - startedAt;
+  return {
+    rid,
+    status: response.status,
+    text,
+    isWhole,
+    isFalseSuccess,
+    words,
+    firstByteMs,
+    totalMs,
+  };
 }
 
 async function readAll(

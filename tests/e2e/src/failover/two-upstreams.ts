@@ -9,8 +9,13 @@ import {
 
 /** Short, so that silence is found out within a test; no answer of the demo upstream takes so long. */
 const LIMIT_MS = 1_000;
+/** A name of a model that continues an answer from its beginning. */
+const PREFILL_MODEL = 'claude-3-5-haiku';
 export const PROTOCOLS = ['chat', 'messages'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
+
+/** `prefill`: the second route is a model of Anthropic's protocol that takes a prefill; `plain`: one of the client's protocol that takes none. */
+export type Second = 'plain' | 'prefill';
 
 export interface ModelSpec {
   readonly protocol: Protocol;
@@ -19,6 +24,7 @@ export interface ModelSpec {
   readonly failover?: Record<string, unknown>;
   /** Context window of the second route. */
   readonly window?: number;
+  readonly second?: Second;
 }
 
 /** A whole Tollgate with one node, one customer, and models that lead to two upstreams. */
@@ -27,6 +33,7 @@ export class TwoUpstreams {
   readonly customer: Customer;
   readonly key: string;
   readonly #upstreams: Record<'first' | 'second' | 'refused', Record<Protocol, number>>;
+  readonly #limitMs: number | null;
   #count = 0;
 
   private constructor(parts: {
@@ -34,23 +41,34 @@ export class TwoUpstreams {
     customer: Customer;
     key: string;
     upstreams: Record<'first' | 'second' | 'refused', Record<Protocol, number>>;
+    limitMs: number | null;
   }) {
     this.tollgate = parts.tollgate;
     this.customer = parts.customer;
     this.key = parts.key;
     this.#upstreams = parts.upstreams;
+    this.#limitMs = parts.limitMs;
   }
 
-  static async start(): Promise<TwoUpstreams> {
+  /** `limitMs`: how long upstreams may be silent; null leaves the defaults. */
+  static async start({
+    limitMs = LIMIT_MS,
+  }: { limitMs?: number | null } = {}): Promise<TwoUpstreams> {
     const tollgate = await startTollgate({ nodes: 1 });
     const customer = await createCustomer(tollgate);
     const refused = `http://127.0.0.1:${await findFreePort([])}`;
     const pair = async (name: string, url: string): Promise<Record<Protocol, number>> => ({
-      chat: await createUpstream(tollgate, { name: `${name}-openai`, url, protocol: 'openai' }),
+      chat: await createUpstream(tollgate, {
+        name: `${name}-openai`,
+        url,
+        protocol: 'openai',
+        limitMs,
+      }),
       messages: await createUpstream(tollgate, {
         name: `${name}-anthropic`,
         url,
         protocol: 'anthropic',
+        limitMs,
       }),
     });
     const upstreams = {
@@ -59,7 +77,7 @@ export class TwoUpstreams {
       refused: await pair('refused', refused),
     };
     const key = await subscribeWithKey(customer, { modelIds: [] });
-    return new TwoUpstreams({ tollgate, customer, key, upstreams });
+    return new TwoUpstreams({ tollgate, customer, key, upstreams, limitMs });
   }
 
   /** The names of the models, once the node serves them. */
@@ -79,14 +97,15 @@ export class TwoUpstreams {
     this.#count += 1;
     const name = `outage-${this.#count}`;
     const spoken = protocol === 'chat' ? 'openai' : 'anthropic';
-    const first = await createUpstream(this.tollgate, { name, url, protocol: spoken });
+    const limitMs = this.#limitMs;
+    const first = await createUpstream(this.tollgate, { name, url, protocol: spoken, limitMs });
     const model = await this.#addModel({ protocol, modes: ['ok', 'ok'], failover }, first);
     await this.tollgate.admin.syncAll();
     return model;
   }
 
   async #addModel(
-    { protocol, modes, failover = {}, window }: ModelSpec,
+    { protocol, modes, failover = {}, window, second: kind = 'plain' }: ModelSpec,
     at?: number,
   ): Promise<string> {
     const [first, second] = modes;
@@ -96,7 +115,10 @@ export class TwoUpstreams {
     const settings = {
       is_on_shelf: true,
       price: { price_per_million: '1' },
-      failover: { first_byte_timeout_ms: LIMIT_MS, ...failover },
+      failover: {
+        ...(this.#limitMs !== null && { first_byte_timeout_ms: this.#limitMs }),
+        ...failover,
+      },
     };
     const model_id = await admin.createModel({ name, ...settings });
     const upstreams = this.#upstreams[first === 'refused' ? 'refused' : 'first'];
@@ -110,8 +132,8 @@ export class TwoUpstreams {
     if (second !== undefined)
       await admin.createRoute({
         ...route,
-        upstream_id: this.#upstreams.second[protocol],
-        upstream_model: `second:${second}`,
+        upstream_id: this.#upstreams.second[kind === 'plain' ? protocol : 'messages'],
+        upstream_model: `${kind === 'plain' ? 'second' : PREFILL_MODEL}:${second}`,
         priority: 2,
         ...(window !== undefined && { context_window: window }),
       });
@@ -122,15 +144,22 @@ export class TwoUpstreams {
 
 function createUpstream(
   { admin }: Tollgate,
-  { name, url, protocol }: { name: string; url: string; protocol: 'openai' | 'anthropic' },
+  {
+    name,
+    url,
+    protocol,
+    limitMs,
+  }: { name: string; url: string; protocol: 'openai' | 'anthropic'; limitMs: number | null },
 ): Promise<number> {
   return admin.createUpstream({
     name,
     protocol,
     base_url: `${url}/v1`,
     api_key: 'key-of-the-operator',
-    connect_timeout_ms: LIMIT_MS,
-    first_token_timeout_ms: LIMIT_MS,
-    idle_timeout_ms: LIMIT_MS * 2,
+    ...(limitMs !== null && {
+      connect_timeout_ms: limitMs,
+      first_token_timeout_ms: limitMs,
+      idle_timeout_ms: limitMs * 2,
+    }),
   });
 }

@@ -97,6 +97,7 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
 
   #answered(reading: Whole, answer: Answer, listener: MeteredListener | null): void {
     const { isBackground, hold } = this.#context;
+    answer.call.sawContent();
     answer.close(null);
     if (isBackground && reading.unfinished != null) {
       const { upstreamId } = answer;

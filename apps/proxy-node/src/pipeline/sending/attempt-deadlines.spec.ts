@@ -39,7 +39,7 @@ describe('a stream may be silent', () => {
   });
 });
 
-describe('a stream is given up at the pace of its route', () => {
+describe('an attempt is given up at the pace of its route', () => {
   const plain = { serverTools: [], body: {}, isBackground: false };
   const paced = (
     {
@@ -71,12 +71,12 @@ describe('a stream is given up at the pace of its route', () => {
     );
 
   test('by default, while another route stands by', () => {
-    expect(paced()).toBe(true);
+    expect([paced(), paced({ isStream: false })]).toEqual([true, true]);
     expect(paced({ failover: { replay: 'always' } })).toBe(true);
   });
 
-  test('not as JSON, nor on the last route', () => {
-    expect([paced({ isStream: false }), paced({ hasOther: false })]).toEqual([false, false]);
+  test('not on the last route', () => {
+    expect(paced({ hasOther: false })).toBe(false);
   });
 
   test('not where an operator has set limits, nor with `replay: safe` or `never`', () => {
@@ -84,6 +84,8 @@ describe('a stream is given up at the pace of its route', () => {
       [
         paced({ failover: { first_token_timeout_ms: 120_000 } }),
         paced({ failover: { idle_timeout_ms: 120_000 } }),
+        paced({ isStream: false, failover: { first_byte_timeout_ms: 300_000 } }),
+        paced({ isStream: false, limits: [120_000, 60_000] }),
         paced({ limits: [300_000, 120_000] }),
         paced({ limits: [120_000, 60_000] }),
         paced({ failover: { replay: 'safe' } }),

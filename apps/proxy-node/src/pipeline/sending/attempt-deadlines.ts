@@ -2,7 +2,7 @@ import { asksForThinking, isReasoningModel, type Ask } from '@tollgate/protocols
 import { stopsBillingOnClose, type SnapshotModel } from '@tollgate/snapshot';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
-import { PacedStream, StreamPaces } from '../../upstream/pace/stream-paces.ts';
+import { PacedAttempt, RoutePaces } from '../../upstream/pace/route-paces.ts';
 import type { CallDeadlines } from '../../upstream/pace/call-deadlines.ts';
 
 /** Models that think before they speak are silent for minutes, also on a stream. */
@@ -28,15 +28,16 @@ interface Stake {
   readonly isContinued: boolean;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  isOver(): boolean;
 }
 
-/** Sets how long attempts may take. Streams with another route have their own route's pace as well. */
+/** Sets how long attempts may take. While another route stands by, the pace of their own route bounds them as well. */
 export class AttemptLimits {
-  readonly #paces: StreamPaces;
+  readonly #paces: RoutePaces;
 
   /** `workers`: processes of the node. */
   constructor(workers: number) {
-    this.#paces = new StreamPaces(workers);
+    this.#paces = new RoutePaces(workers);
   }
 
   /** Takes the prompt tokens of one continuation; false when the hour's are used up. */
@@ -45,16 +46,24 @@ export class AttemptLimits {
   }
 
   of(candidate: Candidate, stake: Stake): CallDeadlines {
-    const { model, ask, hasOther, isContinued, promptTokens } = stake;
-    const waiting = { model, isStream: ask.isStream, hasOther };
+    const { model, ask, hasOther, isContinued, promptTokens, outputTokens } = stake;
+    const { isStream } = ask;
+    const waiting = { model, isStream, hasOther };
     const deadlines = deadlinesFor(candidate, waiting);
     if (!isPaced(candidate, waiting, ask)) return deadlines;
-    const ids = { modelId: model.id, routeId: candidate.route.id };
-    const tokens =
-      promptTokens +
-      (stopsBillingOnClose(candidate.upstream) ? 0 : stake.outputTokens * ask.choices);
-    const pace = this.#paces.began(ids, promptTokens, monotonicMs());
-    return { ...deadlines, pace: new PacedStream(pace, { tokens, isContinued }) };
+    const isClosed = isStream && stopsBillingOnClose(candidate.upstream);
+    const tokens = promptTokens + (isClosed ? 0 : outputTokens * ask.choices);
+    const pace = this.#paces.began(
+      {
+        modelId: model.id,
+        routeId: candidate.route.id,
+        isStream,
+        size: isStream ? promptTokens : outputTokens,
+      },
+      monotonicMs(),
+    );
+    const isOver = (): boolean => stake.isOver();
+    return { ...deadlines, pace: new PacedAttempt(pace, { tokens, isContinued, isOver }) };
   }
 }
 
@@ -91,10 +100,12 @@ export function isPaced(
   { model: { failover }, isStream, hasOther }: Waiting,
   ask: Pick<Ask, 'serverTools' | 'body' | 'isBackground'>,
 ): boolean {
-  if (!isStream || !hasOther || ask.isBackground || ask.serverTools.length > 0) return false;
+  if (!hasOther || ask.isBackground || ask.serverTools.length > 0) return false;
+  const set = isStream
+    ? (failover?.first_token_timeout_ms ?? failover?.idle_timeout_ms)
+    : failover?.first_byte_timeout_ms;
   const isSet =
-    failover?.first_token_timeout_ms !== undefined ||
-    failover?.idle_timeout_ms !== undefined ||
+    set !== undefined ||
     upstream.first_token_timeout_ms !== UNSET_MS ||
     upstream.idle_timeout_ms !== UNSET_MS;
   if (isSet || (failover?.replay ?? 'always') !== 'always') return false;

@@ -1,4 +1,4 @@
-import type { PacedStream } from './stream-paces.ts';
+import type { PacedAttempt } from './route-paces.ts';
 
 /** Bounds the time that one call of an upstream may take. */
 export interface CallDeadlines {
@@ -11,6 +11,6 @@ export interface CallDeadlines {
   /** Between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
   idleMs: number;
   totalMs: number;
-  /** Learns from a stream that another route could have answered, and suggests when to give it up for that one's sake. */
-  pace?: PacedStream | null;
+  /** Learns from an attempt that another route could have answered, and suggests when to give it up for that one's sake. */
+  pace?: PacedAttempt | null;
 }

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { recordOf } from '../books.ts';
+import { ask, type Seen } from './ask.ts';
+import { MODES_IN_TEXT, MODES_OF_FAULT, MODES_OF_STREAMS, tableOfFaults } from './by-default.ts';
+import { receiptOf, usedByWinner, type Receipt } from './receipt.ts';
+import { PROTOCOLS, TwoUpstreams, type Protocol, type Second } from './two-upstreams.ts';
+
+/** A client sees one complete answer within this time. */
+const CLEAN_MS = 20_000;
+/** The second upstream of the fault "prompt too long" has a larger window. */
+const LARGE_WINDOW = 1_000_000;
+/** Tokens by which the gateway's count of a short prompt or of a broken text may differ from its provider's. */
+const TOLERANCE = 8;
+const FAULTS = tableOfFaults();
+
+interface Case {
+  readonly number: number;
+  readonly mode: string;
+  readonly protocol: Protocol;
+  readonly isStream: boolean;
+  readonly second: Second;
+}
+interface Met extends Case {
+  readonly seen: Seen;
+  readonly receipt: Receipt;
+}
+
+let two: TwoUpstreams;
+let met: Met[];
+/** Charge of an answer that was not broken. */
+let wholeCharge: number;
+
+/** Every fault by every protocol and shape, and again before a route that takes a prefill where a stream breaks in its text. */
+function cases(): Case[] {
+  return Object.entries(MODES_OF_FAULT).flatMap(([number, modes]) =>
+    modes.flatMap((mode) =>
+      PROTOCOLS.flatMap((protocol) => {
+        const each = { number: Number(number), mode, protocol };
+        return [
+          ...(MODES_OF_STREAMS.has(mode)
+            ? []
+            : [{ ...each, isStream: false, second: 'plain' as const }]),
+          { ...each, isStream: true, second: 'plain' as const },
+          ...(MODES_IN_TEXT.has(mode)
+            ? [{ ...each, isStream: true, second: 'prefill' as const }]
+            : []),
+        ];
+      }),
+    ),
+  );
+}
+
+beforeAll(async () => {
+  two = await TwoUpstreams.start({ limitMs: null });
+  const all = cases();
+  const models = await two.addModels(
+    all.map(({ number, mode, protocol, second }) => ({
+      protocol,
+      modes: [mode, 'ok'],
+      second,
+      ...(number === 16 && { window: LARGE_WINDOW }),
+    })),
+  );
+  // At once, as several of them are silent until the limits by default end them.
+  met = await Promise.all(
+    all.map(async (each, place) => {
+      const seen = await ask(two, { ...each, model: models[place] ?? '' });
+      return { ...each, seen, receipt: await receiptOf(two, seen.rid) };
+    }),
+  );
+  const [sound = ''] = await two.addModels([{ protocol: 'chat', modes: ['ok'] }]);
+  const unbroken = await ask(two, { protocol: 'chat', isStream: true, model: sound });
+  wholeCharge = (await receiptOf(two, unbroken.rid)).charge;
+}, 240_000);
+afterAll(async () => {
+  await two?.tollgate.stop();
+});
+
+test('the table of docs/reliability.md has the faults that are tried here', () => {
+  const expected = Object.entries(MODES_OF_FAULT).map(([number, modes]) => ({
+    number: Number(number),
+    json: 'answered',
+    stream: modes.some((mode) => MODES_IN_TEXT.has(mode)) ? 'continued, or an error' : 'answered',
+  }));
+  expect(FAULTS).toMatchObject(expected);
+});
+
+describe.each(FAULTS)('$number $fault, with default settings', ({ number, json, stream }) => {
+  test('a client sees what the table says, and pays for what it got', async () => {
+    for (const each of met.filter((one) => one.number === number)) {
+      const cell = each.isStream ? stream : json;
+      if (cell === 'answered' || !MODES_IN_TEXT.has(each.mode)) await expectAnswer(each);
+      // One of those that break in the text of a stream.
+      else if (each.second === 'prefill') await expectContinuation(each);
+      else await expectError(each);
+    }
+  });
+});
+
+test('at least 14 of the 16 faults are clean by default where a route takes a prefill', () => {
+  const isClean = ({ number }: { number: number }): boolean =>
+    met
+      .filter((each) => each.number === number && isBestRoute(each))
+      .every(({ seen }) => seen.isWhole && seen.totalMs < CLEAN_MS);
+  expect(FAULTS.filter(isClean).length).toBeGreaterThanOrEqual(14);
+});
+
+function isBestRoute({ isStream, mode, second }: Met): boolean {
+  return !isStream || !MODES_IN_TEXT.has(mode) || second === 'prefill';
+}
+
+async function expectAnswer({ seen, receipt, ...asked }: Met): Promise<void> {
+  expect({ ...asked, ...seen }).toMatchObject({ ...asked, status: 200, isWhole: true });
+  expect({ ...asked, isInTime: seen.totalMs < CLEAN_MS }).toEqual({ ...asked, isInTime: true });
+  expect(receipt).toMatchObject({
+    outcome: 'completed',
+    charge: await usedByWinner(two, seen.rid),
+    route: [{ error: expect.any(String) }, { status: 200 }],
+  });
+}
+
+/** One answer, charged as one: its prompt once, and its words. */
+async function expectContinuation({ seen, receipt, ...asked }: Met): Promise<void> {
+  expect({ ...asked, ...seen }).toMatchObject({ ...asked, status: 200, isWhole: true });
+  expect({ ...asked, isInTime: seen.totalMs < CLEAN_MS }).toEqual({ ...asked, isInTime: true });
+  expect(receipt).toMatchObject({
+    outcome: 'completed',
+    route: [{ error: 'cut' }, { status: 200, cost: { output_tokens: 0 } }],
+  });
+  expect(Math.abs(receipt.charge - wholeCharge)).toBeLessThanOrEqual(TOLERANCE);
+}
+
+/** An error in the stream's own words, charged for what was delivered and no more. */
+async function expectError({ seen, receipt, ...asked }: Met): Promise<void> {
+  expect({ ...asked, ...seen }).toMatchObject({
+    ...asked,
+    status: 200,
+    isWhole: false,
+    isFalseSuccess: false,
+  });
+  expect(seen.text).toContain('"error"');
+  expect(receipt.outcome).toBe('upstream_interrupted');
+  const { promptTokens } = await recordOf(two.tollgate, seen.rid);
+  expect(receipt.charge).toBeGreaterThan(promptTokens);
+  expect(receipt.charge).toBeLessThanOrEqual(promptTokens + seen.words + TOLERANCE);
+}
