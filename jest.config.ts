@@ -5,7 +5,13 @@ const needsOwnModules = process.argv.some((arg) => /^--(watch|coverage)/.test(ar
 
 /** Tests run from sources: `@tollgate/x` maps to that library's front door, so no build stands between a change and its spec. */
 const config: Config = {
-  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tests', '<rootDir>/tools'],
+  roots: [
+    '<rootDir>/apps',
+    '<rootDir>/bench',
+    '<rootDir>/libs',
+    '<rootDir>/tests',
+    '<rootDir>/tools',
+  ],
   // What takes long runs by `npm run test:long`.
   testMatch: ['**/*.spec.ts', '!**/*.long.spec.ts'],
   // Parts are imported by the spec of their feature, which starts one control plane for all of them.

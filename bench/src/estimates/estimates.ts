@@ -65,7 +65,7 @@ function rounded(values: readonly number[]): number[] {
   return values.map((value) => Math.round(value * 100) / 100);
 }
 
-interface Judged {
+export interface Judged {
   kind: string;
   estimate: number;
   tokens: number;
@@ -91,7 +91,17 @@ function errorTable(families: readonly EstimateFamily[], samples: readonly Recor
     '| --- | --- | --- | --- | --- |',
     ...rows,
     tableRow('all families', samples.filter(({ isCalibration }) => isCalibration).length, all),
+    '',
+    `Outputs of all recordings, in sum: chat ${sumCell(outputsOf('chat', samples))}; messages ${sumCell(outputsOf('messages', samples))}.`,
   ];
+}
+
+/** Returns what is charged in sum for the outputs of a protocol whose usage is not reported, and what was generated. */
+export function outputsOf(protocol: Recorded['protocol'], samples: readonly Recorded[]): Judged[] {
+  return samples
+    .filter((each) => each.protocol === protocol)
+    .flatMap((each) => judgedOf(estimateFamily(each.model), each))
+    .filter(({ kind }) => kind === 'output');
 }
 
 function judgedOf(family: EstimateFamily, { prompt, output }: Recorded): Judged[] {
@@ -128,10 +138,13 @@ function medianCell(judged: readonly Judged[]): string {
 
 function sumCell(judged: readonly Judged[]): string {
   if (judged.length === 0) return 'none';
+  return `${judged.length}, ${percent(errorInSum(judged))}${tooFew(judged)}`;
+}
+
+export function errorInSum(judged: readonly Judged[]): number {
   const sum = (of: (each: Judged) => number): number =>
     judged.reduce((total, each) => total + of(each), 0);
-  const error = sum(({ estimate }) => estimate) / sum(({ tokens }) => tokens) - 1;
-  return `${judged.length}, ${percent(error)}${tooFew(judged)}`;
+  return sum(({ estimate }) => estimate) / sum(({ tokens }) => tokens) - 1;
 }
 
 function percent(share: number): string {

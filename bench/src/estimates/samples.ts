@@ -18,6 +18,7 @@ export const RECORDINGS =
 
 export interface Recorded {
   file: string;
+  protocol: 'chat' | 'messages';
   model: string;
   /** By the hash of the answer: half of them calibrate, half judge. */
   isCalibration: boolean;
@@ -38,18 +39,24 @@ export function readSamples(folder = RECORDINGS): Recorded[] {
   if (!existsSync(path.join(folder, 'index.tsv'))) return [];
   const [head = '', ...lines] = readFileSync(path.join(folder, 'index.tsv'), 'utf8')
     .trimEnd()
-    .split('\n');
+    .split(/\r?\n/);
   const names = head.split('\t');
   return lines
     .map((line): Row =>
       Object.fromEntries(line.split('\t').map((cell, at) => [names[at] ?? '', cell])),
     )
-    .filter((row) => row['has_usage'] === '1' && (row['http_status'] || '200') === '200')
+    .filter(isUsable)
     .flatMap((row) =>
       row['protocol'] === 'chat' || row['protocol'] === 'messages'
         ? readSample(folder, row, row['protocol'])
         : [],
     );
+}
+
+/** Streams that were kept without their head have no status. An answer that was edited by hand may not have the usage of its text. */
+function isUsable(row: Row): boolean {
+  const isGood = ['200', 'n/a', ''].includes(row['http_status'] ?? '');
+  return isGood && row['has_usage'] === '1' && row['origin'] === 'recorded';
 }
 
 function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
@@ -66,6 +73,7 @@ function readSample(folder: string, row: Row, protocol: Protocol): Recorded[] {
   return [
     {
       file,
+      protocol,
       model: row['model'] ?? '',
       isCalibration: (hash[0] ?? 0) % 2 === 0,
       prompt:

@@ -16,7 +16,11 @@ const counts = (more: Partial<PromptCounts> = {}): PromptCounts => ({
 });
 
 test.each([
-  ['claude-opus-5-5', 'claude'],
+  ['claude-opus-5-5', 'claude 4.7'],
+  ['us.anthropic.claude-opus-4-7-v1:0', 'claude 4.7'],
+  ['claude-sonnet-5', 'claude 4.7'],
+  ['claude-opus-4-20250514', 'claude'],
+  ['claude-3-5-haiku-20241022', 'claude'],
   ['anthropic/claude-haiku-4.5', 'claude'],
   ['gpt-oss:120b', 'gpt-oss'],
   ['gpt-5-nano', 'openai'],

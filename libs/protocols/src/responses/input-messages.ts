@@ -55,14 +55,17 @@ function addItem(turn: Turn, item: JsonRecord, param: string): void {
     case 'message':
       return addMessage(turn, item, param);
     case 'function_call':
-      return addCall(turn, item, text(item['arguments']) ?? '');
+      return addCall(turn, item, { param, args: text(item['arguments']) ?? '' });
     case 'custom_tool_call':
-      return addCall(turn, item, JSON.stringify({ input: text(item['input']) ?? '' }));
+      return addCall(turn, item, {
+        param,
+        args: JSON.stringify({ input: text(item['input']) ?? '' }),
+      });
     case 'function_call_output':
     case 'custom_tool_call_output':
       turn.messages.push({
         role: 'tool',
-        tool_call_id: callId(item, param),
+        tool_call_id: requiredField(item, 'call_id', param),
         content: outputContent(item['output'], `${param}.output`),
       });
       return;
@@ -95,12 +98,16 @@ function addMessage(turn: Turn, item: JsonRecord, param: string): void {
     });
 }
 
-function addCall(turn: Turn, item: JsonRecord, args: string): void {
+function addCall(
+  turn: Turn,
+  item: JsonRecord,
+  { param, args }: { param: string; args: string },
+): void {
   const call = {
     id: text(item['call_id']) ?? '',
     type: 'function',
     function: {
-      name: flatName(text(item['name']) ?? '', text(item['namespace'])),
+      name: flatName(requiredField(item, 'name', param), text(item['namespace'])),
       arguments: args,
     },
   };
@@ -131,14 +138,14 @@ function takeThoughts(turn: Turn): JsonRecord {
   };
 }
 
-function callId(item: JsonRecord, param: string): string {
-  const id = nonEmpty(item['call_id']);
-  if (id === null)
-    throw new InvalidRequest(`${param}.call_id: Field required`, {
-      param: `${param}.call_id`,
+function requiredField(item: JsonRecord, name: string, param: string): string {
+  const value = nonEmpty(item[name]);
+  if (value === null)
+    throw new InvalidRequest(`${param}.${name}: Field required`, {
+      param: `${param}.${name}`,
       code: 'missing_required_parameter',
     });
-  return id;
+  return value;
 }
 
 function outputContent(value: unknown, param: string): string | JsonRecord[] {

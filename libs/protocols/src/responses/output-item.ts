@@ -107,13 +107,17 @@ export function customInput({ text: args }: ItemDraft): string {
   return text(record(parseJson(args))['input']) ?? args;
 }
 
-function callOf({ block, tool }: ItemDraft): JsonRecord {
-  const call_id = chatToolId(text(block['id']) ?? '');
-  if (tool === null) return { call_id, name: block['name'] };
+/** The name of the tool that is called; empty where the upstream names none, as clients read the member by its schema. */
+export function calledName({ block, tool }: ItemDraft): string {
+  return tool?.name ?? text(block['name']) ?? '';
+}
+
+function callOf(draft: ItemDraft): JsonRecord {
+  const namespace = draft.tool?.namespace ?? null;
   return {
-    call_id,
-    name: tool.name,
-    ...(tool.namespace === null ? {} : { namespace: tool.namespace }),
+    call_id: chatToolId(text(draft.block['id']) ?? ''),
+    name: calledName(draft),
+    ...(namespace === null ? {} : { namespace }),
   };
 }
 

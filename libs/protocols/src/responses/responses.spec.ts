@@ -62,6 +62,37 @@ describe('/v1/responses', () => {
     }
   });
 
+  test('a call that the upstream gives no name has an empty one, streamed or whole', () => {
+    const call = { type: 'tool_use', id: 'c1', input: { p: 1 } };
+    const upstream =
+      event('message_start', ',"message":{"id":"m","content":[],"usage":{}}') +
+      event('content_block_start', `,"index":0,"content_block":${JSON.stringify(call)}`) +
+      event('content_block_stop', ',"index":0') +
+      event('message_delta', ',"delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}') +
+      event('message_stop');
+    const events = jsonEvents(drive(open('anthropic'), upstream).text);
+    const named = events.flatMap(({ type, item, name }) =>
+      type === 'response.function_call_arguments.done' ? [name] : item ? [item.name] : [],
+    );
+    expect(named).toEqual(['', '', '']);
+    const whole = { id: 'm', type: 'message', content: [call], stop_reason: 'tool_use', usage: {} };
+    const reading = exchangeOf('responses', 'anthropic', {
+      model: 'alias',
+      input: 'hi',
+    }).readJson(Buffer.from(JSON.stringify(whole)));
+    expect(JSON.parse(Buffer.from(reading.kind === 'answer' ? reading.body : '').toString()).output)
+      // The member is there, as clients read it by its schema.
+      .toMatchObject([{ type: 'function_call', name: '', arguments: '{"p":1}' }]);
+  });
+
+  test.each([toChat, toMessages])('a past call without a name is refused by its name', (send) => {
+    const input = [{ type: 'function_call', call_id: 'c1', arguments: '{}' }];
+    expect(() => send({ input })).toThrow('input[0].name: Field required');
+    expect(() => send({ input: [{ ...input[0], type: 'custom_tool_call' }] })).toThrow(
+      'input[0].name: Field required',
+    );
+  });
+
   test('a refusal of a chat upstream is a refusal part, streamed or whole', () => {
     const stream =
       chunk({ role: 'assistant', content: '', refusal: 'Not ' }) +

@@ -2,6 +2,7 @@ import type { TokenUsage } from '@tollgate/contracts';
 import { nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import {
+  calledName,
   closedDraft,
   contentPart,
   customInput,
@@ -225,7 +226,7 @@ function doneEvents(draft: ItemDraft, at: { item_id: string; output_index: numbe
           type: 'response.function_call_arguments.done',
           ...at,
           arguments: said,
-          name: draft.tool?.name ?? draft.block['name'],
+          name: calledName(draft),
         },
       ];
     case 'custom_tool_call':
