@@ -136,6 +136,14 @@ export interface StoredIds {
   isSealed(id: string): boolean;
 }
 
+/** Says how a request helps its provider to find the beginning of its prompt again. */
+export interface PromptCaching {
+  /** Only requests of one account share a derived key. */
+  readonly accountId: number;
+  /** Requests that mark nothing are marked, though writes to a cache may cost more. */
+  readonly marks: boolean;
+}
+
 export interface ExchangeRequest {
   ask: Ask;
   speech: Speech;
@@ -148,6 +156,8 @@ export interface ExchangeRequest {
   dropped?: readonly DroppedField[];
   /** The route's field for the default limit on chat upstreams. */
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
+  /** Absent where nothing is added for a cache. */
+  caching?: PromptCaching;
   /** The client's request headers, lower-case names. */
   clientHeaders: Readonly<Record<string, string | undefined>>;
   /** The request id (a UUIDv7): gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */

@@ -57,6 +57,7 @@ function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotMo
     is_on_shelf: row.isOnShelf,
     ...(Object.keys(row.failover).length > 0 && { failover: { ...row.failover } }),
     ...(row.readsMoreThanSent && { reads_more_than_sent: true }),
+    ...(row.cachesPrompts && { caches_prompts: true }),
     // The later made of two versions with one moment wins: it comes last, and the last version not after now is in force.
     prices: prices
       .toSorted((a, b) => a.effectiveAtMs - b.effectiveAtMs || a.id - b.id)

@@ -20,6 +20,7 @@ describe('findProblems', () => {
     unboundedInputTokens: null,
     isOnShelf: true,
     readsMoreThanSent: false,
+    cachesPrompts: false,
     failover: {},
   };
   const priced = {

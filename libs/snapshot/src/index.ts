@@ -1,4 +1,5 @@
 export * from './billing-on-close.ts';
+export * from './cache-keys.ts';
 export * from './canonical-json.ts';
 export * from './compile-snapshot.ts';
 export * from './diff-snapshots.ts';

@@ -34,6 +34,7 @@ export interface ModelRow {
   isOnShelf: boolean;
   failover: FailoverSettings;
   readsMoreThanSent: boolean;
+  cachesPrompts: boolean;
 }
 
 export interface PriceRow {

@@ -105,6 +105,8 @@ export const snapshotModelSchema = z.strictObject({
   failover: failoverSchema.optional(),
   /** It searches or reads by itself: its prompt figure may exceed what it was sent. Absent for any other, so that a document without such models is what earlier nodes accept. */
   reads_more_than_sent: z.boolean().optional(),
+  /** Requests that mark nothing for a cache of the provider are marked. Absent where they are not, as earlier nodes do not know it. */
+  caches_prompts: z.boolean().optional(),
   /** Ascending by effective_at; at least one. */
   prices: z.array(priceVersionSchema).min(1),
 });

@@ -109,6 +109,7 @@ test('aliases stand in the document of the model that has them; without any it i
     unboundedInputTokens: null,
     isOnShelf: true,
     readsMoreThanSent: false,
+    cachesPrompts: false,
     failover: {},
   };
   const price = {

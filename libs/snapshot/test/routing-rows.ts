@@ -50,6 +50,7 @@ export const model = fc.record({
   unboundedInputTokens: limit,
   isOnShelf: fc.boolean(),
   readsMoreThanSent: fc.boolean(),
+  cachesPrompts: fc.boolean(),
   failover: fc.record(
     { replay: fc.constantFrom('safe' as const, 'always' as const), first_byte_timeout_ms: timeout },
     { requiredKeys: [] },

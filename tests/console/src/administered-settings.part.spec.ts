@@ -69,6 +69,7 @@ describeInBrowser(`the forms of an administrator${WITHOUT}`, () => {
       await dialog().getByLabel('Default output').fill('0');
       await dialog().getByLabel('Tokens held for an unbounded input').fill('2000');
       await dialog().getByLabel('Reads more than it is sent').check();
+      await dialog().getByLabel('Caches prompts').check();
       await inDialog('Save changes').click();
       await dialog().getByText('At least 1').waitFor();
       await dialog().getByLabel('Default output').fill('512');
@@ -81,6 +82,7 @@ describeInBrowser(`the forms of an administrator${WITHOUT}`, () => {
         default_output_tokens: 512,
         unbounded_input_tokens: 2_000,
         reads_more_than_sent: true,
+        caches_prompts: true,
       });
     },
     STORY_MS,

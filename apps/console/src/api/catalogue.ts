@@ -40,6 +40,7 @@ export interface ModelSettings {
   default_output_tokens?: number | null;
   unbounded_input_tokens?: number | null;
   reads_more_than_sent?: boolean;
+  caches_prompts?: boolean;
 }
 
 export interface PriceSettings extends Weights {

@@ -127,6 +127,7 @@ export function outboundOf(delivery: Delivery, rest: Rest | null): Outbound {
     rid,
     accountId,
     modelId: model.id,
+    cachesPrompts: model.caches_prompts ?? false,
     ask,
     openStored: stored.open,
     outputLimit,

@@ -2749,6 +2749,8 @@ export interface components {
             is_on_shelf: boolean;
             /** @description The model searches or reads on its own: each request holds ten context windows, and its usage is charged up to them. Needs context_window */
             reads_more_than_sent: boolean;
+            /** @description Requests that mark nothing for a cache of the provider get cache_control, or prompt_cache_key; writes to a cache may cost more */
+            caches_prompts: boolean;
             /** @description What differs from the default when an upstream fails */
             failover: {
                 /** @enum {string} */
@@ -3291,6 +3293,7 @@ export interface components {
                         }[];
                     };
                     reads_more_than_sent?: boolean;
+                    caches_prompts?: boolean;
                     prices: {
                         id: number;
                         effective_at: number;
@@ -3758,6 +3761,8 @@ export interface components {
             }[];
             /** @description Before the one rounding up */
             sum: string | null;
+            /** @description Charged tokens that the cache of the provider saved, against the same tokens as input; negative where its writes cost more; null where it had no part */
+            cache_saved: string | null;
             explanation: string;
             events: {
                 seq: number;
@@ -7035,6 +7040,7 @@ export interface operations {
                     default_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
                     reads_more_than_sent?: boolean;
+                    caches_prompts?: boolean;
                     failover?: {
                         /** @enum {string} */
                         replay?: "safe" | "always" | "never";
@@ -7394,6 +7400,7 @@ export interface operations {
                     default_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
                     reads_more_than_sent?: boolean;
+                    caches_prompts?: boolean;
                     failover?: {
                         /** @enum {string} */
                         replay?: "safe" | "always" | "never";

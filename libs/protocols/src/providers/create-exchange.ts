@@ -11,6 +11,7 @@ import type {
 } from '../exchange.ts';
 import type { ProviderExchange } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
+import { withPromptCache } from '../translation/prompt-cache.ts';
 import { messagesCount } from '../same-protocol/messages-exchange.ts';
 import { responsesCount } from '../same-protocol/responses-exchange.ts';
 
@@ -30,7 +31,11 @@ export function createExchange(request: ExchangeRequest): Exchange {
   const exchange = exchangeFor(ask.protocol, speech);
   if (!exchange) throw notCallable(ask.protocol);
   refuseCompaction(ask, exchange);
-  return exchange.create(request);
+  const created = exchange.create(request);
+  const { caching } = request;
+  if (!caching) return created;
+  const { path, requestBody } = created;
+  return { ...created, requestBody: withPromptCache(requestBody, { ask, path, caching }) };
 }
 
 /** Returns what `createExchange` would throw for this upstream, before anything is held or sent for the request; null when it can be carried. Serialises nothing. */

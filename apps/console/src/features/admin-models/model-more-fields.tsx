@@ -37,11 +37,27 @@ export function ModelMoreFields({ of: model }: { of: Model | undefined }) {
         defaultValue={model?.unbounded_input_tokens ?? ''}
         {...COUNT}
       />
+      <ModelHabits of={model} />
+    </>
+  );
+}
+
+/** Asks what a model does, or has done, with every request. */
+function ModelHabits({ of: model }: { of: Model | undefined }) {
+  const { models } = useWords().admin;
+  return (
+    <>
       <CheckField
         name="reads_more_than_sent"
         label={models.readsMore}
         help={models.readsMoreHelp}
         defaultChecked={model?.reads_more_than_sent ?? false}
+      />
+      <CheckField
+        name="caches_prompts"
+        label={models.cachesPrompts}
+        help={models.cachesPromptsHelp}
+        defaultChecked={model?.caches_prompts ?? false}
       />
     </>
   );
@@ -57,5 +73,6 @@ export function moreSettingsOf(values: FormValues, isNew: boolean): Partial<Mode
     ...count('default_output_tokens'),
     ...count('unbounded_input_tokens'),
     reads_more_than_sent: values['reads_more_than_sent'] === 'on',
+    caches_prompts: values['caches_prompts'] === 'on',
   };
 }

@@ -33,6 +33,7 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
       </table>
       <p className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-4 py-2.5 text-table text-text-2">
         {receipt.price && <ChargeCost charge={charge} price={receipt.price} />}
+        <CacheSaving saved={receipt.cache_saved} />
         <span>
           {request.basis}: {request.bases[receipt.basis]}
         </span>
@@ -40,6 +41,17 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
       </p>
       <Bookings of={receipt} />
     </>
+  );
+}
+
+/** Says what the cache of the provider saved, or what writing to it cost more. */
+function CacheSaving({ saved }: { saved: UsageReceipt['cache_saved'] }) {
+  const { request } = useWords();
+  if (saved === null) return null;
+  return (
+    <span>
+      {saved.startsWith('-') ? request.cacheCost(saved.slice(1)) : request.cacheSaved(saved)}
+    </span>
   );
 }
 

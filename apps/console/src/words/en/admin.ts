@@ -74,6 +74,9 @@ export const admin = {
       'For each document, file or tool whose cost its bytes do not bound. You pay what it costs beyond. Empty: the whole context window is held.',
     readsMore: 'Reads more than it is sent',
     readsMoreHelp: 'The model searches on its own: each request holds ten context windows.',
+    cachesPrompts: 'Caches prompts',
+    cachesPromptsHelp:
+      'Requests that mark nothing for a cache of the provider are marked. Writes to a cache may cost more than input.',
     namesUpstream: 'Name the upstream in answers',
     namesUpstreamHelp: 'Clients see the name in the header x-tollgate-upstream.',
     shelf: 'State',

@@ -70,6 +70,8 @@ export const request = {
   sum: 'Sum',
   rounding: 'Rounded up',
   chargedTotal: 'Tokens charged',
+  cacheSaved: (tokens: string) => `Caching saved ${tokens} charged tokens`,
+  cacheCost: (tokens: string) => `Writing to the cache cost ${tokens} charged tokens more`,
   costs: (amount: string) => `${amount} at this price`,
   basis: 'Counted by',
   bases: { reported: 'the upstream', estimated: 'the gateway' },

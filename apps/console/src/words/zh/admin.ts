@@ -71,6 +71,8 @@ export const admin: typeof en.admin = {
       '用于无法由字节数限定成本的每个文档、文件或工具。超出部分由您承担。留空：预留整个上下文窗口。',
     readsMore: '读取多于所发送的内容',
     readsMoreHelp: '模型会自行搜索：每个请求预留十个上下文窗口。',
+    cachesPrompts: '缓存提示词',
+    cachesPromptsHelp: '未设置缓存标记的请求会自动加上标记。写入缓存的费用可能高于输入。',
     namesUpstream: '在回答中显示上游名称',
     namesUpstreamHelp: '客户端可在响应头 x-tollgate-upstream 中看到该名称。',
     shelf: '状态',

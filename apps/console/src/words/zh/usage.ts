@@ -72,6 +72,8 @@ export const request: typeof en.request = {
   sum: '合计',
   rounding: '向上取整',
   chargedTotal: '计费 tokens',
+  cacheSaved: (tokens) => `缓存节省了 ${tokens} 个计费 tokens`,
+  cacheCost: (tokens) => `写入缓存多用了 ${tokens} 个计费 tokens`,
   costs: (amount) => `按此价格为 ${amount}`,
   basis: '计数来源',
   bases: { reported: '上游', estimated: '网关' },

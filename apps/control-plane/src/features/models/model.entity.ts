@@ -52,6 +52,9 @@ export class ModelRow {
   @Column({ type: 'boolean', default: false })
   readsMoreThanSent: boolean;
 
+  @Column({ type: 'boolean', default: false })
+  cachesPrompts: boolean;
+
   @Column({ type: 'jsonb' })
   failover: FailoverSettings;
 

@@ -55,6 +55,8 @@ const modelFields = {
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
   /** Its usage may report more input than it was sent. */
   reads_more_than_sent: z.boolean().optional(),
+  /** Requests that mark nothing for a cache of the provider are marked. */
+  caches_prompts: z.boolean().optional(),
   /** Replaces all settings; what is left out is default. */
   failover: failoverFields.optional(),
 };
@@ -202,6 +204,11 @@ export const modelResponseSchema = z
       .boolean()
       .describe(
         'The model searches or reads on its own: each request holds ten context windows, and its usage is charged up to them. Needs context_window',
+      ),
+    caches_prompts: z
+      .boolean()
+      .describe(
+        'Requests that mark nothing for a cache of the provider get cache_control, or prompt_cache_key; writes to a cache may cost more',
       ),
     failover: failoverSchema.describe('What differs from the default when an upstream fails'),
     created_at: timeField,

@@ -206,6 +206,7 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
     ...(body.reads_more_than_sent !== undefined && {
       readsMoreThanSent: body.reads_more_than_sent,
     }),
+    ...(body.caches_prompts !== undefined && { cachesPrompts: body.caches_prompts }),
     ...(body.default_output_tokens !== undefined && {
       defaultOutputTokens: body.default_output_tokens,
     }),
@@ -250,6 +251,7 @@ function toModelResponse(row: ModelRow): ModelResponse {
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
     reads_more_than_sent: row.readsMoreThanSent,
+    caches_prompts: row.cachesPrompts,
     failover: row.failover,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

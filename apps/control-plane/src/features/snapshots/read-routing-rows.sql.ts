@@ -43,6 +43,7 @@ const routingRows = z.strictObject({
       unboundedInputTokens: count.nullable(),
       isOnShelf: z.boolean(),
       readsMoreThanSent: z.boolean(),
+      cachesPrompts: z.boolean(),
       failover: failoverSchema,
     }),
   ),
@@ -100,7 +101,7 @@ const SELECT_ROUTING_ROWS = `
 SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'aliases', to_jsonb(aliases), 'displayName', display_name, 'kind', kind, 'ownedBy', owned_by, 'createdAtMs', floor(extract(epoch FROM created_at) * 1000)::bigint,
-     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'defaultOutputTokens', default_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf, 'readsMoreThanSent', reads_more_than_sent, 'failover', failover)), '[]')
+     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'defaultOutputTokens', default_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf, 'readsMoreThanSent', reads_more_than_sent, 'cachesPrompts', caches_prompts, 'failover', failover)), '[]')
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,

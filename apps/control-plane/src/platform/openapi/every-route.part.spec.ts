@@ -78,6 +78,7 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
     context_window: 8192,
     unbounded_input_tokens: 100,
     reads_more_than_sent: true,
+    caches_prompts: true,
   });
   await go(`PUT /models/${modelId}`, { description: 'For walking' });
   const { imported_at: _, ...families } = await go('GET /models/families');

@@ -27,6 +27,8 @@ export interface Outbound {
   readonly rid: string;
   readonly accountId: number;
   readonly modelId: number;
+  /** The model's setting. */
+  readonly cachesPrompts: boolean;
   readonly ask: Ask;
   readonly openStored: OpenStored;
   readonly outputLimit: number | null;

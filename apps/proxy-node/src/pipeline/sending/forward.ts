@@ -5,9 +5,11 @@ import {
   readUpstreamError,
   type RefusableField,
   type Exchange,
+  type PromptCaching,
   type StreamSink,
 } from '@tollgate/protocols';
 import { secretTexts, type IdSealer } from '@tollgate/contracts';
+import { takesCacheKey } from '@tollgate/snapshot';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import type { CallDeadlines } from '../../upstream/pace/call-deadlines.ts';
 import { collectBody } from '../../upstream/collect-body.ts';
@@ -104,6 +106,7 @@ export class Forwarder {
       outputLimit,
       dropped,
       outputLimitField: route.output_limit_field,
+      ...cachingFor(upstream, outbound),
       clientHeaders: singleHeaders(clientHeaders),
       idSeed: rid,
     });
@@ -200,6 +203,14 @@ class AwaitedHead implements HeadListener {
       { evidence: 'stated' },
     );
   }
+}
+
+/** A derived key costs nothing, so it is sent where the provider is known to use it; marks are the model's setting. */
+function cachingFor(
+  upstream: Candidate['upstream'],
+  { accountId, cachesPrompts: marks }: Outbound,
+): { caching?: PromptCaching } {
+  return marks || takesCacheKey(upstream) ? { caching: { accountId, marks } } : {};
 }
 
 function failureOf(error: unknown): UpstreamFailure {

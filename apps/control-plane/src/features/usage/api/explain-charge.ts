@@ -20,12 +20,7 @@ export function chargeLines(
   tokens: TokensByClass,
   price: Weights,
 ): Pick<UsageReceipt, 'lines'> & { sumMicros: bigint } {
-  const lines = CHARGED_ROWS.map(({ name, field, unit, parent }) => ({
-    class: name,
-    unit,
-    count: tokens[field] ?? 0,
-    weight: price[`weight_${name}`] ?? price[`weight_${parent ?? name}`] ?? '0',
-  }));
+  const lines = allLines(tokens, price);
   const sumMicros = lines.reduce((sum, line) => sum + microTokens(line.count, line.weight), 0n);
   const shown = lines.filter((line, index) => !CHARGED_ROWS[index]?.isOptional || line.count > 0);
   return {
@@ -37,12 +32,37 @@ export function chargeLines(
   };
 }
 
+function allLines(
+  tokens: TokensByClass,
+  price: Weights,
+): Omit<UsageReceipt['lines'][number], 'charged'>[] {
+  return CHARGED_ROWS.map(({ name, field, unit, parent }) => ({
+    class: name,
+    unit,
+    count: tokens[field] ?? 0,
+    weight: price[`weight_${name}`] ?? price[`weight_${parent ?? name}`] ?? '0',
+  }));
+}
+
+/** Compares what caches wrote and read with the same tokens as plain input. */
+function cacheSaved(tokens: TokensByClass, price: Weights): string | null {
+  const lines = allLines(tokens, price).filter(
+    ({ class: name, count }) => name.startsWith('cache_') && count > 0,
+  );
+  if (lines.length === 0) return null;
+  const saved = lines.map(
+    ({ count, weight }) => microTokens(count, price.weight_input) - microTokens(count, weight),
+  );
+  return formatAmount(saved.reduce((sum, each) => sum + each, 0n));
+}
+
 export function explainCharge(
   final: UsageLogRow,
   price: PriceResponse,
-): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
+): Pick<UsageReceipt, 'lines' | 'sum' | 'cache_saved' | 'explanation'> {
   const premiums = final.premiums ?? [];
-  const { lines, sumMicros } = chargeLines(final, multipliedTag(price, premiums));
+  const weights = multipliedTag(price, premiums);
+  const { lines, sumMicros } = chargeLines(final, weights);
   const what = lines.some(({ unit }) => unit === 'call') ? 'Tokens and calls' : 'Tokens';
   const sum = formatAmount(sumMicros);
   const source =
@@ -52,6 +72,7 @@ export function explainCharge(
   return {
     lines,
     sum,
+    cache_saved: cacheSaved(final, weights),
     explanation: `${what} ${source}, times the weights of price version ${price.id}${multiplied(price, premiums)}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
   };
 }

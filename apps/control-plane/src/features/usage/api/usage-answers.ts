@@ -61,6 +61,11 @@ export const usageReceiptSchema = z
     price: priceResponseSchema.nullable(),
     lines: z.array(chargeLineSchema),
     sum: amountText.nullable().describe('Before the one rounding up'),
+    cache_saved: amountText
+      .nullable()
+      .describe(
+        'Charged tokens that the cache of the provider saved, against the same tokens as input; negative where its writes cost more; null where it had no part',
+      ),
     explanation: z.string(),
     events: z.array(
       z.object({

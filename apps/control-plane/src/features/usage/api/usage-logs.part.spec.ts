@@ -224,6 +224,27 @@ describe('a receipt', () => {
   });
 
   test.each([
+    ['reading saves', { cache_read_tokens: 1_000, cache_write_tokens: 100, charge: 235 }, '875'],
+    ['writing costs', { cache_read_tokens: 0, cache_write_tokens: 100, charge: 135 }, '-25'],
+    ['no cache has a part', { cache_read_tokens: 0, cache_write_tokens: 0, charge: 10 }, null],
+  ])('says what caching saved: %s', async (_, tokens, saved) => {
+    const parts = await subscribed();
+    const weights = { weight_cache_read: '0.1', weight_cache_write: '1.25' };
+    const price = (
+      await ledger.asAdmin('POST', '/models/pricing', {
+        model_id: parts.model.id,
+        price_per_million: 2,
+        ...weights,
+      })
+    ).body;
+    const final = { price_version_id: price.id, input_tokens: 10, output_tokens: 0, ...tokens };
+    const event = usageEvent(tokens.charge, { ...parts, final });
+    await worker.process([event]);
+    const { body } = await get(`/usage/logs/${event.rid}/receipt`, parts.account.token);
+    expect(body.cache_saved).toBe(saved);
+  });
+
+  test.each([
     'abc',
     '00000000-0000-4000-8000-000000000000',
     'ffffffff-ffff-7fff-bfff-ffffffffffff',

@@ -52,11 +52,12 @@ export class UsageReceiptService {
 function explanationOf(
   final: UsageLogRow,
   price: PriceResponse | null,
-): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
+): Pick<UsageReceipt, 'lines' | 'sum' | 'cache_saved' | 'explanation'> {
   if (final.kind === 'reap' || !price) {
     return {
       lines: [],
       sum: null,
+      cache_saved: null,
       explanation:
         'The node that served this request has not returned; its last checkpoint was charged, and a correction follows if it does.',
     };

@@ -20,7 +20,9 @@ CREATE TABLE models (
   failover jsonb NOT NULL DEFAULT '{}',
   default_output_tokens integer CHECK (default_output_tokens > 0),
   -- It searches or reads by itself: its usage may report more input than it was sent.
-  reads_more_than_sent boolean NOT NULL DEFAULT false
+  reads_more_than_sent boolean NOT NULL DEFAULT false,
+  -- Requests that mark nothing for a cache of the provider are marked.
+  caches_prompts boolean NOT NULL DEFAULT false
 );
 CREATE UNIQUE INDEX models_name ON models (name) WHERE deleted_at IS NULL;
 -- A name or alias belongs to one living model, whatever its case; the lock makes that true for two changes at once, too.
