@@ -26,7 +26,11 @@ export class ProviderRecord {
   constructor(file?: string) {
     this.#file = file;
     this.#entries =
-      file && existsSync(file) ? readFileSync(file, 'utf8').split('\n').flatMap(readLine) : [];
+      file && existsSync(file)
+        ? readFileSync(file, 'utf8')
+            .split('\n')
+            .flatMap(readLine<RecordEntry>)
+        : [];
   }
 
   open(entry: RecordEntry): RecordEntry {
@@ -51,9 +55,9 @@ export class ProviderRecord {
 }
 
 /** Nothing for a line torn by a kill. */
-function readLine(line: string): RecordEntry[] {
+export function readLine<T>(line: string): T[] {
   try {
-    return [JSON.parse(line) as RecordEntry];
+    return [JSON.parse(line) as T];
   } catch {
     return [];
   }

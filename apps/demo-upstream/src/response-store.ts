@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { EventLog } from './event-log.ts';
 import type { DemoRequest } from './plan.ts';
+import { readLine } from './record.ts';
 
 export type Item = Readonly<Record<string, unknown>>;
 
@@ -12,13 +14,25 @@ export interface StoredResponse {
   events?: EventLog;
 }
 
-/** The provider's store of responses and conversations. It is in memory: a restart forgets it. */
+/** The provider's store of responses and conversations. With a file, a killed provider still has the responses that had ended; those that had not have failed. */
 export class ResponseStore {
   readonly #responses = new Map<string, StoredResponse>();
   readonly #conversations = new Map<string, Item[]>();
+  readonly #file: string | undefined;
+
+  constructor(file?: string) {
+    this.#file = file;
+    if (!file || !existsSync(file)) return;
+    for (const stored of readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap(readLine<StoredResponse>))
+      this.#responses.set(String(stored.response['id']), interrupted(stored));
+  }
 
   keep(stored: StoredResponse): void {
     this.#responses.set(String(stored.response['id']), stored);
+    const { response, input } = stored;
+    if (this.#file) appendFileSync(this.#file, `${JSON.stringify({ response, input })}\n`);
   }
 
   get(id: string): StoredResponse | undefined {
@@ -54,6 +68,13 @@ export class ResponseStore {
     const { output } = before.response;
     return [...before.input, ...(Array.isArray(output) ? (output as Item[]) : [])];
   }
+}
+
+function interrupted(stored: StoredResponse): StoredResponse {
+  const { response } = stored;
+  const isOver = response['status'] !== 'queued' && response['status'] !== 'in_progress';
+  const error = { code: 'server_error', message: 'the provider was stopped' };
+  return isOver ? stored : { ...stored, response: { ...response, status: 'failed', error } };
 }
 
 export function conversationId({ conversation }: DemoRequest): string | null {

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { appendFileSync, mkdtempSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ResponseStore } from './response-store.ts';
 import { createDemoUpstream } from './server.ts';
 import { wordsUpTo } from './words.ts';
 
@@ -178,3 +182,29 @@ test.each([
     expect(last).toContain(' this is');
   },
 );
+
+test('reports the tokens of each image beside those of the text', async () => {
+  const text = { type: 'text', text: '@demo tokens=1' };
+  const promptOf = async (rid: string, ...images: object[]): Promise<number> => {
+    const messages = [{ role: 'user', content: [text, ...images] }];
+    await (await ask('/chat/completions', { model: 'demo', messages }, rid)).text();
+    return record.list(rid).at(-1)?.reported?.prompt ?? 0;
+  };
+  const without = await promptOf('no-image');
+  expect(await promptOf('images', { type: 'image_url' }, { type: 'image' })).toBeGreaterThan(
+    without + 2 * 765 - 1,
+  );
+});
+
+test('a provider that was killed still has the responses that ended, and the others have failed', () => {
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'demo-upstream-')), 'responses');
+  const store = new ResponseStore(file);
+  store.keep({ response: { id: 'a', status: 'in_progress' }, input: [] });
+  store.keep({ response: { id: 'a', status: 'completed' }, input: [] });
+  store.keep({ response: { id: 'b', status: 'in_progress' }, input: [] });
+  appendFileSync(file, '{"response":{"id":"c"');
+  const after = new ResponseStore(file);
+  expect(after.get('a')?.response['status']).toBe('completed');
+  expect(after.get('b')?.response['status']).toBe('failed');
+  expect(after.get('c')).toBeUndefined();
+});

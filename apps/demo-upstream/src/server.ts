@@ -24,7 +24,7 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): {
   record: ProviderRecord;
 } {
   const record = new ProviderRecord(options.recordFile);
-  const store = new ResponseStore();
+  const store = new ResponseStore(options.recordFile && `${options.recordFile}.responses`);
   const server = createServer((request, response) => {
     handle(request, response, { record, store }).catch((error: unknown) => {
       process.stderr.write(`demo-upstream: ${String(error)}\n`);

@@ -1,6 +1,7 @@
 /** Holds what the chaos run checks with. */
 export { auditBooks } from './books/audit-books.ts';
 export { countVerdicts, describeFindings, isSound, type Finding } from './books/finding.ts';
+export type { ClientRecord, Target } from './load/client-record.ts';
 export { compareUsage, tokensReported } from './load/compare-usage.ts';
 export { demoRecordSchema, readDemoRecord, type DemoRecord } from './load/demo-record.ts';
 export {
@@ -12,5 +13,5 @@ export {
   type LoadModels,
 } from './load/load-models.ts';
 export { planRequests, randomFrom, SHORT_CHAT, type RequestPlan } from './load/plan-requests.ts';
-export { closeClient, sendRequest, type ClientRecord, type Target } from './load/send-request.ts';
+export { closeClient, sendRequest } from './load/send-request.ts';
 export { chargeFor, readUsage, type UsageRow } from './load/usage-rows.ts';

@@ -8,13 +8,14 @@ import {
 } from '@tollgate/harness';
 import { auditBooks } from '../books/audit-books.ts';
 import type { Finding } from '../books/finding.ts';
+import type { ClientRecord, Target } from './client-record.ts';
 import { compareUsage } from './compare-usage.ts';
 import { driveLoad } from './drive-load.ts';
 import { chatModels, createLoadModels, modelOf, type LoadModels } from './load-models.ts';
 import { KillSchedule } from './kill-schedule.ts';
 import { planRequests, randomFrom, type RequestPlan } from './plan-requests.ts';
 import { RateWindow } from './rate-window.ts';
-import { closeClient, type ClientRecord, type Target } from './send-request.ts';
+import { closeClient } from './send-request.ts';
 import { readUsage, type UsageRow } from './usage-rows.ts';
 
 const CUSTOMERS = 3;

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import type { RecordEntry } from '@tollgate/demo-upstream';
 import { compareUsage, type Witnesses } from './compare-usage.ts';
 import { SHORT_CHAT, type RequestPlan } from './plan-requests.ts';
-import type { ClientRecord } from './send-request.ts';
+import type { ClientRecord } from './client-record.ts';
 import type { UsageRow } from './usage-rows.ts';
 
 const RID = '01890000-0000-7000-8000-000000000001';
@@ -146,4 +146,14 @@ test('an answer that is in no books is missed, but for a probe of a node, which 
   const other = { ...ENTRY, rid: '01939c1e-0000-7000-8000-000000000002' };
   expect(broken({ entries: [ENTRY, other] })).toEqual(['nothing lost']);
   expect(broken({ entries: [ENTRY, { ...other, isDirected: false }] })).toEqual([]);
+});
+
+test('a run in the background that its client cancelled is charged what it read, and at most its limit', () => {
+  const plan = { ...PLAN, protocol: 'responses' } as const;
+  const client = { ...CLIENT, plan, ending: 'hung_up' } as const;
+  const charged = (output: number) => ({ ...ROW, delta: 10 + output, charge: 10 + output });
+  expect(broken({ client, row: charged(200) })).toEqual([]);
+  expect(broken({ client, row: charged(201) })).toEqual(['hung up']);
+  expect(broken({ client, row: charged(9) })).toEqual(['hung up']);
+  expect(broken({ client: { ...client, plan: PLAN }, row: charged(21) })).toEqual(['hung up']);
 });

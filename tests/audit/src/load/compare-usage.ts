@@ -1,7 +1,7 @@
 import { TOKEN_FIELDS } from '@tollgate/contracts';
 import type { RecordEntry } from '@tollgate/demo-upstream';
 import type { Finding } from '../books/finding.ts';
-import type { ClientRecord } from './send-request.ts';
+import { OUTPUT_MAX, type ClientRecord } from './client-record.ts';
 import { premiumsOf } from './load-models.ts';
 import { chargeFor, dearestChargeFor, type TokensByClass, type UsageRow } from './usage-rows.ts';
 
@@ -189,10 +189,13 @@ function problemOfCutOff(
 
 /** Which class its tokens are of is not known to the provider's record where the answer was cut off. */
 function limitOf(
-  { isEveryClass }: ClientRecord['plan'],
+  { isEveryClass, protocol }: ClientRecord['plan'],
   row: UsageRow,
   most: { prompt: number; output: number },
 ): number {
+  // What a run in the background may have generated unseen is charged by its time.
+  if (protocol === 'responses')
+    return chargeFor(row, { input_tokens: most.prompt, output_tokens: OUTPUT_MAX });
   return isEveryClass
     ? dearestChargeFor(row, most)
     : chargeFor(row, { input_tokens: most.prompt, output_tokens: most.output });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const demoRecordSchema = z.array(
   z.object({
     rid: z.string(),
-    protocol: z.enum(['chat', 'messages', 'embeddings']),
+    protocol: z.enum(['chat', 'messages', 'embeddings', 'responses']),
     mode: z.string(),
     isDirected: z.boolean(),
     isStream: z.boolean(),

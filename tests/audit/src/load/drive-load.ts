@@ -1,6 +1,7 @@
 import { letPass } from '@tollgate/harness';
+import type { ClientRecord, Target } from './client-record.ts';
 import type { RequestPlan } from './plan-requests.ts';
-import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
+import { sendRequest } from './send-request.ts';
 
 /** After a failure, so that an outage of a second does not eat up the whole load. */
 const PAUSE_AFTER_FAILURE_MS = 100;

@@ -23,6 +23,7 @@ export const PREMIUM_FIELDS_ASKED = {
   chat: { service_tier: 'priority' },
   messages: { service_tier: 'priority', speed: 'fast' },
   embeddings: {},
+  responses: {},
 } as const satisfies Record<RequestPlan['protocol'], object>;
 
 /** By which a request of this plan is charged, as its usage row names them. */
@@ -38,6 +39,8 @@ export interface LoadModels {
   /** A dearer service is bought only where every route of the model speaks the caller's protocol. */
   premium: { chat: RoutedModel; messages: RoutedModel };
   embedding: RoutedModel;
+  /** Its upstream makes answers in the background. */
+  background: RoutedModel;
 }
 
 export async function createLoadModels(tollgate: Tollgate): Promise<LoadModels> {
@@ -51,14 +54,20 @@ export async function createLoadModels(tollgate: Tollgate): Promise<LoadModels> 
       messages: await createRoutedModel(tollgate, { ...priced, protocols: ['anthropic'] }),
     },
     embedding: await createRoutedModel(tollgate, { kind: 'embedding' }),
+    background: await createRoutedModel(tollgate, {
+      ...WEIGHTS[1],
+      protocols: ['openai'],
+      upstream: { endpoints: ['responses'] },
+    }),
   };
 }
 
-export function chatModels({ plain, premium }: LoadModels): RoutedModel[] {
-  return [...plain, premium.chat, premium.messages];
+export function chatModels({ plain, premium, background }: LoadModels): RoutedModel[] {
+  return [...plain, premium.chat, premium.messages, background];
 }
 
 export function modelOf(models: LoadModels, plan: RequestPlan): RoutedModel | undefined {
   if (plan.protocol === 'embeddings') return models.embedding;
+  if (plan.protocol === 'responses') return models.background;
   return plan.isPremium ? models.premium[plan.protocol] : models.plain[plan.model];
 }

@@ -1,6 +1,7 @@
 /** One request of the load, drawn from the seed before anything runs, so that a run can be repeated. */
 export interface RequestPlan {
-  protocol: 'chat' | 'messages' | 'embeddings';
+  /** `responses`: made in the background. */
+  protocol: 'chat' | 'messages' | 'embeddings' | 'responses';
   isStream: boolean;
   /** Index into the customers, models and addresses of the run. */
   customer: number;
@@ -10,6 +11,7 @@ export interface RequestPlan {
   tokens: number;
   delayMs: number;
   promptWords: number;
+  images: number;
   /** The upstream's report has tokens of every class that its protocol knows. */
   isEveryClass: boolean;
   /** Asks for a dearer service that the model has a multiplier for. */
@@ -28,6 +30,7 @@ export const SHORT_CHAT: RequestPlan = {
   tokens: 5,
   delayMs: 0,
   promptWords: 3,
+  images: 0,
   isEveryClass: false,
   isPremium: false,
   hangUpAtByte: null,
@@ -41,6 +44,11 @@ export interface Choices {
 
 const HANG_UP_SHARE = 0.1;
 const EMBEDDINGS_SHARE = 0.05;
+const BACKGROUND_SHARE = 0.02;
+/** Pause before each token of an answer that is made in the background. */
+const BACKGROUND_DELAY_MAX_MS = 40;
+const IMAGES_SHARE = 0.1;
+const IMAGES_MAX = 3;
 const EVERY_CLASS_SHARE = 0.2;
 const PREMIUM_SHARE = 0.2;
 /** About what one token takes on the wire as an event of its own. */
@@ -53,8 +61,8 @@ export function planRequests(count: number, seed: number, choices: Choices): Req
 
 function planOne(random: () => number, { customers, models, addresses }: Choices): RequestPlan {
   const below = (limit: number): number => Math.floor(random() * limit);
-  const protocol =
-    random() < EMBEDDINGS_SHARE ? 'embeddings' : below(2) === 0 ? 'chat' : 'messages';
+  const protocol = protocolOf(random);
+  const isChat = protocol === 'chat' || protocol === 'messages';
   const isStream = protocol !== 'embeddings' && random() < 0.6;
   const tokens = 1 + below(60);
   const hangsUp = random() < HANG_UP_SHARE;
@@ -65,13 +73,30 @@ function planOne(random: () => number, { customers, models, addresses }: Choices
     model: below(models),
     address: below(addresses),
     tokens,
-    // Slow enough that a hang-up meets a stream in its middle.
-    delayMs: hangsUp ? below(4) : below(10) === 0 ? 1 + below(5) : 0,
+    delayMs: delayOf(protocol, { hangsUp, below }),
     promptWords: 1 + below(80),
-    isEveryClass: protocol !== 'embeddings' && random() < EVERY_CLASS_SHARE,
-    isPremium: protocol !== 'embeddings' && random() < PREMIUM_SHARE,
+    images: isChat && random() < IMAGES_SHARE ? 1 + below(IMAGES_MAX) : 0,
+    isEveryClass: isChat && random() < EVERY_CLASS_SHARE,
+    isPremium: isChat && random() < PREMIUM_SHARE,
     hangUpAtByte: hangsUp ? below(tokens * BYTES_PER_TOKEN) : null,
   };
+}
+
+function delayOf(
+  protocol: RequestPlan['protocol'],
+  { hangsUp, below }: { hangsUp: boolean; below: (limit: number) => number },
+): number {
+  if (protocol === 'responses') return below(BACKGROUND_DELAY_MAX_MS);
+  // Slow enough that a hang-up meets a stream in its middle.
+  if (hangsUp) return below(4);
+  return below(10) === 0 ? 1 + below(5) : 0;
+}
+
+function protocolOf(random: () => number): RequestPlan['protocol'] {
+  const drawn = random();
+  if (drawn < EMBEDDINGS_SHARE) return 'embeddings';
+  if (drawn < EMBEDDINGS_SHARE + BACKGROUND_SHARE) return 'responses';
+  return random() < 0.5 ? 'chat' : 'messages';
 }
 
 /** mulberry32: small, and the same everywhere. */

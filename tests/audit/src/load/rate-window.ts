@@ -1,7 +1,8 @@
 import { letPass } from '@tollgate/harness';
 import type { Finding } from '../books/finding.ts';
 import { SHORT_CHAT, type RequestPlan } from './plan-requests.ts';
-import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
+import type { ClientRecord, Target } from './client-record.ts';
+import { sendRequest } from './send-request.ts';
 
 const WINDOW_MS = 60_000;
 /** The windows count in buckets of a second. */

@@ -1,29 +1,10 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Arrivals, OUTPUT_MAX, promptOf, unreached } from './client-record.ts';
+import type { ClientRecord, Target } from './client-record.ts';
 import { PREMIUM_FIELDS_ASKED } from './load-models.ts';
 import type { RequestPlan } from './plan-requests.ts';
+import { sendRun } from './send-run.ts';
 
-/** Holds what a client remembers of its request. */
-export interface ClientRecord {
-  plan: RequestPlan;
-  /** From the response header; null when none arrived. */
-  rid: string | null;
-  status: number | null;
-  /** completed: the whole answer arrived. hung_up: by the client. refused: a status other than 200. broken: the answer ended by itself. unreached: there was none. */
-  ending: 'completed' | 'hung_up' | 'refused' | 'broken' | 'unreached';
-  /** Generated tokens the client received whole. */
-  deliveredTokens: number;
-  /** Counts those tokens that were received in the last moments before the end. */
-  recentTokens: number;
-}
-
-export interface Target {
-  origin: string;
-  apiKey: string;
-  model: string;
-}
-
-/** A node journals counts every 100 ms; that it died may be seen much later here, on a machine that starts other processes. */
-const RECENT_MS = 1_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const JSON_HANG_UP_MAX_MS = 40;
 const PATHS = {
@@ -35,6 +16,9 @@ const PATHS = {
 const TOKEN = /"(?:content|text)":" [a-z]/g;
 const ENDINGS = /^(?:data: \[DONE\]|event: message_stop)/m;
 
+/** The first bytes of a PNG of 1,024 by 1,024 pixels. */
+const PNG_HEAD = 'iVBORw0KGgoAAAANSUhEUgAABAAAAAQACAYAAAB/HSuD';
+
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
 export function closeClient(): void {
@@ -43,17 +27,12 @@ export function closeClient(): void {
 
 /** Sends one request and reads its answer, or hangs up where the plan says so. Never throws: whatever happens is the record. */
 export function sendRequest(plan: RequestPlan, target: Target): Promise<ClientRecord> {
-  const record: ClientRecord = {
-    plan,
-    rid: null,
-    status: null,
-    ending: 'unreached',
-    deliveredTokens: 0,
-    recentTokens: 0,
-  };
+  if (plan.protocol === 'responses') return sendRun(plan, target);
+  const path = PATHS[plan.protocol];
+  const record = unreached(plan);
   const body = JSON.stringify(bodyOf(plan, target.model));
   return new Promise((resolve) => {
-    const sent = httpRequest(target.origin + PATHS[plan.protocol], {
+    const sent = httpRequest(target.origin + path, {
       method: 'POST',
       agent,
       timeout: REQUEST_TIMEOUT_MS,
@@ -94,23 +73,20 @@ function read(response: IncomingMessage, record: ClientRecord, hangUp: () => voi
   record.rid = typeof rid === 'string' ? rid : null;
   record.status = response.statusCode ?? null;
   record.ending = record.ending === 'hung_up' ? 'hung_up' : 'broken';
-  const arrivals: { atMs: number; tokens: number }[] = [];
+  const arrivals = new Arrivals(record);
   let text = '';
   let bytes = 0;
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     text += chunk.toString('utf8');
     if (plan.isStream && record.status === 200) {
-      record.deliveredTokens = tokensIn(text);
-      arrivals.push({ atMs: performance.now(), tokens: record.deliveredTokens });
+      arrivals.deliver(tokensIn(text));
       if (plan.hangUpAtByte !== null && bytes >= plan.hangUpAtByte) hangUp();
     }
   });
   response.on('error', () => undefined);
   response.on('close', () => {
-    const before =
-      arrivals.findLast(({ atMs }) => atMs < performance.now() - RECENT_MS)?.tokens ?? 0;
-    record.recentTokens = record.deliveredTokens - before;
+    arrivals.end();
     if (record.ending === 'hung_up') return;
     if (record.status !== 200) record.ending = 'refused';
     else if (plan.isStream ? ENDINGS.test(text) : response.complete && isJson(text))
@@ -135,15 +111,21 @@ function isJson(text: string): boolean {
 }
 
 function bodyOf(plan: RequestPlan, model: string): unknown {
-  const words = Array.from({ length: plan.promptWords }, (_, index) => `word${index}`).join(' ');
-  if (plan.protocol === 'embeddings') return { model, input: words };
-  const classes = plan.isEveryClass ? ' classes=all' : '';
-  const content = `${words}\n@demo tokens=${plan.tokens} delay=${plan.delayMs}${classes}`;
+  const text = promptOf(plan);
+  if (plan.protocol === 'embeddings') return { model, input: text };
   return {
     model,
-    max_tokens: 200,
+    max_tokens: OUTPUT_MAX,
     stream: plan.isStream,
-    messages: [{ role: 'user', content }],
+    messages: [{ role: 'user', content: plan.images === 0 ? text : withImages(plan, text) }],
     ...(plan.isPremium && PREMIUM_FIELDS_ASKED[plan.protocol]),
   };
+}
+
+function withImages({ protocol, images }: RequestPlan, text: string): unknown[] {
+  const image =
+    protocol === 'messages'
+      ? { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG_HEAD } }
+      : { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG_HEAD}` } };
+  return [{ type: 'text', text }, ...Array.from({ length: images }, () => image)];
 }
