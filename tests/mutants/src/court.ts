@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import jest from '../../../jest.config.ts';
 import { instrumented } from './instrument.ts';
-import type { Order, Test, Verdict } from './judge.ts';
+import type { Order, Verdict } from './judge.ts';
 import type { Mutant } from './mutant.ts';
 
 /** The most tests of one spec that judge a mutant; where more reach it, these are spread over them. */
@@ -14,25 +14,37 @@ const TESTS_OF_A_SPEC = 60;
 const MUTANTS_OF_A_JUDGE = 25;
 const SLOWER = 3;
 const STARTING_MS = 30_000;
+/** A spec that is faster than this runs whole: to choose tests of it would cost more. */
+const WHOLE_MS = 3_000;
+const NEVER = -1;
 
-/** Judges the mutants of one file by its specs. */
+/** What a spec does without any mutant. */
+interface Hearing {
+  isSound: boolean;
+  tookMs: number;
+  /** Names of the tests that reach a mutant. */
+  reached: ReadonlyMap<number, readonly string[]>;
+}
+
+/** Judges the mutants of one file by its specs, one spec after the other until one notices. */
 export class Court {
   private readonly settings: string;
   private readonly root: string;
+  private readonly limitMs: number;
   private readonly specs: readonly string[];
   private judge: ChildProcess | undefined;
   private judged = 0;
-  private limitMs = 10 * 60_000;
-  private readonly reached = new Map<number, readonly Test[]>();
+  private readonly hearings = new Map<string, Hearing>();
   /** Lists of tests that pass without a mutant and without the tests before them. */
   private readonly sound = new Map<string, boolean>();
 
   constructor(
-    { root, folder }: { root: string; folder: string },
+    { root, folder, limitMs }: { root: string; folder: string; limitMs: number },
     { file, source, mutants }: { file: string; source: string; mutants: readonly Mutant[] },
     specs: readonly string[],
   ) {
     this.root = root;
+    this.limitMs = limitMs;
     this.specs = specs;
     const text = path.join(folder, file.replaceAll('/', '_'));
     writeFileSync(text, instrumented(source, mutants));
@@ -40,49 +52,20 @@ export class Court {
     this.settings = JSON.stringify({ swc, file: path.join(root, file), text });
   }
 
-  /** Runs the specs without any mutant and records what each test reaches. Answers a test that fails, if any. */
-  async open(): Promise<string | undefined> {
-    const began = Date.now();
-    const { failed, reached } = await this.order({
-      mutant: undefined,
-      specs: this.specs,
-      names: undefined,
-    });
-    this.limitMs = STARTING_MS + SLOWER * (Date.now() - began);
-    for (const [mutant, tests] of reached) this.reached.set(mutant, tests);
-    return failed;
-  }
-
   /** The test that notices a mutant; undefined when none does. */
   async noticedBy({ id }: Mutant): Promise<string | undefined> {
-    const reached = this.reached.get(id) ?? [];
-    const tests = reached.filter(([, name]) => name !== '');
     if (this.judged >= MUTANTS_OF_A_JUDGE) await this.dismiss();
     this.judged += 1;
-    for (const [file, some] of this.nearestFirst(tests)) {
-      const specs = [file];
-      const names = (await this.passAlone(file, some)) ? some : undefined;
-      const { failed } = await this.order({ mutant: id, specs, names });
+    let isReachedByTests = false;
+    for (const spec of this.specs) {
+      const hearing = await this.hear(spec);
+      const names = hearing.reached.get(id)?.filter((name) => name !== '') ?? [];
+      if (names.length === 0 || !hearing.isSound) continue;
+      isReachedByTests = true;
+      const failed = await this.try(id, spec, names);
       if (failed !== undefined) return failed;
     }
-    return reached.length === 0 || tests.length < reached.length
-      ? this.noticedAtLoad(id)
-      : undefined;
-  }
-
-  /** For what runs while modules are loaded, which a process does once, or before the tests. */
-  private async noticedAtLoad(id: number): Promise<string | undefined> {
-    await this.dismiss();
-    const { failed } = await this.order({ mutant: id, specs: this.specs, names: undefined });
-    await this.dismiss();
-    return failed;
-  }
-
-  private nearestFirst(tests: readonly Test[]): [file: string, names: string[]][] {
-    const byFile = Map.groupBy(tests, ([file]) => file);
-    return [...byFile]
-      .map(([file, some]): [string, string[]] => [file, spread(some.map(([, name]) => name))])
-      .toSorted(([a], [b]) => this.specs.indexOf(a) - this.specs.indexOf(b));
+    return isReachedByTests ? undefined : this.noticedAtLoad(id);
   }
 
   async dismiss(): Promise<void> {
@@ -96,12 +79,53 @@ export class Court {
     await gone;
   }
 
+  /** Runs a spec without any mutant, once, and records what each test reaches. */
+  private async hear(spec: string): Promise<Hearing> {
+    const known = this.hearings.get(spec);
+    if (known) return known;
+    const began = Date.now();
+    const { failed, reached } = await this.order({ mutant: undefined, spec, names: undefined });
+    if (failed !== undefined)
+      console.error(`${spec}: "${failed}" fails without any mutant, so this spec is not asked.`);
+    const hearing = {
+      isSound: failed === undefined,
+      tookMs: Date.now() - began,
+      reached: new Map(reached),
+    };
+    this.hearings.set(spec, hearing);
+    return hearing;
+  }
+
+  private async try(
+    mutant: number,
+    spec: string,
+    names: readonly string[],
+  ): Promise<string | undefined> {
+    const isFast = (this.hearings.get(spec)?.tookMs ?? 0) < WHOLE_MS;
+    const some = spread(names);
+    const isWhole = isFast || !(await this.passAlone(spec, some));
+    const { failed } = await this.order({ mutant, spec, names: isWhole ? undefined : some });
+    return failed;
+  }
+
+  /** For what runs while modules are loaded, which a process does once, or before the tests. */
+  private async noticedAtLoad(mutant: number): Promise<string | undefined> {
+    for (const spec of this.specs) {
+      if (!(await this.hear(spec)).isSound) continue;
+      await this.dismiss();
+      const { failed } = await this.order({ mutant, spec, names: undefined });
+      await this.dismiss();
+      if (failed !== undefined) return failed;
+    }
+    return undefined;
+  }
+
   /** Tests that need others before them prove nothing when they run without these. */
-  private async passAlone(file: string, names: readonly string[]): Promise<boolean> {
-    const key = JSON.stringify([file, names]);
+  private async passAlone(spec: string, names: readonly string[]): Promise<boolean> {
+    const key = JSON.stringify([spec, names]);
     const known = this.sound.get(key);
     if (known !== undefined) return known;
-    const { failed } = await this.order({ mutant: -1, specs: [file], names });
+    const { failed } = await this.order({ mutant: NEVER, spec, names });
     this.sound.set(key, failed === undefined);
     return failed === undefined;
   }
@@ -112,7 +136,7 @@ export class Court {
     const { signal } = over;
     const said = once(judge, 'message', { signal }).then(([verdict]) => verdict as Verdict);
     const gone = once(judge, 'exit', { signal }).then(() => verdictOf('the process ended'));
-    const late = pause(this.limitMs, verdictOf('the time limit'), { signal });
+    const late = pause(this.limitOf(order), verdictOf('the time limit'), { signal });
     judge.send(order);
     const verdict = await Promise.race([said, gone, late]);
     for (const each of [said, gone, late]) each.catch(() => {});
@@ -121,6 +145,12 @@ export class Court {
     if (verdict.failed === 'the time limit' || verdict.failed === 'the process ended')
       this.judge = undefined;
     return verdict;
+  }
+
+  private limitOf({ mutant, spec }: Order): number {
+    const hearing = this.hearings.get(spec);
+    if (mutant === undefined || !hearing) return SLOWER * this.limitMs;
+    return Math.min(this.limitMs, STARTING_MS + SLOWER * hearing.tookMs);
   }
 
   private called(): ChildProcess {

@@ -3,13 +3,10 @@ import { runCLI } from 'jest';
 import project from '../../../jest.config.ts';
 import type { Instrumented } from './transform.ts';
 
-/** A test: its file and its full name. */
-export type Test = readonly [file: string, name: string];
-
 export interface Order {
   /** Undefined: none is on, and what each test reaches is recorded. */
   mutant: number | undefined;
-  specs: readonly string[];
+  spec: string;
   /** Full names; undefined: all tests. */
   names: readonly string[] | undefined;
 }
@@ -17,18 +14,17 @@ export interface Order {
 export interface Verdict {
   /** The first test that failed, or the suite that could not run. */
   failed: string | undefined;
-  /** Pairs of a mutant and the tests that reach it. */
-  reached: readonly (readonly [mutant: number, tests: readonly Test[]])[];
+  /** Pairs of a mutant and the full names of the tests that reach it; an empty name is what runs outside of tests. */
+  reached: readonly (readonly [mutant: number, tests: readonly string[]])[];
 }
 
 interface TestState {
   currentTestName?: string;
-  testPath?: string;
 }
 
 const [, , root = '', roots = '[]', settings = '{}'] = process.argv;
 const instrumented = JSON.parse(settings) as Instrumented;
-const reached = new Map<number, Map<string, Test>>();
+const reached = new Map<number, Set<string>>();
 let on: number | undefined;
 
 Object.assign(globalThis, { __isMutantOn: isOn });
@@ -49,29 +45,28 @@ function record(mutant: number): void {
   const matchers = Reflect.get(globalThis, Symbol.for('$$jest-matchers-object')) as
     | { state: TestState }
     | undefined;
-  const { currentTestName = '', testPath = '' } = matchers?.state ?? {};
-  const tests = reached.get(mutant) ?? new Map<string, Test>();
-  reached.set(mutant, tests.set(currentTestName, [testPath, currentTestName]));
+  const tests = reached.get(mutant) ?? new Set<string>();
+  reached.set(mutant, tests.add(matchers?.state.currentTestName ?? ''));
 }
 
-async function judged({ mutant, specs, names }: Order): Promise<Verdict> {
+async function judged({ mutant, spec, names }: Order): Promise<Verdict> {
   on = mutant;
   reached.clear();
-  const { results } = await runCLI(argumentsFor(specs, names) as never, [root]);
+  const { results } = await runCLI(argumentsFor(spec, names) as never, [root]);
   const failed = results.testResults.flatMap(({ testFilePath, testResults, testExecError }) => [
     ...testResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
     ...(testExecError ? [testFilePath] : []),
   ]);
   return {
     failed: failed[0],
-    reached: [...reached].map(([id, tests]) => [id, [...tests.values()]]),
+    reached: [...reached].map(([id, tests]) => [id, [...tests]]),
   };
 }
 
-function argumentsFor(specs: readonly string[], names: readonly string[] | undefined): object {
+function argumentsFor(spec: string, names: readonly string[] | undefined): object {
   const transform = { '^.+\\.ts$': [`${import.meta.dirname}/transform.ts`, instrumented] };
   return {
-    _: specs,
+    _: [spec],
     $0: 'jest',
     config: JSON.stringify({
       ...project,

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Node } from 'typescript/unstable/ast';
 import * as is from 'typescript/unstable/ast/is';
 import { API, type Project } from 'typescript/unstable/sync';
+import { shuffled } from '../../../libs/keyspace/test/mutate-lua.ts';
 import { applied, type Change, type Mutant } from './mutant.ts';
 import { changesOf } from './operators.ts';
 
@@ -10,6 +11,24 @@ const ID = /^(?:id|\w+(?:Id|_id))$/;
 const IDS_TRIED = 2;
 /** Diagnostics about unused names, which do not keep the tests from running. */
 const UNUSED = new Set([6133, 6192, 6196, 6198, 6199]);
+
+type Shown = Omit<Mutant, 'id'>;
+
+/** A change of the list of equivalent mutants. */
+export type Listed = Pick<Mutant, 'before' | 'after'>;
+
+/** Says how many mutants of a file are tried, 0 = all, and by which numbers they are drawn. */
+export interface Draw {
+  count: number;
+  seed: number;
+}
+
+export interface Sample {
+  source: string;
+  mutants: Mutant[];
+  /** Counts the changes that the list of equivalent mutants names. */
+  equivalent: number;
+}
 
 /** One TypeScript project under the compiler, which says which changes of a file compile. */
 export class SourceProject {
@@ -25,21 +44,24 @@ export class SourceProject {
     this.api.updateSnapshot({ openProjects: [this.config] });
   }
 
-  /** Every mutant of a file that compiles. */
-  mutantsOf(file: string): { source: string; mutants: Mutant[] } {
+  /** Draws so many mutants of a file that compile, or returns all of them for a count of 0. Throws where the list of equivalent mutants names one that is none. */
+  mutantsOf(file: string, listed: readonly Listed[], { count, seed }: Draw): Sample {
     const absolute = path.join(this.root, file);
     const source = readFileSync(absolute, 'utf8');
     const project = this.read(absolute);
     const parsed = project.program.getSourceFile(absolute);
     if (!parsed) throw new Error(`${file} is not in ${this.config}`);
-    const changes = changesOf(parsed, (node) => otherIds(project, node));
-    const compiling = unique(changes).filter((change) => this.compiles(absolute, source, change));
+    const changes = unique(changesOf(parsed, (node) => otherIds(project, node)));
+    const all = changes.map((change): Shown => ({ file, ...change, ...shown(source, change) }));
+    const open = withoutListed(file, all, listed);
+    const mutants: Mutant[] = [];
+    for (const change of count === 0 ? open : shuffled(open, seed)) {
+      if (count > 0 && mutants.length === count) break;
+      if (this.compiles(absolute, source, change)) mutants.push({ id: mutants.length, ...change });
+    }
     this.changed.delete(absolute);
     this.read(absolute);
-    return {
-      source,
-      mutants: compiling.map((change, id) => ({ id, file, ...change, ...shown(source, change) })),
-    };
+    return { source, mutants, equivalent: all.length - open.length };
   }
 
   close(): void {
@@ -62,6 +84,17 @@ export class SourceProject {
     if (!project) throw new Error(`there is no project ${this.config}`);
     return project;
   }
+}
+
+function withoutListed(file: string, all: readonly Shown[], listed: readonly Listed[]): Shown[] {
+  const isSame = (one: Listed, { before, after }: Listed): boolean =>
+    one.before === before && one.after === after;
+  const gone = listed.find((entry) => !all.some((change) => isSame(change, entry)));
+  if (gone)
+    throw new Error(
+      `equivalent.json lists a mutant of ${file} that is none: ${gone.before} => ${gone.after}`,
+    );
+  return all.filter((change) => !listed.some((entry) => isSame(change, entry)));
 }
 
 function otherIds(project: Project, node: Node): string[] {

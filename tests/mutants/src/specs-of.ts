@@ -3,6 +3,9 @@ import path from 'node:path';
 
 const IMPORT = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 
+/** It starts the services. */
+const HARNESS = 'tests/harness/src/index.ts';
+
 /** Specs of the quick suite below some folders, by what they import, over other files too. */
 export class SpecsByImport {
   private readonly root: string;
@@ -12,7 +15,7 @@ export class SpecsByImport {
     this.root = root;
   }
 
-  /** Absolute paths of the specs that import a file, those nearest to it first. */
+  /** Absolute paths of the specs that import a file: those that start no service first, then those nearest to it. */
   of(file: string, folders: readonly string[]): string[] {
     const target = path.join(this.root, file);
     const found = globSync(
@@ -22,10 +25,14 @@ export class SpecsByImport {
       .filter((spec) => !/\.(?:long|part)\.spec\.ts$/.test(spec))
       .toSorted()
       .map((spec) => path.join(this.root, spec))
-      .map((spec) => ({ spec, distance: this.distance(spec, target) }));
+      .map((spec) => ({
+        spec,
+        distance: this.distance(spec, target),
+        isPure: this.distance(spec, path.join(this.root, HARNESS)) === Infinity,
+      }));
     return found
       .filter(({ distance }) => distance < Infinity)
-      .toSorted((a, b) => a.distance - b.distance)
+      .toSorted((a, b) => Number(b.isPure) - Number(a.isPure) || a.distance - b.distance)
       .map(({ spec }) => spec);
   }
 
