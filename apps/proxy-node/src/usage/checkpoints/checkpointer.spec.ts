@@ -133,6 +133,33 @@ test('a stream that waits when Redis loses everything is restored as soon as its
   expect([stops, grown]).toEqual([[], 1]);
 });
 
+test.each([
+  [44_000, 1],
+  [46_000, 0],
+])(
+  'a hold is restored only while it cannot have been reaped before the loss: after %i ms without Redis, %i times',
+  async (awayMs, times) => {
+    let epoch: string | null = null;
+    let restored = 0;
+    checkpointer = checkpointerOver({
+      checkpoint: () => Promise.reject(new Error('Redis is away')),
+      epochOf: () => Promise.resolve(epoch),
+      restore: () => {
+        restored += 1;
+        return Promise.resolve({ kind: 'restored', heldTokens: 1_000 });
+      },
+    });
+    const hold = { ...HOLD, epoch: 'e1' };
+    keep(hold);
+    await time.pass(awayMs);
+    epoch = 'e2';
+    checkpointer.lost('e1');
+    await time.pass(700);
+    expect(restored).toBe(times);
+    expect(hold.epoch).toBe(times === 1 ? 'e2' : 'e1');
+  },
+);
+
 test('a purchase that is due is hinted at, and asked about twice a second', async () => {
   const askedAt: number[] = [];
   let hints = 0;
