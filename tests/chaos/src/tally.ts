@@ -15,6 +15,8 @@ export interface Tally {
   /** Completed requests whose report the upstream still knows, compared to the token. */
   compared: number;
   exact: number;
+  /** Counts the compared ones that had images, were made in the background, or were charged by a multiplier. */
+  of: { images: number; background: number; premium: number };
   /** Charged tokens by the upstream's reports, and by the books. */
   reportedTokens: number;
   bookedTokens: number;
@@ -44,6 +46,7 @@ export function tally({
     endings: {},
     compared: 0,
     exact: 0,
+    of: { images: 0, background: 0, premium: 0 },
     reportedTokens: 0,
     bookedTokens: 0,
     overTokens: 0,
@@ -76,6 +79,9 @@ function addCompleted(sums: Tally, { plan, row, reported }: Completed): void {
   if (!row || !reported) return;
   const expected = chargeFor({ ...row, premiums: premiumsOf(plan) }, tokensReported(reported));
   sums.compared += 1;
+  if (plan.images > 0) sums.of.images += 1;
+  if (plan.protocol === 'responses') sums.of.background += 1;
+  if (plan.isPremium) sums.of.premium += 1;
   sums.reportedTokens += expected;
   sums.bookedTokens += row.delta;
   sums.overTokens += Math.max(0, row.delta - expected);
@@ -101,7 +107,7 @@ export function describeTally(sums: Tally): string {
     `  requests sent            ${count(sums.sent)} (${Object.entries(sums.endings)
       .map(([ending, n]) => `${count(n)} ${ending.replace('_', ' ')}`)
       .join(', ')})`,
-    `  completed, compared      ${count(sums.compared)}, exact ${count(sums.exact)}`,
+    `  completed, compared      ${count(sums.compared)}, exact ${count(sums.exact)} (${count(sums.of.images)} with images, ${count(sums.of.background)} in the background, ${count(sums.of.premium)} with a multiplier)`,
     `  tokens reported          ${count(sums.reportedTokens)}`,
     `  tokens booked            ${count(sums.bookedTokens)}`,
     `  overcharged              ${count(sums.overTokens)}`,
