@@ -24,8 +24,10 @@ interface Count {
   tried: number;
   noticed: number;
   equivalent: number;
+  stale: number;
 }
 
+const KEYS = ['tried', 'noticed', 'equivalent', 'stale'] as const;
 const ROOT = path.join(import.meta.dirname, '../../..');
 const NOTICED_MIN = 0.95;
 const number = (text: string): { type: 'string'; default: string } => ({
@@ -61,7 +63,7 @@ async function judgeAll(): Promise<number> {
     const files = filesOf(ROOT, area).filter((file) => isAsked(area, file));
     if (files.length === 0) continue;
     const count = await judgeArea(area, files);
-    isGood &&= count.noticed >= NOTICED_MIN * count.tried;
+    isGood &&= count.noticed >= NOTICED_MIN * count.tried && count.stale === 0;
     lines.push(`${area.name}: ${figures(count)}`);
   }
   console.log(lines.join('\n'));
@@ -74,11 +76,11 @@ function isAsked(area: Area, file: string): boolean {
 
 async function judgeArea(area: Area, files: readonly string[]): Promise<Count> {
   const project = new SourceProject(ROOT, area.project);
-  const total: Count = { tried: 0, noticed: 0, equivalent: 0 };
+  const total: Count = { tried: 0, noticed: 0, equivalent: 0, stale: 0 };
   try {
     for (const file of files) {
       const count = await judgeFile(project, file, area);
-      for (const key of ['tried', 'noticed', 'equivalent'] as const) total[key] += count[key];
+      for (const key of KEYS) total[key] += count[key];
     }
     return total;
   } finally {
@@ -89,7 +91,9 @@ async function judgeArea(area: Area, files: readonly string[]): Promise<Count> {
 async function judgeFile(project: SourceProject, file: string, area: Area): Promise<Count> {
   const listed = equivalents.filter((entry) => entry.file === file);
   const draw = { count: Number(values.sample), seed: Number(values.seed) };
-  const { source, mutants, equivalent } = project.mutantsOf(file, listed, draw);
+  const { source, mutants, equivalent, stale } = project.mutantsOf(file, listed, draw);
+  for (const { before, after } of stale)
+    console.error(`${file}: equivalent.json lists a mutant that is none: ${before} => ${after}`);
   const court = new Court(
     { root: ROOT, folder, limitMs: 1_000 * Number(values.limit) },
     { file, source, mutants },
@@ -109,7 +113,7 @@ async function judgeFile(project: SourceProject, file: string, area: Area): Prom
   } finally {
     await court.dismiss();
   }
-  const count = { tried: mutants.length, noticed, equivalent };
+  const count = { tried: mutants.length, noticed, equivalent, stale: stale.length };
   console.log(`${file}: ${figures(count)}`);
   return count;
 }

@@ -28,6 +28,8 @@ export interface Sample {
   mutants: Mutant[];
   /** Counts the changes that the list of equivalent mutants names. */
   equivalent: number;
+  /** Entries of that list that name none. */
+  stale: Listed[];
 }
 
 /** One TypeScript project under the compiler, which says which changes of a file compile. */
@@ -44,7 +46,7 @@ export class SourceProject {
     this.api.updateSnapshot({ openProjects: [this.config] });
   }
 
-  /** Draws so many mutants of a file that compile, or returns all of them for a count of 0. Throws where the list of equivalent mutants names one that is none. */
+  /** Draws so many mutants of a file that compile, or returns all of them for a count of 0. */
   mutantsOf(file: string, listed: readonly Listed[], { count, seed }: Draw): Sample {
     const absolute = path.join(this.root, file);
     const source = readFileSync(absolute, 'utf8');
@@ -53,7 +55,10 @@ export class SourceProject {
     if (!parsed) throw new Error(`${file} is not in ${this.config}`);
     const changes = unique(changesOf(parsed, (node) => otherIds(project, node)));
     const all = changes.map((change): Shown => ({ file, ...change, ...shown(source, change) }));
-    const open = withoutListed(file, all, listed);
+    const isOf = (entry: Listed, change: Listed): boolean =>
+      entry.before === change.before && entry.after === change.after;
+    const open = all.filter((change) => !listed.some((entry) => isOf(entry, change)));
+    const stale = listed.filter((entry) => !all.some((change) => isOf(entry, change)));
     const mutants: Mutant[] = [];
     for (const change of count === 0 ? open : shuffled(open, seed)) {
       if (count > 0 && mutants.length === count) break;
@@ -61,7 +66,7 @@ export class SourceProject {
     }
     this.changed.delete(absolute);
     this.read(absolute);
-    return { source, mutants, equivalent: all.length - open.length };
+    return { source, mutants, equivalent: all.length - open.length, stale };
   }
 
   close(): void {
@@ -84,17 +89,6 @@ export class SourceProject {
     if (!project) throw new Error(`there is no project ${this.config}`);
     return project;
   }
-}
-
-function withoutListed(file: string, all: readonly Shown[], listed: readonly Listed[]): Shown[] {
-  const isSame = (one: Listed, { before, after }: Listed): boolean =>
-    one.before === before && one.after === after;
-  const gone = listed.find((entry) => !all.some((change) => isSame(change, entry)));
-  if (gone)
-    throw new Error(
-      `equivalent.json lists a mutant of ${file} that is none: ${gone.before} => ${gone.after}`,
-    );
-  return all.filter((change) => !listed.some((entry) => isSame(change, entry)));
 }
 
 function otherIds(project: Project, node: Node): string[] {
