@@ -15,7 +15,7 @@ export class SpecsByImport {
     this.root = root;
   }
 
-  /** Absolute paths of the specs that import a file: those that start no service first, then those nearest to it. */
+  /** Absolute paths of the specs that import a file: those of its name first, then those that start no service, then those nearest to it. */
   of(file: string, folders: readonly string[]): string[] {
     const target = path.join(this.root, file);
     const found = globSync(
@@ -28,11 +28,17 @@ export class SpecsByImport {
       .map((spec) => ({
         spec,
         distance: this.distance(spec, target),
+        isOwn: stemOf(spec) === stemOf(file),
         isPure: this.distance(spec, path.join(this.root, HARNESS)) === Infinity,
       }));
     return found
       .filter(({ distance }) => distance < Infinity)
-      .toSorted((a, b) => Number(b.isPure) - Number(a.isPure) || a.distance - b.distance)
+      .toSorted(
+        (a, b) =>
+          Number(b.isOwn) - Number(a.isOwn) ||
+          Number(b.isPure) - Number(a.isPure) ||
+          a.distance - b.distance,
+      )
       .map(({ spec }) => spec);
   }
 
@@ -67,6 +73,11 @@ export class SpecsByImport {
     const folder = library === 'harness' ? `tests/${library}` : `libs/${library}`;
     return [path.join(this.root, folder, 'src/index.ts')];
   }
+}
+
+/** `usage-ingest` of usage-ingest.service.ts and of its spec. */
+function stemOf(file: string): string {
+  return path.basename(file).split('.')[0] ?? '';
 }
 
 function read(file: string): string {
