@@ -73,7 +73,7 @@ function argumentsFor(spec: string, names: readonly string[] | undefined): objec
       rootDir: root,
       roots: JSON.parse(roots),
       transform,
-      testTimeout: 10_000,
+      testTimeout: 30_000,
     }),
     runTestsByPath: true,
     runInBand: true,
