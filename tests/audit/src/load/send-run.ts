@@ -71,7 +71,7 @@ async function read(record: ClientRecord, response: Response): Promise<void> {
   arrivals.end();
 }
 
-/** Records the end that an answer tells; false where it tells none. */
+/** Records the end of a run; returns false while it goes on. */
 async function isOver(record: ClientRecord, answer: Response): Promise<boolean> {
   if (answer.status !== 200) return false;
   const { status, output } = responseSchema.parse(await answer.json());

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { parseAmount } from '@tollgate/money';
 import { patientPost, plane, ledger, post, tally } from './subscriptions-under-test.ts';
 
@@ -66,6 +66,24 @@ describe('unsubscribing', () => {
       generation: 2,
       balance: 500_000,
     });
+  });
+
+  test('again and again makes withdrawals whose ids rise, though the clock of the control plane stands', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
+    /** The milliseconds of each id. */
+    const times: string[] = [];
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        await post('/models/subscribe', account.token, { model_id: model.id, tokens: 100 });
+        await post('/models/unsubscribe', account.token, { model_id: model.id });
+        times.push((await ledger.subscription(account, model)).withdrawal_id.slice(0, 13));
+      }
+    } finally {
+      clock.mockRestore();
+    }
+    expect(times).toEqual([...new Set(times)].toSorted());
+    expect(await ledger.wallet(account)).toBe(10_000_000n);
   });
 
   test('repeated with the Idempotency-Key of an earlier withdrawal, after subscribing again, closes nothing and has the first answer', async () => {
