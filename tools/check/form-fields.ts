@@ -69,8 +69,8 @@ export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   'DeadLetters_book.although_day_was_dropped':
     'corrections are made by `tollgate dead-letters book`',
   'Keys_rotate.overlap_minutes': 'the field overlap offers a choice of durations',
-  'Upstreams_create.auth': 'api_key is the same for the kind that forms take',
-  'Upstreams_update.auth': 'api_key is the same for the kind that forms take',
+  'Upstreams_create.auth': 'the forms have its members',
+  'Upstreams_update.auth': 'the forms have its members',
 };
 
 /** Operations whose bodies no form sends. */

@@ -5,6 +5,7 @@ export * from './compile-snapshot.ts';
 export * from './diff-snapshots.ts';
 export * from './endpoints.ts';
 export * from './find-problems.ts';
+export * from './provider-presets.ts';
 export * from './published-snapshot.ts';
 export * from './routing-rows.ts';
 export * from './snapshot-document.ts';

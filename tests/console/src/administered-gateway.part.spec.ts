@@ -67,6 +67,50 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
   );
 
   test(
+    'adds a provider by its preset, which asks only for what it does not know',
+    async () => {
+      const { page } = visitor;
+      await visitor.go('/admin/upstreams');
+      await button('Add upstream').first().click();
+      await dialog().getByLabel('Provider').selectOption({ label: 'Amazon Bedrock' });
+      await dialog()
+        .getByLabel('Base address')
+        .fill('https://bedrock-runtime.eu-west-1.amazonaws.com');
+      await dialog().getByLabel('Region').fill('eu-west-1');
+      await dialog().getByLabel('Access key ID').fill('AKIDEXAMPLE');
+      await dialog().getByLabel('Secret access key').fill('not-a-real-secret');
+      // A fault of a field that is folded away opens it.
+      expect(await dialog().getByLabel('Requests at a time').isVisible()).toBe(false);
+      await dialog().getByText('More settings').click();
+      await dialog().getByLabel('Headers').fill('authorization: secret');
+      await dialog().getByText('More settings').click();
+      await inDialog('Add upstream').click();
+      await dialog()
+        .getByText(/carries a credential/)
+        .waitFor();
+      expect(await dialog().getByRole('alert').count()).toBe(0);
+      await dialog().getByLabel('Headers').fill('');
+      await inDialog('Add upstream').click();
+      await page.getByText('bedrock is added').waitFor();
+
+      await button('Add upstream').first().click();
+      await dialog().getByLabel('Provider').selectOption({ label: 'DeepSeek' });
+      expect(await dialog().getByLabel('Base address').count()).toBe(0);
+      await dialog().getByLabel('API key').fill('sk-example');
+      await inDialog('Add upstream').click();
+      await page.getByText('deepseek is added').waitFor();
+      const added = await stage.tollgate.admin.list('/upstreams?q=e');
+      expect(added).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ name: 'bedrock', auth_type: 'aws', protocol: 'bedrock' }),
+          expect.objectContaining({ name: 'deepseek', base_url: 'https://api.deepseek.com/v1' }),
+        ]),
+      );
+    },
+    STORY_MS,
+  );
+
+  test(
     'plans a price and sees what it means before it is set',
     async () => {
       const { page } = visitor;

@@ -26,12 +26,31 @@ export const upstreamQuery = (id: number) =>
     queryFn: () => dataOf(client.GET('/admin-api/upstreams/{id}', { params: { path: { id } } })),
   });
 
+export type UpstreamPreset = Shape<'UpstreamPreset'>;
+
+/** Holds what is known of providers; it changes with releases only. */
+export const presetsQuery = queryOptions({
+  queryKey: ['upstreams', 'presets'],
+  queryFn: () => dataOf(client.GET('/admin-api/upstreams/presets')),
+  staleTime: Infinity,
+});
+
 export interface UpstreamSettings {
   name: string;
-  protocol: Upstream['protocol'];
-  base_url: string;
+  /** Fills in what is left out of a new one. */
+  preset?: UpstreamPreset['name'];
+  protocol?: Upstream['protocol'];
+  base_url?: string;
   /** Left out: the stored key is kept. */
   api_key?: string;
+  /** Takes the place of `api_key` where the provider asks for more. */
+  auth?: {
+    type: 'aws';
+    region: string;
+    access_key_id: string;
+    secret_access_key: string;
+    session_token?: string;
+  };
   passes_file_ids?: boolean;
   /** Left out of a new one: by its address. */
   fields?: Upstream['fields'];
@@ -51,7 +70,7 @@ export function createUpstream(body: UpstreamSettings) {
   return dataOf(client.POST('/admin-api/upstreams', { body }));
 }
 
-export function updateUpstream(id: number, body: Partial<UpstreamSettings>) {
+export function updateUpstream(id: number, body: Partial<Omit<UpstreamSettings, 'preset'>>) {
   return dataOf(client.PUT('/admin-api/upstreams/{id}', { params: { path: { id } }, body }));
 }
 

@@ -1228,6 +1228,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/upstreams/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is known of providers and servers, for `preset` of a new upstream */
+        get: operations["Upstreams_presets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/upstreams/{id}": {
         parameters: {
             query?: never;
@@ -2163,13 +2180,16 @@ export interface components {
         ConnectionTest: {
             upstream_id: number;
             ok: boolean;
-            model: string;
+            /** @description The model that was asked; null: none */
+            model: string | null;
             /** @description What the upstream answered; null: nothing */
             status: number | null;
             duration_ms: number;
             /** @description As the upstream reported; it may bill them */
             input_tokens: number | null;
             output_tokens: number | null;
+            /** @description The names that the provider lists, at most 2,000; null: it lists none */
+            models: string[] | null;
             error: {
                 /** @enum {string} */
                 kind: "timeout" | "address_refused" | "unreachable" | "refused" | "unreadable";
@@ -3601,6 +3621,21 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+        };
+        UpstreamPreset: {
+            /** @enum {string} */
+            name: "openai" | "anthropic" | "gemini" | "azure" | "azure-foundry-claude" | "bedrock" | "ark" | "cerebras" | "cohere" | "dashscope" | "deepinfra" | "deepseek" | "fireworks" | "groq" | "hyperbolic" | "minimax" | "mistral" | "moonshot" | "novita" | "nvidia" | "openrouter" | "perplexity" | "together" | "xai" | "zhipu" | "vllm" | "sglang" | "llama-cpp" | "ollama";
+            title: string;
+            protocol: components["schemas"]["UpstreamProtocol"];
+            /** @description A part in braces differs by customer or installation; `base_url` is then given */
+            base_url: string;
+            needs_key: boolean;
+            /** @description The usual kind comes first */
+            auth_types: ("api_key" | "aws")[];
+            endpoints: components["schemas"]["FurtherEndpoint"][];
+            stops_billing_on_close: boolean;
+            /** @description The page of the provider that states the address */
+            source: string;
         };
         /** @enum {string} */
         UpstreamProtocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
@@ -8236,9 +8271,9 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
+                    protocol?: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
                     /** Format: uri */
-                    base_url: string;
+                    base_url?: string;
                     api_key?: string | null;
                     auth?: {
                         /** @enum {string} */
@@ -8266,6 +8301,8 @@ export interface operations {
                     /** @enum {string} */
                     fields?: "known" | "all";
                     enabled?: boolean;
+                    /** @enum {string} */
+                    preset?: "openai" | "anthropic" | "gemini" | "azure" | "azure-foundry-claude" | "bedrock" | "ark" | "cerebras" | "cohere" | "dashscope" | "deepinfra" | "deepseek" | "fireworks" | "groq" | "hyperbolic" | "minimax" | "mistral" | "moonshot" | "novita" | "nvidia" | "openrouter" | "perplexity" | "together" | "xai" | "zhipu" | "vllm" | "sglang" | "llama-cpp" | "ollama";
                 };
             };
         };
@@ -8286,6 +8323,32 @@ export interface operations {
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Upstreams_presets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UpstreamPreset"][];
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -8436,7 +8499,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description The upstream's own name of a model; that of its first route when absent */
+                    /** @description The upstream's own name of a model; that of its first route when absent; without a route only the provider's models are listed */
                     model?: string;
                     /** @enum {string} */
                     kind?: "chat" | "embedding";

@@ -6,6 +6,7 @@ import { chatBodyOf } from '../responses/request.ts';
 import { messagesExchange } from '../same-protocol/messages-exchange.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { refuseThread } from '../errors/unsupported.ts';
+import { ANTHROPIC_MODELS } from './model-list.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
@@ -34,5 +35,6 @@ export const anthropic: Provider = {
           body: { model, messages: PROBE_MESSAGES, max_tokens: PROBE_OUTPUT_TOKENS },
           headers: TRANSLATED_HEADERS,
         },
+  models: ANTHROPIC_MODELS,
   readUsage: ({ usage }) => readMessagesUsage(usage),
 };

@@ -12,6 +12,8 @@ const MODELS_VERSION = '2024-05-01-preview';
  */
 export const azure: Provider = {
   ...openai,
+  // Azure lists what it offers, and not the deployments that a resource has.
+  models: null,
   sign: (_, signing) => ({ 'api-key': keyOf(signing) }),
   exchanges: eachAt(openai.exchanges),
   further: eachAt(openai.further ?? {}),

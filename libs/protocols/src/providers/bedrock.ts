@@ -34,6 +34,8 @@ export const bedrock: Provider = {
           },
           headers: {},
         },
+  // The host of Bedrock's control plane has the list.
+  models: null,
   readUsage: ({ usage }) => readConverseUsage(usage),
 };
 

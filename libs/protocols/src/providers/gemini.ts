@@ -2,6 +2,7 @@ import { GEMINI_ERROR_WORDS } from '../answers/gemini/answers.ts';
 import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
 import { geminiDialect, geminiPath } from '../messages-to-gemini/exchange.ts';
 import { throughMessages } from '../through-messages/exchanges.ts';
+import { GEMINI_MODELS } from './model-list.ts';
 import { PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
@@ -20,6 +21,7 @@ export const gemini: Provider = {
           },
           headers: {},
         },
+  models: GEMINI_MODELS,
   readUsage: ({ usageMetadata }) => readGeminiUsage(usageMetadata),
   errorWords: GEMINI_ERROR_WORDS,
 };

@@ -7,6 +7,7 @@ import { chatExchange } from '../same-protocol/chat-exchange.ts';
 import { completionsExchange, refuseEchoedTokens } from '../same-protocol/completions-exchange.ts';
 import { embeddingsExchange } from '../same-protocol/embeddings-exchange.ts';
 import { refuseUnserved, responsesExchange } from '../same-protocol/responses-exchange.ts';
+import { OPENAI_MODELS } from './model-list.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
@@ -36,5 +37,6 @@ export const openai: Provider = {
           body: { model, messages: PROBE_MESSAGES, max_tokens: PROBE_OUTPUT_TOKENS },
           headers: {},
         },
+  models: OPENAI_MODELS,
   readUsage: (answer) => readChatUsage(answer['usage'], answer),
 };

@@ -8,6 +8,7 @@ import type {
   Speech,
 } from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import type { ModelList } from './model-list.ts';
 
 /** One upstream protocol: all that differs between providers. `PROVIDERS` names each. */
 export interface Provider {
@@ -19,6 +20,8 @@ export interface Provider {
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind, speech: Speech): Probe | null;
+  /** Lists the models at the upstream's own address; null where the provider has no such list there. */
+  readonly models: ModelList | null;
   /** Returns the usage that a JSON answer of the probe reports; null when it reports none. */
   readUsage(answer: JsonRecord): ReportedUsage | null;
   /** Codes and types of its errors that `errors/` does not know. */

@@ -22,6 +22,7 @@ export const echo: Provider = {
   sign,
   exchanges: { chat: { create: chatExchange, isNative: false } },
   probe: () => null,
+  models: null,
   readUsage,
   errorWords: { engine_tired: 'overloaded', said_too_much: 'context_overflow' },
 };

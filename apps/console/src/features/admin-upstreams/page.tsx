@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Plug, Plus } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import {
+  presetsQuery,
   upstreamsQuery,
   type Upstream,
   routesQuery,
@@ -21,7 +22,8 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamState } from './upstream-state.tsx';
-import { TestDialog, UpstreamDialog } from './upstream-dialogs.tsx';
+import { TestDialog } from './upstream-dialogs.tsx';
+import { NewUpstreamDialog } from './upstream-form.tsx';
 import { nodesQuery } from '../../api/fleet.ts';
 import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
 import type { Prefetch } from '../../page-module.ts';
@@ -30,6 +32,7 @@ const search = z.object({ q: withDefault(z.string(), ''), create: optional(z.lit
 
 export const prefetch: Prefetch = (ask) => {
   ask(upstreamsQuery);
+  ask(presetsQuery);
   ask(routingHealthQuery);
   ask(nodesQuery);
   ask(routesQuery);
@@ -65,7 +68,7 @@ export function Page() {
           )}
         </Loaded>
       </Panel>
-      <UpstreamDialog
+      <NewUpstreamDialog
         isOpen={isCreating}
         onClose={() => {
           setCreating(false);

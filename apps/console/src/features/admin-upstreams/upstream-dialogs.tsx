@@ -1,142 +1,22 @@
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, type ReactNode } from 'react';
 import { CircleAlert, CircleCheck } from '../../ui/icons.tsx';
-import { UPSTREAM_PROTOCOLS } from '../../api/tables.ts';
 import {
-  createUpstream,
   testUpstream,
   updateUpstream,
   type ConnectionTest,
   type Upstream,
-  type UpstreamSettings,
 } from '../../api/upstreams.ts';
 import { failureOf } from '../../api/failure.ts';
 import { Button } from '../../ui/forms/button.tsx';
 import { FormDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { Dialog } from '../../ui/forms/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
+import { TextField } from '../../ui/forms/field.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
-import { limitsOf, UpstreamLimitFields } from './upstream-limits.tsx';
+import { CredentialFields, credentialOf } from './credential-fields.tsx';
 
-export function UpstreamDialog({
-  of: upstream,
-  isOpen,
-  onClose,
-}: {
-  of?: Upstream;
-  isOpen: boolean;
-  onClose: () => void;
-}) {
-  const { admin, general } = useWords();
-  const { upstreams } = admin;
-  return (
-    <FormDialog
-      title={upstream ? upstreams.edit : upstreams.add}
-      purpose={upstream?.name}
-      verb={upstream ? general.save : upstreams.add}
-      isOpen={isOpen}
-      onClose={onClose}
-      act={({ name = '', protocol, base_url = '', api_key = '', ...passed }) => {
-        const settings = {
-          name,
-          protocol: UPSTREAM_PROTOCOLS.find((known) => known === protocol) ?? UPSTREAM_PROTOCOLS[0],
-          base_url,
-          ...(api_key === '' ? {} : { api_key }),
-          passes_file_ids: passed['passes_file_ids'] === 'on',
-          ...passedFields(passed['fields']),
-          ...limitsOf(passed),
-        };
-        return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
-      }}
-      done={({ name }) => (upstream ? upstreams.saved : upstreams.created(name))}
-    >
-      <UpstreamFields of={upstream} />
-    </FormDialog>
-  );
-}
-
-/** None for a new upstream that gets what suits its address. */
-function passedFields(chosen: string | undefined): Pick<UpstreamSettings, 'fields'> {
-  if (chosen !== 'known' && chosen !== 'all') return {};
-  return { fields: chosen };
-}
-
-function UpstreamFields({ of: upstream }: { of: Upstream | undefined }) {
-  const { admin, tables } = useWords();
-  const { upstreams } = admin;
-  return (
-    <>
-      <TextField
-        name="name"
-        label={upstreams.name}
-        defaultValue={upstream?.name}
-        required
-        autoComplete="off"
-      />
-      <SelectField
-        name="protocol"
-        label={upstreams.protocol}
-        defaultValue={upstream?.protocol ?? UPSTREAM_PROTOCOLS[0]}
-        options={UPSTREAM_PROTOCOLS.map((value) => ({ value, label: tables.providers[value] }))}
-      />
-      <TextField
-        name="base_url"
-        label={upstreams.baseUrl}
-        help={upstreams.baseUrlHelp}
-        defaultValue={upstream?.base_url}
-        type="url"
-        required
-        autoComplete="off"
-      />
-      <UpstreamKeyField of={upstream} />
-      <PassedFieldsField of={upstream} />
-      <UpstreamLimitFields of={upstream} />
-    </>
-  );
-}
-
-/** Chooses which fields of requests reach the upstream. A new upstream gets the fields that suit its address unless its administrator chooses. */
-function PassedFieldsField({ of: upstream }: { of: Upstream | undefined }) {
-  const { upstreams } = useWords().admin;
-  const { known, all, address } = upstreams.fieldsBy;
-  return (
-    <>
-      <CheckField
-        name="passes_file_ids"
-        label={upstreams.passesFileIds}
-        help={upstreams.passesFileIdsHelp}
-        defaultChecked={upstream?.passes_file_ids ?? false}
-      />
-      <SelectField
-        name="fields"
-        label={upstreams.fields}
-        help={upstreams.fieldsHelp}
-        defaultValue={upstream?.fields ?? ''}
-        options={[
-          ...(upstream ? [] : [{ value: '', label: address }]),
-          { value: 'known', label: known },
-          { value: 'all', label: all },
-        ]}
-      />
-    </>
-  );
-}
-
-function UpstreamKeyField({ of: upstream }: { of: Upstream | undefined }) {
-  const { upstreams } = useWords().admin;
-  return (
-    <TextField
-      name="api_key"
-      label={upstreams.key}
-      help={upstream?.has_api_key ? upstreams.keyKept : upstreams.keyHelp}
-      type="password"
-      autoComplete="new-password"
-    />
-  );
-}
-
-/** Another key for the same provider; nodes use it from the next configuration on. */
+/** Sets another credential for the same provider; nodes use it from the next configuration on. */
 export function UpstreamKeyDialog({
   of: upstream,
   isOpen,
@@ -155,17 +35,10 @@ export function UpstreamKeyDialog({
       verb={upstreams.rotateKey}
       isOpen={isOpen}
       onClose={onClose}
-      act={({ api_key = '' }) => updateUpstream(upstream.id, { api_key })}
+      act={(values) => updateUpstream(upstream.id, credentialOf(values))}
       done={() => upstreams.saved}
     >
-      <TextField
-        name="api_key"
-        label={upstreams.key}
-        help={upstreams.keyHelp}
-        type="password"
-        required
-        autoComplete="new-password"
-      />
+      <CredentialFields protocol={upstream.protocol} help={upstreams.keyHelp} isRequired />
     </FormDialog>
   );
 }
@@ -266,12 +139,34 @@ function TestResult({ of: result }: { of: ConnectionTest }) {
       )}
       <div className="foreign min-w-0">
         <p className="font-medium">{result.ok ? upstreams.testOk(took) : upstreams.testFailed}</p>
-        <p className="text-text-2">
-          {result.error
-            ? result.error.message
-            : upstreams.testTokens(tokens(result.input_tokens), tokens(result.output_tokens))}
-        </p>
+        {result.error && <p className="text-text-2">{result.error.message}</p>}
+        {result.ok && result.model !== null && (
+          <p className="text-text-2">
+            {upstreams.testTokens(tokens(result.input_tokens), tokens(result.output_tokens))}
+          </p>
+        )}
+        {result.models && <ListedModels names={result.models} />}
       </div>
     </div>
+  );
+}
+
+/** Shows the names that a route to this upstream may take. */
+function ListedModels({ names }: { names: readonly string[] }) {
+  const { words, locale } = useSpeech();
+  const { upstreams } = words.admin;
+  return (
+    <details>
+      <summary className="cursor-pointer rounded-sm text-text-2">
+        {upstreams.testModels(formatCount(names.length, locale))}
+      </summary>
+      <ul className="max-h-60 overflow-y-auto pt-1">
+        {names.map((name) => (
+          <li key={name}>
+            <code className="break-all">{name}</code>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

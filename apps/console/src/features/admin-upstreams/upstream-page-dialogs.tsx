@@ -5,7 +5,8 @@ import { paths } from '../../paths.ts';
 import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
-import { TestDialog, UpstreamDialog, UpstreamKeyDialog } from './upstream-dialogs.tsx';
+import { TestDialog, UpstreamKeyDialog } from './upstream-dialogs.tsx';
+import { EditUpstreamDialog } from './upstream-form.tsx';
 
 export type OpenDialog = 'edit' | 'key' | 'test' | 'delete' | undefined;
 
@@ -24,7 +25,7 @@ export function UpstreamDialogs({ of: upstream, open, onClose }: UpstreamDialogs
   const count = routes?.data.filter(({ upstream_id: id }) => id === upstream.id).length ?? 0;
   return (
     <>
-      <UpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={onClose} />
+      <EditUpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={onClose} />
       <UpstreamKeyDialog of={upstream} isOpen={open === 'key'} onClose={onClose} />
       <TestDialog of={upstream} isOpen={open === 'test'} onClose={onClose} />
       <ConfirmDialog

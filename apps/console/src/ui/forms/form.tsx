@@ -37,12 +37,12 @@ export function ActForm<Answer>({
   blockedBy,
   children,
 }: ActFormProps<Answer>) {
-  const { form, send, isPending, failure, isSaid } = useSending({ act, onDone });
+  const { form, send, isPending, failure, fields, isSaid } = useSending({ act, onDone });
   return (
     <Base
       ref={form}
       className="flex flex-col gap-4"
-      errors={failure?.fields ?? {}}
+      errors={fields}
       onChange={onChanged}
       onSubmit={(event) => {
         event.preventDefault();
@@ -57,15 +57,15 @@ export function ActForm<Answer>({
   );
 }
 
-/** Sends the fields of a form. `isSaid` is true while the fields of the form show the whole failure. */
+/** Sends the fields of a form. `faults`: what is wrong with its fields; `isSaid` is true while they show the whole failure. */
 function useSending<Answer>({ act, onDone }: Pick<ActFormProps<Answer>, 'act' | 'onDone'>) {
   const queries = useQueryClient();
   const words = useWords();
   const form = useRef<HTMLFormElement>(null);
-  const [isSaid, setSaid] = useState(false);
+  const [faults, setFaults] = useState<Faults>(NO_FAULTS);
   const { mutate, isPending, error } = useMutation({
     mutationFn: act,
-    onError: (fault) => setSaid(isSaidAtFields(failureOf(fault, words), form.current)),
+    onError: (fault) => setFaults(faultsAt(failureOf(fault, words), form.current)),
     onSuccess: async (answer) => {
       // The page of what was deleted is left before anything is asked for again.
       await onDone(answer);
@@ -73,13 +73,41 @@ function useSending<Answer>({ act, onDone }: Pick<ActFormProps<Answer>, 'act' | 
     },
   });
   const failure = error === null ? undefined : failureOf(error, words);
-  return { form, send: mutate, isPending, failure, isSaid };
+  return { form, send: mutate, isPending, failure, ...(failure ? faults : NO_FAULTS) };
 }
 
-/** Is true when the form has a field for each fault. The field then shows the message, and nothing else repeats it. */
-function isSaidAtFields({ fields }: Failure, form: HTMLFormElement | null): boolean {
-  const faulty = Object.keys(fields);
-  return faulty.length > 0 && faulty.every((name) => form?.elements.namedItem(name) != null);
+interface Faults {
+  readonly fields: Readonly<Record<string, string>>;
+  /** The form has a field for each fault, which shows the message, and nothing else repeats it. */
+  readonly isSaid: boolean;
+}
+
+const NO_FAULTS: Faults = { fields: {}, isSaid: false };
+
+/** Returns the faults by the fields of the form, and opens what hides such a field. A fault inside a value (`headers.x-team`) belongs to the field of that value. */
+function faultsAt({ fields }: Failure, form: HTMLFormElement | null): Faults {
+  const placed = Object.entries(fields).map(
+    ([path, message]) => [fieldOf(path, form), message] as const,
+  );
+  for (const [field] of placed) field?.closest('details')?.setAttribute('open', '');
+  return {
+    fields: Object.fromEntries(
+      placed.flatMap(([field, message]) =>
+        field ? [[field.getAttribute('name') ?? '', message]] : [],
+      ),
+    ),
+    isSaid: placed.length > 0 && placed.every(([field]) => field !== undefined),
+  };
+}
+
+function fieldOf(path: string, form: HTMLFormElement | null): Element | undefined {
+  const names = path
+    .split('.')
+    .map((_, count, parts) => parts.slice(0, parts.length - count).join('.'));
+  const found = names.map((name) => form?.elements.namedItem(name)).find((item) => item != null);
+  return found instanceof RadioNodeList
+    ? [...found].find((node) => node instanceof Element)
+    : found;
 }
 
 interface FormButtonsProps {

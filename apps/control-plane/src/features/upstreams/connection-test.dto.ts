@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { countField, idField } from '../../platform/http/answer-fields.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 
-export const MODEL_IS_NEEDED = 'is required while no route leads to this upstream';
+export const MODEL_IS_NEEDED =
+  'is required while no route leads to this upstream, whose provider lists no models';
 export const NO_EMBEDDINGS = 'the protocol of this upstream has no embeddings';
 export const KEY_UNREADABLE = 'the stored key cannot be opened; set it again';
 
@@ -11,7 +12,8 @@ export const connectionTestBody = z
     model: nameText(256)
       .optional()
       .meta({
-        description: "The upstream's own name of a model; that of its first route when absent",
+        description:
+          "The upstream's own name of a model; that of its first route when absent; without a route only the provider's models are listed",
         'x-rules': [MODEL_IS_NEEDED, NO_EMBEDDINGS, KEY_UNREADABLE],
       }),
     kind: z.enum(['chat', 'embedding']).optional(),
@@ -24,11 +26,15 @@ export const connectionTestSchema = z
   .object({
     upstream_id: idField,
     ok: z.boolean(),
-    model: z.string(),
+    model: z.string().nullable().describe('The model that was asked; null: none'),
     status: z.int().nullable().describe('What the upstream answered; null: nothing'),
     duration_ms: countField,
     input_tokens: countField.nullable().describe('As the upstream reported; it may bill them'),
     output_tokens: countField.nullable(),
+    models: z
+      .array(z.string())
+      .nullable()
+      .describe('The names that the provider lists, at most 2,000; null: it lists none'),
     error: z
       .object({
         kind: z.enum(['timeout', 'address_refused', 'unreachable', 'refused', 'unreadable']),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -17,6 +17,10 @@ beforeAll(async () => {
     let text = '';
     request.on('data', (piece) => (text += String(piece)));
     request.on('end', () => {
+      if (request.method === 'GET') {
+        lists.push({ path: request.url ?? '', headers: request.headers });
+        return response.writeHead(listed.status).end(listed.text);
+      }
       const body = JSON.parse(text);
       seen.push({ path: request.url ?? '', headers: request.headers, body });
       const reply = (status: number, answer: string) => response.writeHead(status).end(answer);
@@ -39,13 +43,20 @@ afterAll(async () => {
   provider?.close();
 });
 
+const lists: { path: string; headers: Record<string, unknown> }[] = [];
+/** Holds what the provider answers to a question for its models. */
+let listed = { status: 404, text: '' };
+
 let sequence = 0;
 const asAdmin = async <Method extends string, Path extends string>(
   method: Method,
   path: Path,
   body?: unknown,
 ) => (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
-const upstream = async (protocol: 'openai' | 'anthropic', baseUrl = `${providerUrl}/v1`) =>
+const upstream = async (
+  protocol: 'openai' | 'anthropic' | 'azure',
+  baseUrl = `${providerUrl}/v1`,
+) =>
   (
     await asAdmin('POST', '/upstreams', {
       name: `tested-${(sequence += 1)}`,
@@ -79,9 +90,10 @@ test('a test is one bounded request in the upstream protocol, with its key, and 
   expect(seen.at(-1)?.path).toBe('/v1/embeddings');
 });
 
-test('without a model the one of its first route is asked; without a route the field is named', async () => {
+test('without a model the one of its first route is asked; a provider without a list is told to name one', async () => {
   const id = await upstream('openai');
-  expect(await run(id, {})).toMatchObject({ errors: [{ field: 'model' }] });
+  const azure = await upstream('azure');
+  expect(await run(azure, {})).toMatchObject({ errors: [{ field: 'model' }] });
   const model = await asAdmin('POST', '/models', { name: 'tested' });
   await asAdmin('POST', '/routing', {
     model_id: model.id,
@@ -124,4 +136,48 @@ test('a test is in the activity log, without the key', async () => {
   await run(id);
   const { data } = await asAdmin('GET', '/activity/logs?action=upstream.test');
   expect(data[0]).toMatchObject({ target_id: String(id), after: { ok: true } });
+});
+
+describe("the provider's models", () => {
+  const page = (rows: unknown) => ({ status: 200, text: JSON.stringify({ data: rows }) });
+
+  test('are listed beside the test, with the key and the headers of the protocol', async () => {
+    listed = page([{ id: 'model-b' }, { id: 'model-a' }]);
+    expect(await run(await upstream('anthropic'))).toMatchObject({
+      ok: true,
+      model: 'm',
+      models: ['model-b', 'model-a'],
+    });
+    expect(lists.at(-1)).toMatchObject({
+      path: '/v1/models?limit=1000',
+      headers: { 'x-api-key': 'secret-of-the-provider', 'anthropic-version': '2023-06-01' },
+    });
+  });
+
+  test('are the whole test while no route leads to the upstream', async () => {
+    listed = page([{ id: 'model-a' }]);
+    const id = await upstream('openai');
+    const asked = seen.length;
+    expect(await run(id, {})).toMatchObject({ ok: true, model: null, models: ['model-a'] });
+    expect(seen).toHaveLength(asked);
+    listed = { status: 401, text: 'bad key Bearer secret-of-the-provider' };
+    const refused = await run(id, {});
+    expect(refused).toMatchObject({ ok: false, status: 401, models: null });
+    expect(JSON.stringify(refused)).not.toContain('secret-of-the-provider');
+  });
+
+  test('that cannot be read take nothing from a test that works', async () => {
+    for (const answer of [{ status: 404, text: 'no' }, { status: 200, text: '<html>' }, page([])]) {
+      listed = answer;
+      expect(await run(await upstream('openai'))).toMatchObject({ ok: true, models: null });
+    }
+  });
+
+  test('are bounded in number and length', async () => {
+    const rows = Array.from({ length: 3_000 }, (_, index) => ({ id: `m-${index}` }));
+    listed = page([{ id: 'x'.repeat(300) }, ...rows]);
+    const { models } = await run(await upstream('openai'), {});
+    expect(models).toHaveLength(2_000);
+    expect(models[0]).toBe('m-0');
+  });
 });

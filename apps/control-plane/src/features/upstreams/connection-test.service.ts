@@ -38,9 +38,41 @@ const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 262_144;
 const MESSAGE_CHARS_MAX = 500;
 
+/** A list with descriptions and prices is long. */
+const LIST_BYTES_MAX = 8 * 1024 * 1024;
+const NAMES_MAX = 2_000;
+const NAME_CHARS_MAX = 256;
+
 type Failure = NonNullable<ConnectionTest['error']>;
 
-/** One small request to an upstream, as a node would send it, through the guarded client. The provider bills its tokens; no account is charged. */
+const UNREADABLE: Failure = {
+  kind: 'unreadable',
+  message: 'The answer does not follow this protocol, or reports no usage',
+};
+
+interface Target {
+  readonly model: string;
+  readonly kind: 'chat' | 'embedding';
+}
+
+interface Request {
+  readonly method: 'GET' | 'POST';
+  /** Appended to the upstream's base_url. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly bytesMax: number;
+}
+
+/** Holds what one request to the provider brought. */
+interface Asked {
+  readonly status: number | null;
+  readonly error: Failure | null;
+  readonly usage: ReportedUsage | null;
+  readonly names: string[];
+}
+
+/** Sends one small request to an upstream and reads its list of models, as a node would, through the guarded client. The provider bills the tokens; no account is charged. */
 @Injectable()
 export class ConnectionTestService {
   private readonly policy: OutboundPolicy;
@@ -59,6 +91,7 @@ export class ConnectionTestService {
     const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
     if (!row) throw noSuch('upstream', id);
     const target = await this.targetOf(id, body);
+    if (!target && !PROVIDERS[row.protocol].models) throw invalidField('model', MODEL_IS_NEEDED);
     const result = await this.ask(row, target);
     await this.transactions.run(async (tx) =>
       this.activity.record(tx, caller, {
@@ -70,69 +103,97 @@ export class ConnectionTestService {
     return result;
   }
 
-  private async targetOf(
-    id: number,
-    { model, kind }: ConnectionTestBody,
-  ): Promise<{ model: string; kind: 'chat' | 'embedding' }> {
+  /** Returns what to ask for; null where only the list of models can be asked for. */
+  private async targetOf(id: number, { model, kind }: ConnectionTestBody): Promise<Target | null> {
     if (model !== undefined) return { model, kind: kind ?? 'chat' };
     const routed = (await routedModels(this.upstreams.manager, id)).find(
       (one) => kind === undefined || one.kind === kind,
     );
-    if (!routed) throw invalidField('model', MODEL_IS_NEEDED);
-    return { model: routed.upstream_model, kind: routed.kind };
+    return routed ? { model: routed.upstream_model, kind: routed.kind } : null;
   }
 
-  private async ask(
-    row: Upstream,
-    target: { model: string; kind: 'chat' | 'embedding' },
-  ): Promise<ConnectionTest> {
+  private async ask(row: Upstream, target: Target | null): Promise<ConnectionTest> {
     const startedAt = performance.now();
     const auth = this.authOf(row);
-    const answer = await this.send(row, target, auth).catch(failureOf);
-    const usage = 'kind' in answer ? null : usageOf(answer.text, row.protocol);
-    const failure = 'kind' in answer ? answer : faultOf(answer, { auth, usage });
+    const [probed, listed] = await Promise.all([
+      target && this.probe(row, auth, target),
+      this.listModels(row, auth),
+    ]);
+    const { status = null, error = null, usage = null } = probed ?? listed ?? {};
     return {
       upstream_id: row.id,
-      ok: failure === null,
-      model: target.model,
-      status: 'kind' in answer ? null : answer.status,
+      ok: error === null,
+      model: target?.model ?? null,
+      status,
       duration_ms: Math.round(performance.now() - startedAt),
       input_tokens: reportedTokens(usage, 'prompt'),
       output_tokens: reportedTokens(usage, 'output'),
-      error: failure,
+      models: listed?.error === null ? listed.names : null,
+      error,
     };
   }
 
+  private async probe(
+    row: Upstream,
+    auth: UpstreamAuth | null,
+    { model, kind }: Target,
+  ): Promise<Asked> {
+    const speech = { protocol: row.protocol, base_url: row.baseUrl };
+    const probe = PROVIDERS[row.protocol].probe(model, kind, speech);
+    if (!probe) throw invalidField('model', NO_EMBEDDINGS);
+    const { path, headers } = probe;
+    const request = { method: 'POST', path, headers, body: JSON.stringify(probe.body) } as const;
+    const answer = await this.send(row, auth, { ...request, bytesMax: ANSWER_BYTES_MAX });
+    const usage = 'text' in answer ? usageOf(answer.text, row.protocol) : null;
+    return { ...judged(answer, { auth, isRead: usage !== null }), usage, names: [] };
+  }
+
+  /** Null where the provider has no list. */
+  private async listModels(row: Upstream, auth: UpstreamAuth | null): Promise<Asked | null> {
+    const { models } = PROVIDERS[row.protocol];
+    if (!models) return null;
+    const { path, headers } = models;
+    const request = { method: 'GET', path, headers, body: '' } as const;
+    const answer = await this.send(row, auth, { ...request, bytesMax: LIST_BYTES_MAX });
+    const names = 'text' in answer ? models.names(parseJson(answer.text)) : [];
+    const isRead = names.length > 0;
+    return {
+      ...judged(answer, { auth, isRead }),
+      usage: null,
+      names: names.filter(({ length }) => length <= NAME_CHARS_MAX).slice(0, NAMES_MAX),
+    };
+  }
+
+  /** Sends a request as a node would. */
   private async send(
     row: Upstream,
-    { model, kind }: { model: string; kind: 'chat' | 'embedding' },
     auth: UpstreamAuth | null,
-  ): Promise<GuardedAnswer> {
-    const provider = PROVIDERS[row.protocol];
-    const probe = provider.probe(model, kind, { protocol: row.protocol, base_url: row.baseUrl });
-    if (!probe) throw invalidField('model', NO_EMBEDDINGS);
-    const url = new URL(`${row.baseUrl.replace(/\/+$/, '')}${probe.path}`);
-    const body = JSON.stringify(probe.body);
+    { method, path, headers, body, bytesMax }: Request,
+  ): Promise<GuardedAnswer | Failure> {
+    const url = new URL(`${row.baseUrl.replace(/\/+$/, '')}${path}`);
     const request = {
-      method: 'POST',
+      method,
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       headers: {
         ...row.headers,
-        'content-type': 'application/json',
+        ...(body !== '' && { 'content-type': 'application/json' }),
         accept: 'application/json',
-        ...probe.headers,
+        ...headers,
       },
-      body: Buffer.from(body),
-    } as const;
-    const signed = auth ? await provider.sign(request, { auth, nowMs: Date.now() }) : {};
+      body: body === '' ? null : Buffer.from(body),
+    };
+    const signed = auth
+      ? await PROVIDERS[row.protocol].sign(request, { auth, nowMs: Date.now() })
+      : {};
     return guardedRequest(url, {
+      method,
       body,
       headers: { ...request.headers, ...signed },
       policy: this.policy,
       timeoutMs: Math.min(TIMEOUT_MS, row.totalTimeoutMs),
-      bytesMax: ANSWER_BYTES_MAX,
-    });
+      bytesMax,
+    }).catch(failureOf);
   }
 
   private authOf({ id, baseUrl, sealedApiKey }: Upstream): UpstreamAuth | null {
@@ -158,24 +219,18 @@ function failureOf(error: unknown): Failure {
   };
 }
 
-/** Returns what an answer says is wrong; null when it is one of this protocol. The upstream may repeat our key: it is left out (security S14). */
-function faultOf(
-  { status, text }: GuardedAnswer,
-  { auth, usage }: { auth: UpstreamAuth | null; usage: ReportedUsage | null },
-): Failure | null {
-  if (status >= 200 && status < 300)
-    return usage
-      ? null
-      : {
-          kind: 'unreadable',
-          message: 'The answer does not follow this protocol, or reports no usage',
-        };
+/** Returns what an answer says. The upstream may repeat our key: it is left out (security S14). `isRead`: the answer is one of this protocol. */
+function judged(
+  answer: GuardedAnswer | Failure,
+  { auth, isRead }: { auth: UpstreamAuth | null; isRead: boolean },
+): Pick<Asked, 'status' | 'error'> {
+  if ('kind' in answer) return { status: null, error: answer };
+  const { status, text } = answer;
+  if (status >= 200 && status < 300) return { status, error: isRead ? null : UNREADABLE };
   const secrets = auth ? secretTexts(auth) : [];
   const shown = secrets.reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
-  return {
-    kind: 'refused',
-    message: shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`,
-  };
+  const message = shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`;
+  return { status, error: { kind: 'refused', message } };
 }
 
 function usageOf(text: string, protocol: Upstream['protocol']): ReportedUsage | null {

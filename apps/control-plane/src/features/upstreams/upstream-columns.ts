@@ -3,11 +3,11 @@ import type { UpstreamFields } from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
 import { placeOf, refuseForeignAuth } from './given-auth.ts';
 import { Upstream } from './upstream.entity.ts';
-import type { CreateUpstream } from './upstreams.dto.ts';
+import type { WholeUpstream } from './upstream-presets.ts';
 
 /** The columns of a new upstream but for its secret, from those that were `given`. */
 export function newColumns(
-  { protocol, base_url, headers = {} }: CreateUpstream,
+  { protocol, base_url, headers = {} }: WholeUpstream,
   given: Partial<Upstream>,
   auth: UpstreamAuth | null | undefined,
 ): Partial<Upstream> {

@@ -12,8 +12,10 @@ import {
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
 import { ConnectionTestService } from './connection-test.service.ts';
+import { PRESETS } from './upstream-presets.ts';
 import {
   createUpstreamSchema,
+  presetsSchema,
   updateUpstreamSchema,
   upstreamListSchema,
   upstreamResponseSchema,
@@ -47,6 +49,13 @@ export class UpstreamsController {
     @IdempotencyKey() idempotencyKey: string | undefined,
   ) {
     return this.upstreams.create(caller, body, idempotencyKey);
+  }
+
+  @Get('presets')
+  @Permission('admin')
+  @Answers('What is known of providers and servers, for `preset` of a new upstream', presetsSchema)
+  presets() {
+    return PRESETS;
   }
 
   @Get(':id')

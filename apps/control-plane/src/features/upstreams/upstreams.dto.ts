@@ -6,7 +6,7 @@ import {
   upstreamAuthSchema,
   upstreamKeySchema,
 } from '@tollgate/contracts';
-import { UPSTREAM_FIELDS } from '@tollgate/snapshot';
+import { PRESET_NAMES, UPSTREAM_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
@@ -25,41 +25,51 @@ export const KEY_GIVEN_AGAIN =
   'must be given again with another base_url: a key is sent only to the address that it was given for';
 export const ONE_CREDENTIAL = 'must not be given beside api_key';
 export const AUTH_NOT_TAKEN = 'must be of a type that the protocol takes';
+export const NEEDED_WITHOUT_PRESET = 'is required without a preset';
+export const BLANK_TO_FILL =
+  'is required with this preset: its address differs by customer or installation';
 export const EMBEDDINGS_ARE_ROUTED =
   'embedding models are routed here, and the anthropic protocol has no embeddings';
 
-export const createUpstreamSchema = z
-  .strictObject({
-    name: nameText(128),
-    protocol: z.enum(UPSTREAM_PROTOCOLS).meta({ 'x-rules': [EMBEDDINGS_ARE_ROUTED] }),
-    /** Including the version segment, e.g. `https://api.openai.com/v1`. */
-    base_url: z.string().min(1).max(2048).meta({ format: 'uri', 'x-rules': BASE_URL_RULES }),
-    /** Write-only. */
-    api_key: upstreamKeySchema
-      .nullable()
-      .optional()
-      .meta({ 'x-rules': [KEY_GIVEN_AGAIN] }),
-    /** Write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
-    auth: upstreamAuthSchema.optional().meta({ 'x-rules': [ONE_CREDENTIAL, AUTH_NOT_TAKEN] }),
-    headers: upstreamHeadersSchema.optional(),
-    connect_timeout_ms: timeoutMs.optional(),
-    first_token_timeout_ms: timeoutMs.optional(),
-    idle_timeout_ms: timeoutMs.optional(),
-    total_timeout_ms: timeoutMs.optional(),
-    max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
-    /** Null: what is known of the host. */
-    stops_billing_on_close: z.boolean().nullable().optional(),
-    /** Null: what is known of the host. */
-    endpoints: z
-      .array(z.enum(FURTHER_ENDPOINTS))
-      .max(FURTHER_ENDPOINTS.length)
-      .nullable()
-      .optional(),
-    passes_file_ids: z.boolean().optional(),
-    /** Omitted: `all` at the vendor's own address, else `known`. */
-    fields: z.enum(UPSTREAM_FIELDS).optional(),
-    enabled: z.boolean().optional(),
-  })
+const settings = z.strictObject({
+  name: nameText(128),
+  protocol: z
+    .enum(UPSTREAM_PROTOCOLS)
+    .optional()
+    .meta({ 'x-rules': [EMBEDDINGS_ARE_ROUTED, NEEDED_WITHOUT_PRESET] }),
+  /** Including the version segment, e.g. `https://api.openai.com/v1`. */
+  base_url: z
+    .string()
+    .min(1)
+    .max(2048)
+    .optional()
+    .meta({ format: 'uri', 'x-rules': [...BASE_URL_RULES, NEEDED_WITHOUT_PRESET, BLANK_TO_FILL] }),
+  /** Write-only. */
+  api_key: upstreamKeySchema
+    .nullable()
+    .optional()
+    .meta({ 'x-rules': [KEY_GIVEN_AGAIN] }),
+  /** Write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
+  auth: upstreamAuthSchema.optional().meta({ 'x-rules': [ONE_CREDENTIAL, AUTH_NOT_TAKEN] }),
+  headers: upstreamHeadersSchema.optional(),
+  connect_timeout_ms: timeoutMs.optional(),
+  first_token_timeout_ms: timeoutMs.optional(),
+  idle_timeout_ms: timeoutMs.optional(),
+  total_timeout_ms: timeoutMs.optional(),
+  max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
+  /** Null: what is known of the host. */
+  stops_billing_on_close: z.boolean().nullable().optional(),
+  /** Null: what is known of the host. */
+  endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).max(FURTHER_ENDPOINTS.length).nullable().optional(),
+  passes_file_ids: z.boolean().optional(),
+  /** Omitted: `all` at the vendor's own address, else `known`. */
+  fields: z.enum(UPSTREAM_FIELDS).optional(),
+  enabled: z.boolean().optional(),
+});
+
+/** `preset`: what is left out is taken from it. */
+export const createUpstreamSchema = settings
+  .extend({ preset: z.enum(PRESET_NAMES).optional() })
   .meta({
     'x-example': {
       name: 'main',
@@ -71,7 +81,7 @@ export const createUpstreamSchema = z
 export type CreateUpstream = z.infer<typeof createUpstreamSchema>;
 
 /** `api_key`: omitted = kept, null = removed. */
-export const updateUpstreamSchema = createUpstreamSchema
+export const updateUpstreamSchema = settings
   .partial()
   .meta({ 'x-example': { max_concurrency: 200 } });
 export type UpdateUpstream = z.infer<typeof updateUpstreamSchema>;
@@ -134,3 +144,26 @@ export const upstreamResponseSchema = z
   })
   .meta({ id: 'Upstream' });
 export type UpstreamResponse = z.output<typeof upstreamResponseSchema>;
+
+export const presetsSchema = z.object({
+  data: z.array(
+    z
+      .object({
+        name: z.enum(PRESET_NAMES),
+        title: z.string(),
+        protocol: upstreamProtocolField,
+        base_url: z
+          .string()
+          .describe(
+            'A part in braces differs by customer or installation; `base_url` is then given',
+          ),
+        needs_key: z.boolean(),
+        auth_types: z.array(z.enum(AUTH_TYPES)).describe('The usual kind comes first'),
+        endpoints: z.array(furtherEndpointField),
+        stops_billing_on_close: z.boolean(),
+        source: z.string().describe('The page of the provider that states the address'),
+      })
+      .meta({ id: 'UpstreamPreset' }),
+  ),
+});
+export type Presets = z.output<typeof presetsSchema>;

@@ -25,6 +25,7 @@ import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { authOf, refuseForeignAuth, sealedFor } from './given-auth.ts';
 import { fieldsAfter, inserted, newColumns } from './upstream-columns.ts';
 import { isPlainAndPublic } from './plain-http.ts';
+import { withPreset } from './upstream-presets.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import {
@@ -80,9 +81,10 @@ export class UpstreamsService {
 
   async create(
     caller: Caller,
-    body: CreateUpstream,
+    given: CreateUpstream,
     key: string | undefined,
   ): Promise<UpstreamResponse> {
+    const body = withPreset(given);
     const auth = authOf(body);
     const columns = newColumns(body, await this.columnsOf(body), auth);
     const sealer = await this.secrets.sealer();

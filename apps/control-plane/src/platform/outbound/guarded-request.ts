@@ -4,6 +4,8 @@ import type { OutboundPolicy } from '@tollgate/contracts';
 import { guardedLookup, literalRefusal } from '@tollgate/outbound';
 
 export interface GuardedRequest {
+  method?: 'GET' | 'POST';
+  /** Empty for GET. */
   body: string;
   headers: Record<string, string>;
   policy: OutboundPolicy;
@@ -18,11 +20,11 @@ export interface GuardedAnswer {
 }
 
 /**
- * The control plane's one way out (security S7): POSTs JSON to an address the policy allows, judged when it is dialled, and follows no
+ * The control plane's one way out (security S7): sends a request to an address the policy allows, judged when it is dialled, and follows no
  * redirect. Rejects when no answer came in time or the address is refused.
  */
 export function guardedRequest(url: URL, options: GuardedRequest): Promise<GuardedAnswer> {
-  const { body, headers, policy, timeoutMs, bytesMax } = options;
+  const { method = 'POST', body, headers, policy, timeoutMs, bytesMax } = options;
   const isEncrypted = url.protocol === 'https:';
   const refusal = literalRefusal(url.hostname, policy, { isEncrypted });
   if (refusal) return Promise.reject(refusal);
@@ -31,9 +33,9 @@ export function guardedRequest(url: URL, options: GuardedRequest): Promise<Guard
       url,
       // A connection of its own: one kept from before would not be judged again.
       {
-        method: 'POST',
+        method,
         agent: false,
-        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        headers: { ...headers, ...(body !== '' && { 'content-length': Buffer.byteLength(body) }) },
         lookup: guardedLookup(policy, { isEncrypted }),
         signal: AbortSignal.timeout(timeoutMs),
       },

@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { presetsQuery, type Upstream, type UpstreamSettings } from '../../api/upstreams.ts';
+import { SelectField, TextField } from '../../ui/forms/field.tsx';
+import type { FormValues } from '../../ui/forms/form.tsx';
+import { useWords } from '../../words/words.ts';
+
+const SECRET = { type: 'password', autoComplete: 'new-password' } as const;
+
+interface CredentialFieldsProps {
+  protocol: Upstream['protocol'];
+  /** Says what an empty key means. */
+  help: string;
+  isRequired?: boolean;
+}
+
+/** Asks for the credential that a provider of this protocol takes. */
+export function CredentialFields({ protocol, help, isRequired = false }: CredentialFieldsProps) {
+  const { upstreams } = useWords().admin;
+  const { data } = useQuery(presetsQuery);
+  const [chosen, setChosen] = useState<Upstream['auth_type']>();
+  const types = data?.data.find((preset) => preset.protocol === protocol)?.auth_types ?? [
+    'api_key',
+  ];
+  const type = chosen !== undefined && types.includes(chosen) ? chosen : types[0];
+  return (
+    <>
+      {types.length > 1 && (
+        <SelectField
+          name="auth.type"
+          label={upstreams.authType}
+          value={type}
+          onChange={({ currentTarget }) =>
+            setChosen(types.find((known) => known === currentTarget.value))
+          }
+          options={types.map((value) => ({ value, label: upstreams.authTypes[value] }))}
+        />
+      )}
+      {type === 'aws' ? (
+        <AwsFields help={help} isRequired={isRequired} />
+      ) : (
+        <TextField
+          name="api_key"
+          label={upstreams.key}
+          help={help}
+          required={isRequired}
+          {...SECRET}
+        />
+      )}
+    </>
+  );
+}
+
+function AwsFields({ help, isRequired }: { help: string; isRequired: boolean }) {
+  const { upstreams } = useWords().admin;
+  return (
+    <>
+      <TextField
+        name="auth.region"
+        label={upstreams.region}
+        placeholder="us-east-1"
+        required={isRequired}
+        autoComplete="off"
+      />
+      <TextField
+        name="auth.access_key_id"
+        label={upstreams.accessKeyId}
+        required={isRequired}
+        autoComplete="off"
+      />
+      <TextField
+        name="auth.secret_access_key"
+        label={upstreams.secretAccessKey}
+        help={help}
+        required={isRequired}
+        {...SECRET}
+      />
+      <TextField
+        name="auth.session_token"
+        label={upstreams.sessionToken}
+        help={upstreams.sessionTokenHelp}
+        {...SECRET}
+      />
+    </>
+  );
+}
+
+/** Returns the credential that the fields give; nothing where they are empty, so that a stored one is kept. */
+export function credentialOf(values: FormValues): Pick<UpstreamSettings, 'api_key' | 'auth'> {
+  const {
+    api_key = '',
+    'auth.region': region = '',
+    'auth.access_key_id': access_key_id = '',
+    'auth.secret_access_key': secret_access_key = '',
+    'auth.session_token': session_token = '',
+  } = values;
+  if (api_key !== '') return { api_key };
+  if (region + access_key_id + secret_access_key + session_token === '') return {};
+  return {
+    auth: {
+      type: 'aws',
+      region,
+      access_key_id,
+      secret_access_key,
+      ...(session_token !== '' && { session_token }),
+    },
+  };
+}
