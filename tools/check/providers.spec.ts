@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
-/** The demo upstream is a provider itself, the console's forms offer the choice by name, and a family of models may have the name of its maker. */
+/** The demo upstream is a provider itself, the console's forms offer the choice by name, presets are data, and a family of models may have the name of its maker. */
 const MAY_NAME_A_PROTOCOL =
-  /^libs\/protocols\/src\/providers\/|^libs\/contracts\/src\/upstream-protocols\.ts$|^libs\/metering\/src\/estimates\/|^apps\/(demo-upstream|console)\/|\/(testing|migrations|__generated__)\/|(\.spec|-under-test)\.ts$/;
+  /^libs\/protocols\/src\/providers\/|^libs\/contracts\/src\/upstream-protocols\.ts$|^libs\/snapshot\/src\/provider-presets\.ts$|^libs\/metering\/src\/estimates\/|^apps\/(demo-upstream|console)\/|\/(testing|migrations|__generated__)\/|(\.spec|-under-test)\.ts$/;
 
 /** Lines that decide by the name of an upstream protocol. */
 function decisionsIn(text: string): string[] {

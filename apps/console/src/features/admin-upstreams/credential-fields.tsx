@@ -58,7 +58,6 @@ function AwsFields({ help, isRequired }: { help: string; isRequired: boolean }) 
       <TextField
         name="auth.region"
         label={upstreams.region}
-        placeholder="us-east-1"
         required={isRequired}
         autoComplete="off"
       />

@@ -90,7 +90,7 @@ test('a test is one bounded request in the upstream protocol, with its key, and 
   expect(seen.at(-1)?.path).toBe('/v1/embeddings');
 });
 
-test('without a model the one of its first route is asked; a provider without a list is told to name one', async () => {
+test('without a model the one of its first route is asked; a provider without a list needs its name', async () => {
   const id = await upstream('openai');
   const azure = await upstream('azure');
   expect(await run(azure, {})).toMatchObject({ errors: [{ field: 'model' }] });
