@@ -7,7 +7,7 @@ import { completionsDialect } from './completions-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
 import { geminiCall, geminiDialect, type GeminiCall } from './gemini.ts';
 import { messagesDialect } from './messages-dialect.ts';
-import { parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
+import { MODES, parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import { ProviderRecord } from './record.ts';
 import { inputItems, messagesOf, ResponseStore } from './response-store.ts';
@@ -61,6 +61,8 @@ async function handle(
       return countInput(request, response, store);
     case 'POST /embeddings':
       return embed(request, response, record);
+    case 'GET /models':
+      return sendJson(response, 200, { object: 'list', data: MODES.map(modelOf) });
     case 'GET /record':
       return sendJson(response, 200, record.list(url.searchParams.get('rid') ?? undefined));
     case 'DELETE /record':
@@ -72,6 +74,10 @@ async function handle(
     default:
       return handleStored(request, response, { path, store, query: url.searchParams });
   }
+}
+
+function modelOf(mode: string): object {
+  return { id: `demo-${mode}`, object: 'model', created: 0, owned_by: 'demo' };
 }
 
 /** Null for a path of no cloud with an interface of its own. */

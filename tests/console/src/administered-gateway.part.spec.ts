@@ -32,6 +32,11 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       // The test of the connection makes a real call and says what it cost.
       await page.getByRole('link', { name: 'hand-made' }).click();
       await button('Test connection').click();
+      await inDialog('Test connection').click();
+      await dialog()
+        .getByText(/The provider lists \d+ models/)
+        .click();
+      await dialog().getByText('demo-ok', { exact: true }).waitFor();
       await dialog().getByLabel('Model at the provider').fill('demo-ok');
       await inDialog('Test connection').click();
       await dialog()

@@ -93,6 +93,8 @@ test('a test is one bounded request in the upstream protocol, with its key, and 
 test('without a model the one of its first route is asked; a provider without a list needs its name', async () => {
   const id = await upstream('openai');
   const azure = await upstream('azure');
+  listed = { status: 404, text: 'no such path' };
+  expect(await run(id, {})).toMatchObject({ errors: [{ field: 'model' }] });
   expect(await run(azure, {})).toMatchObject({ errors: [{ field: 'model' }] });
   const model = await asAdmin('POST', '/models', { name: 'tested' });
   await asAdmin('POST', '/routing', {

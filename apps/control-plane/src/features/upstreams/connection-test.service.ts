@@ -40,6 +40,8 @@ const MESSAGE_CHARS_MAX = 500;
 
 /** A list with descriptions and prices is long. */
 const LIST_BYTES_MAX = 8 * 1024 * 1024;
+/** The answer of a server that has no list of models. */
+const NO_SUCH_PATH = 404;
 const NAMES_MAX = 2_000;
 const NAME_CHARS_MAX = 256;
 
@@ -119,6 +121,7 @@ export class ConnectionTestService {
       target && this.probe(row, auth, target),
       this.listModels(row, auth),
     ]);
+    if (!target && listed?.status === NO_SUCH_PATH) throw invalidField('model', MODEL_IS_NEEDED);
     const { status = null, error = null, usage = null } = probed ?? listed ?? {};
     return {
       upstream_id: row.id,
