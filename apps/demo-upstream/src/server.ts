@@ -61,8 +61,6 @@ async function handle(
       return countInput(request, response, store);
     case 'POST /embeddings':
       return embed(request, response, record);
-    case 'GET /models':
-      return sendJson(response, 200, { object: 'list', data: MODES.map(modelOf) });
     case 'GET /record':
       return sendJson(response, 200, record.list(url.searchParams.get('rid') ?? undefined));
     case 'DELETE /record':
@@ -72,7 +70,7 @@ async function handle(
     case 'GET /readyz':
       return sendJson(response, 200, { status: 'ok' });
     default:
-      return handleStored(request, response, { path, store, query: url.searchParams });
+      return handleFurther(request, response, { path, store, query: url.searchParams });
   }
 }
 
@@ -110,11 +108,13 @@ async function invoke(
   return complete({ ...call, ...words, body, read: (text) => read(text ?? '') });
 }
 
-async function handleStored(
+async function handleFurther(
   request: IncomingMessage,
   response: ServerResponse,
   { path, store, query }: { path: string; store: ResponseStore; query: URLSearchParams },
 ): Promise<void> {
+  if (request.method === 'GET' && path === '/models')
+    return sendJson(response, 200, { object: 'list', data: MODES.map(modelOf) });
   const body = request.method === 'POST' ? parseJson(await readText(request)) : undefined;
   if (serveStored(request, path, { response, store, body, query })) return;
   sendJson(response, 404, {
