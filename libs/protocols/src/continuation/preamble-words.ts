@@ -27,36 +27,3 @@ export function isPreamble(delivered: string, beginning: string): boolean {
   const mishap = MISHAPS.exec(bare.slice(0, MISHAP_WITHIN));
   return mishap !== null && !delivered.toLowerCase().includes(mishap[0].toLowerCase());
 }
-
-/** Words that open a sentence, and hardly stand capitalised within one. */
-const STARTERS = new Set(
-  (
-    'The This That These Those It In On At To As We You He She They There Here What When Where How If For And But So My Your Our Let Once First A An ' +
-    'Der Die Das Ein Eine Es Ich Wir Im Zu Und Aber Dies Diese ' +
-    'Le La Les Un Une Elle Je Nous Ce Cette Dans Voici Et ' +
-    'El Los Las Una Yo Nosotros En Este Esta Y Il Lo Gli Questo Questa'
-  ).split(' '),
-);
-
-/** Returns whether the text stops within a sentence and the beginning opens a new one. */
-export function isSentenceAnew(delivered: string, beginning: string): boolean {
-  const seam = `${/\s*$/u.exec(delivered)?.[0]}${/^\s*/u.exec(beginning)?.[0]}`;
-  if (seam.includes('\n')) return false;
-  const last = delivered.trimEnd().at(-1) ?? '';
-  if (!/[\p{L}\p{N},;-]/u.test(last)) return false;
-  const first = /^\s*(\p{Lu}[\p{L}]*)(?=[^\p{L}])/u.exec(beginning)?.[1];
-  if (first === undefined) return false;
-  const isJoined = seam === '' && /\p{Ll}/u.test(last);
-  // Names in camel case are cut within.
-  return isJoined ? !/\p{Ll}\p{Lu}/u.test(delivered) : STARTERS.has(first);
-}
-
-/** Returns whether the beginning opens a block of code where none can begin. */
-export function isFenceAnew(delivered: string, beginning: string): boolean {
-  const fence = /^\s*```([^\n]*)/u.exec(beginning);
-  if (!fence) return false;
-  const isWithin = delivered.split('```').length % 2 === 0;
-  const isAtLine = /\n[ \t]*$/u.test(delivered) || /^\s*\n/u.test(beginning);
-  if (!isAtLine) return true;
-  return isWithin && fence[1]?.trim() !== '';
-}
