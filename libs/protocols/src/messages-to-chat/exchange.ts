@@ -1,6 +1,6 @@
 import { NO_USAGE } from '@tollgate/contracts';
 import type { Exchange, ExchangeRequest } from '../exchange.ts';
-import { jsonBytes, records, text } from '../json/json-guard.ts';
+import { jsonBytes, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
 import { openaiAnswers } from '../answers/openai/answers.ts';
@@ -31,9 +31,7 @@ export function messagesToChatExchange({
     requestHeaders: {},
     readJson: (body) =>
       readJson(body, openaiAnswers, (answer, usage) =>
-        records(answer['choices']).length === 0
-          ? null
-          : jsonBytes(toMessage(answer, { id, model: ask.model, usage: usage ?? NO_USAGE })),
+        jsonBytes(toMessage(answer, { id, model: ask.model, usage: usage ?? NO_USAGE })),
       ),
     openStream: (sink) =>
       new EventStreamReader(

@@ -189,8 +189,7 @@ function wholeOfCompletion(
   answer: JsonRecord,
   start: ResponseState,
   usage: TokenUsage | null,
-): Uint8Array | null {
-  if (records(answer['choices']).length === 0) return null;
+): Uint8Array {
   const message = toMessage(answer, {
     id: start.frame.identity.id,
     model: start.frame.model,

@@ -255,3 +255,11 @@ describe('chat -> chat stream', () => {
     expect(second).toEqual(JSON.parse(asAlias(both).slice(6)));
   });
 });
+
+test('behaviour 25: an answer without a choice is an error, whole as in a stream', () => {
+  const usage = '"usage":{"prompt_tokens":1,"completion_tokens":0,"total_tokens":1}';
+  const whole = Buffer.from(`{"id":"c1","object":"chat.completion","choices":[],${usage}}`);
+  expect(plain().readJson(whole)).toMatchObject({ kind: 'error', error: { kind: 'unreadable' } });
+  const { reader } = drive(plain(), `data: {"id":"c1","choices":[],${usage}}\n\n${DONE}`);
+  expect([reader.state, reader.error?.kind]).toEqual(['failed', 'unreadable']);
+});

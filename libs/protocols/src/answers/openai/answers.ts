@@ -9,8 +9,9 @@ import { readChatUsage } from './chat-usage.ts';
 export const openaiAnswers: ProviderAnswers = {
   openTap: (sink) => new ChatTap(sink),
   readWhole: (answer) => {
-    if (!Array.isArray(answer['choices'])) return null;
     const choices = records(answer['choices']);
+    // An answer without a choice says nothing, and clients read the first one.
+    if (choices.length === 0) return null;
     const calls = callsIn(choices);
     return {
       usage: readChatUsage(answer['usage'], answer),
