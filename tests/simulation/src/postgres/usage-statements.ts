@@ -36,18 +36,17 @@ const adopt: Statement = (db, tx, parameters, sql) => {
 };
 
 const adoptLocked: Statement = (db, tx, parameters) => {
-  const [, rids, seqs, shards, places] = parameters as [
-    unknown,
-    string[],
-    number[],
-    string[],
-    string[],
+  const [, rids, seqs, shards, ofEpochs, places, deltas, corrected] = parameters as [
+    ...[unknown, string[], number[], string[], string[], string[], string[]],
+    (number | null)[],
   ];
   const adopted: object[] = [];
   for (const [index, rid] of rids.entries()) {
     const key = `${rid.toLowerCase()}:${seqs[index]}`;
     const row = db.rows.usage.get(tx, key);
-    if (!row || row.shard !== null || row.kind === 'withdraw') continue;
+    const filled = db.rows.epochs.all(tx).find(({ epoch }) => epoch === ofEpochs[index]);
+    const isOpened = corrected[index] != null && row && row.created_at < (filled?.updated_at ?? 0);
+    if (!row || row.kind === 'withdraw' || (row.shard !== null && !isOpened)) continue;
     const [ms, n] = (places[index] ?? '').split('-').map(Number);
     db.rows.usage.put(tx, key, {
       ...row,
@@ -57,7 +56,8 @@ const adoptLocked: Statement = (db, tx, parameters) => {
     });
     const { subscription_id, seq, delta, charge } = row;
     const user_id = db.rows.subscriptions.get(tx, subscription_id)?.user_id;
-    adopted.push({ subscription_id, user_id, seq, delta, charge, budgets: null });
+    const use = { subscription_id, user_id, seq, delta, charge, budgets: null };
+    adopted.push({ ...use, debited: number(deltas[index]) - (corrected[index] ?? 0) });
   }
   return [adopted, adopted.length];
 };

@@ -14,6 +14,11 @@ const CURRENT = prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = AN
 const restoredRow = z.object({ shard: z.string(), is_of_backup: z.boolean() });
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
+/** Returns SQL for the time at which the epoch that `column` names began: what was booked before is part of what its shard opened with. */
+export function filledAt(column: string): string {
+  return `(SELECT updated_at FROM shard_epochs WHERE epoch = ${column})`;
+}
+
 /**
  * Which epoch each shard is in, as far as PostgreSQL knows. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
  * usage of the old epoch booked after it is not, and reaches Redis as a credit of its own. The lock leaves no third case.

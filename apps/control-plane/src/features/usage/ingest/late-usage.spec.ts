@@ -155,8 +155,10 @@ describe('while a restore is open', () => {
 });
 
 describe('an event of an outbox whose usage a journal brought before', () => {
-  const adopt = (events: readonly ReadEvent[], epoch = 'now') =>
-    inTransaction((tx) => late.adopt(tx, events, current(epoch)));
+  const adopt = (duplicates: readonly ReadEvent[], epoch = 'now') =>
+    inTransaction((tx) => late.adopt(tx, { booked: [], duplicates }, current(epoch)));
+  const adoptFor = (final: ReadEvent) =>
+    inTransaction((tx) => late.adopt(tx, { booked: [final], duplicates: [] }, current()));
   const placeOf = ({ event }: ReadEvent) =>
     rowsOf('SELECT shard, outbox_ms, outbox_n FROM usage_events WHERE rid = $1 AND seq = $2', [
       event.rid,
@@ -182,6 +184,39 @@ describe('an event of an outbox whose usage a journal brought before', () => {
     expect(await placeOf(other)).toEqual([[null, null, null]]);
     expect(await adopt([event, reap])).toEqual([]);
     expect(await adopt([other])).toMatchObject([{ subscriptionId: one.id, delta: 30 }]);
+  });
+
+  test('gives back no more than Redis has debited, nor than the journal had brought', async () => {
+    const [final, other] = [read({ charge: 880 }), read({ charge: 30 })];
+    await book(withoutPlace(final), withoutPlace(other));
+    const reap = read({ kind: 'reap', rid: final.event.rid, delta: 261 });
+    const forged = read({ kind: 'reap', rid: other.event.rid, delta: 9_000 });
+    expect(await adopt([reap])).toMatchObject([{ subscriptionId: one.id, delta: 261 }]);
+    expect(await adopt([forged])).toMatchObject([{ subscriptionId: one.id, delta: 30 }]);
+  });
+
+  /** The final of a reaped request, which Redis settled as a first charge. */
+  const settledWhole = (rid: string): ReadEvent => {
+    const final = read({ rid, seq: 1, charge: 156, delta: 65 });
+    return { ...final, relayed: { ...final.relayed, seq: '0', delta: '156', outboxId: '6-1' } };
+  };
+
+  test('gives back a reap with which the shard was filled, when its final is settled whole', async () => {
+    const reap = read({ kind: 'reap', delta: 91 });
+    await book(reap);
+    const final = settledWhole(reap.event.rid);
+    expect(await adoptFor(final)).toEqual([]);
+    await epochs.change(epochs.shardOf(one.userId), 'now');
+    expect(await adoptFor({ ...final, relayed: { ...final.relayed, seq: '1' } })).toEqual([]);
+    expect(await adoptFor(final)).toMatchObject([{ subscriptionId: one.id, delta: 91 }]);
+    expect(await placeOf(reap)).toEqual([['s09', 6, 1]]);
+  });
+
+  test('gives back no reap that the shard of today made', async () => {
+    await epochs.change(epochs.shardOf(one.userId), 'now');
+    const reap = read({ kind: 'reap', delta: 91 });
+    await book(reap);
+    expect(await adoptFor(settledWhole(reap.event.rid))).toEqual([]);
   });
 
   test('adopts nothing of another number, epoch or kind, or without a place', async () => {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
+import { filledAt, ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { reapOf, type ReadEvent } from './read-event.ts';
@@ -22,17 +22,12 @@ const adoptedRow = z
     delta: z.coerce.number(),
     charge: z.coerce.number().nullable(),
     budgets: z.string().nullable(),
+    debited: z.coerce.number(),
   })
-  .transform((row) => ({
-    subscriptionId: row.subscription_id,
-    delta: row.delta,
-    use: {
-      accountId: row.user_id,
-      claims: row.budgets ?? '',
-      seq: row.seq,
-      delta: row.delta,
-      charge: row.charge,
-    },
+  .transform(({ subscription_id: subscriptionId, user_id, budgets, debited, ...row }) => ({
+    subscriptionId,
+    delta: Math.min(row.delta, debited),
+    use: { accountId: user_id, claims: budgets ?? '', ...row },
   }));
 /** A row that Redis counts after all. */
 export type AdoptedUsage = z.output<typeof adoptedRow>;
@@ -120,15 +115,15 @@ export class LateUsage {
   }
 
   /**
-   * Events of today's Redis whose usage a journal has brought before: Redis has debited them after all, so their credit is taken back.
-   * Once each: from now on the row has its place in the outbox.
+   * Finds what today's Redis has debited although it knew of it in another way, and gives that back: usage that a journal brought before, or a reap that a filled
+   * shard opened with and whose final was settled as a first charge. Never more than the row says. Once each: from now on the row has its place in the outbox.
    */
   async adopt(
     tx: EntityManager,
-    duplicates: readonly ReadEvent[],
+    { booked, duplicates }: { booked: readonly ReadEvent[]; duplicates: readonly ReadEvent[] },
     current: ReadonlyMap<string, string>,
   ): Promise<AdoptedUsage[]> {
-    const known = duplicates.filter(
+    const known = [...duplicates, ...booked.filter(isFirstInRedis)].filter(
       ({ event, relayed }) =>
         event.payload.kind !== 'withdraw' &&
         relayed.outboxId !== '' &&
@@ -138,14 +133,19 @@ export class LateUsage {
     if (known.length === 0) return [];
     const [rows]: [unknown[], number] = await tx.query(
       `UPDATE usage_events u SET shard = v.shard, outbox_ms = split_part(v.outbox, '-', 1)::bigint, outbox_n = split_part(v.outbox, '-', 2)::bigint
-       FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) AS v(day, rid, seq, shard, outbox)
-       WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.shard IS NULL AND u.kind IN ('usage', 'reap') RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets`,
+       FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) AS v(day, rid, seq, shard, epoch, outbox, delta, corrected)
+       WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.kind IN ('usage', 'reap')
+         AND (u.shard IS NULL OR (v.corrected IS NOT NULL AND u.created_at < ${filledAt('v.epoch')}))
+       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, v.delta - coalesce(v.corrected, 0) AS debited`,
       [
         known.map(dayOf),
         known.map(({ event }) => event.rid),
-        known.map(({ event }) => event.seq),
+        known.map((read) => (isFirstInRedis(read) ? 0 : read.event.seq)),
         known.map(({ relayed }) => relayed.shard),
+        known.map(({ relayed }) => relayed.epoch),
         known.map(({ relayed }) => relayed.outboxId),
+        known.map(({ relayed }) => relayed.delta),
+        known.map((read) => (isFirstInRedis(read) ? read.event.delta : null)),
       ],
     );
     return rows.map((row) => adoptedRow.parse(row));
@@ -245,6 +245,11 @@ export class LateUsage {
 /** For an event that Redis does not know. */
 export function correctionOf({ event }: ReadEvent): LiveCorrection {
   return { subscriptionId: event.payload.subscription_id, delta: -event.delta };
+}
+
+/** Is true of a correction that Redis debited whole, as it did not know what it corrects. */
+function isFirstInRedis({ event, relayed }: ReadEvent): boolean {
+  return event.payload.kind === 'usage' && event.seq === 1 && relayed.seq === '0';
 }
 
 /** It left an outbox beside which no epoch stood, or the mark of a rebuild. Nothing is emitted under either, so its data was there before. */

@@ -91,7 +91,7 @@ export class UsageIngest {
     // Behind the others: what is booked, from this batch or before, is a duplicate, however it reads.
     const letters = [...poison, ...aside];
     const newLetters = await bookDeadLetters(tx, letters);
-    const adopted = await this.late.adopt(tx, duplicates, epochs);
+    const adopted = await this.late.adopt(tx, { booked, duplicates }, epochs);
     const locked = await this.tokens.lock(tx, [
       ...new Set([
         ...booked.map((read) => read.event.payload.subscription_id),
