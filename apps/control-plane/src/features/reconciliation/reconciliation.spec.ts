@@ -8,6 +8,7 @@ import './lost-reaps.part.spec.ts';
 import './wrong-types.part.spec.ts';
 import './standing-usage.part.spec.ts';
 import './altered-records.part.spec.ts';
+import './expired-markers.part.spec.ts';
 import { UseGuard } from './use-guard.ts';
 
 shareControlPlane();
