@@ -71,6 +71,7 @@ export abstract class ModelShard {
     if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision)
       return { kind: 'stale', creditSeq: 0 };
     this.keys.set(key.keyHash, key);
+    this.windowsOf(key.keyHash).keep(key);
     return { kind: 'applied', creditSeq: 0 };
   }
 

@@ -74,6 +74,8 @@ export class ReferenceModel extends ModelRequests {
     const sub = this.subscription({ accountId, modelId });
     if (sub.record?.id !== subscriptionId) return { kind: 'not_found' };
     if (sub.withdrawalId === withdrawalId) return { kind: 'duplicate', tokens: sub.taken };
+    // Ids of a subscription's withdrawals rise: an earlier one arrives late.
+    if (sub.withdrawalId && sub.withdrawalId > withdrawalId) return { kind: 'not_found' };
     if ((sub.creditSeq ?? 0) < creditSeq) return { kind: 'behind' };
     sub.taken = Math.max(0, sub.balance - sub.held);
     sub.withdrawalId = withdrawalId;

@@ -38,6 +38,11 @@ export class WindowModel {
     return longest && { ...longest, windows: this.states(limits, now) };
   }
 
+  /** A window whose limit is gone is forgotten: a later limit begins with an empty one. */
+  keep(limits: Limits): void {
+    for (const window of RATE_WINDOWS) if (limits[window] === 0) this.#counted[window] = [];
+  }
+
   count(limits: Limits, now: number): void {
     if (tracked(limits).length === 0) return;
     for (const window of RATE_WINDOWS) {
