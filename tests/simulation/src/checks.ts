@@ -7,7 +7,7 @@ import { FIRST_SUBSCRIPTIONS, FIRST_WALLET, MODEL_ID } from './postgres/first-ro
 import type { FaultKind } from './fault-plan.ts';
 import { CallChecks } from './redis/call-checks.ts';
 import { RechargeNeeds } from './recharge-needs.ts';
-import { RepairCauses } from './repair-causes.ts';
+import { RepairCauses, ridOf } from './repair-causes.ts';
 import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
 
@@ -76,6 +76,7 @@ export class Checks {
         calls.lost();
       }
     };
+    parts.redis.onExpiredEarly.push((key) => calls.forgot(ridOf(key)));
     parts.redis.onCalled.push((call, changes) => {
       try {
         calls.after(call, parts.redis.data, changes);

@@ -1,5 +1,6 @@
 import { decodeLine } from '../../../apps/proxy-node/src/journal/journal-line.ts';
 import type { SimulatedDisk } from './disk.ts';
+import type { Truth } from './truth.ts';
 
 /** Requests whose finals the journals of a disk have. */
 export function finalsOn(disk: SimulatedDisk): string[] {
@@ -21,6 +22,15 @@ export function hasFinal(disk: SimulatedDisk, rid: string): boolean {
     }
     return false;
   });
+}
+
+/** Excuses the requests of a process that has died whose finals only it knew: its disk had failed and took none of them. */
+export function excuseUnwritten(truth: Truth, address: string, disk: SimulatedDisk): void {
+  if (!disk.hasFailed) return;
+  const written = new Set(finalsOn(disk));
+  for (const [rid, request] of truth.requests)
+    if (request.node === address && !written.has(rid) && !truth.isCharged(rid))
+      request.excuse ??= 'failing disk';
 }
 
 function journalsOf(disk: SimulatedDisk): Buffer[] {

@@ -9,8 +9,8 @@ import type { SimulatedProcess } from './process.ts';
 import { previewOf } from './redis/redis-client.ts';
 import { Violation } from './violation.ts';
 
-/** A call that was sent as the wait ended, with an answer that never came. */
-const LAST_CALL_MS = COMMAND_TIMEOUT_MS + 500;
+/** A call that was under way as the wait ended, and the last one, with answers that take as long as is waited for them. */
+const LAST_CALLS_MS = 2 * (COMMAND_TIMEOUT_MS + 500);
 /** Between the last answer and the refusal that rests on it. */
 const JUST_NOW_MS = 10;
 
@@ -61,7 +61,7 @@ export class Funds {
       throw error;
     });
     const waitedMs = world.scheduler.nowMs - startedMs - (process.stalledMs - stalledMs);
-    if (waitedMs > waitMs + LAST_CALL_MS)
+    if (waitedMs > waitMs + LAST_CALLS_MS)
       this.#broken(`${request.rid} waited ${waitedMs} ms for a purchase`);
     world.truth.waited(ended === undefined ? 'refused' : 'answered');
     if (ended === undefined && world.scheduler.nowMs - answeredMs > JUST_NOW_MS)

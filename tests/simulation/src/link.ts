@@ -97,7 +97,9 @@ export class Link extends EventEmitter {
         () => reject(unanswered()),
         `${label} unanswered`,
       );
-    if (this.isSlow && this.#timeoutMs < Infinity)
+    // A quick call needs no timer. It may wait behind those that were slow.
+    const isQuick = !this.isSlow && this.#lastArrivalMs <= this.#scheduler.nowMs + DELAY_MS_MAX;
+    if (!isQuick && this.#timeoutMs < Infinity)
       this.#process.after(this.#timeoutMs, () => reject(unanswered()), `${label} timeout`);
     const arrivesMs = Math.max(this.#lastArrivalMs, this.#scheduler.nowMs + this.#delay());
     this.#lastArrivalMs = arrivesMs;

@@ -1,16 +1,63 @@
 import type { FaultKind } from './fault-plan.ts';
 import { MODEL_ID } from './postgres/first-rows.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
+import type { UsageRow } from './postgres/rows.ts';
 import type { LiveStore } from './redis/live-store.ts';
 import { keys } from '../../../libs/keyspace/test/past-the-stores.ts';
 import { SeenCall } from './redis/seen-call.ts';
 
-/** Faults after which Redis has debited events that no ledger has, each with how. No other repair is expected. */
-const REPAIR_CAUSES: Partial<Record<FaultKind, string>> = {
-  'drop-days': 'Finals of a dropped day wait for a person.',
-  'lost-jobs':
-    'The queue lost events that it was given. Until a node sends them again, the ledger lacks them.',
-};
+/** Holds what is known of an event: how often Redis has debited it, and how the ledger booked it. */
+interface KnownEvent {
+  /** What Redis debited, each with the number of its call. */
+  debits: { delta: number; call: number }[];
+  /** Redis lost a debit with the end of what it wrote. */
+  wasLost: boolean;
+  booked: UsageRow | undefined;
+  isUnderWay: boolean;
+  /** The marker of its request expired while the clock of Redis was ahead. */
+  isForgotten: boolean;
+  isGivenBack: boolean;
+}
+
+interface Cause {
+  /** One of each group has struck. */
+  faults: readonly (readonly FaultKind[])[];
+  why: string;
+  /** Returns by how much Redis is below the ledger because of the event. */
+  missing: (event: KnownEvent) => number;
+}
+
+const debitedOf = ({ debits }: KnownEvent): number =>
+  debits.reduce((sum, { delta }) => sum + delta, 0);
+const isLost = (event: KnownEvent): boolean => !event.booked && !event.isUnderWay;
+
+/** Holds what the reconciliation may find. No other repair is expected. */
+const CAUSES: readonly Cause[] = [
+  {
+    faults: [['drop-days', 'lost-jobs']],
+    why: 'The queue lost events that Redis has debited, or they wait for a person as their day was dropped.',
+    missing: (event) => (isLost(event) ? debitedOf(event) : 0),
+  },
+  {
+    faults: [['drop-days', 'lost-jobs']],
+    why: 'What was given back for a lost event is taken again: it is booked by now.',
+    missing: (event) => (event.booked && event.isGivenBack ? -event.booked.delta : 0),
+  },
+  {
+    faults: [['redis-clock']],
+    why: 'A final that came again was debited again, here or as usage out of a journal: its marker expired while the clock of Redis was ahead.',
+    missing: (event) => {
+      if (!event.isForgotten || !event.booked) return 0;
+      const journalled = event.booked.shard === null ? event.booked.delta : 0;
+      return debitedOf(event) + journalled - event.booked.delta;
+    },
+  },
+  {
+    faults: [['redis-crash'], ['lost-disk', 'power-loss', 'damaged-journal']],
+    why: 'Redis lost a settlement that is booked, and the journal that would settle it again is lost too.',
+    missing: (event) => (event.wasLost && event.booked ? debitedOf(event) - event.booked.delta : 0),
+  },
+];
 
 interface CausesParts {
   redis: LiveStore;
@@ -19,52 +66,92 @@ interface CausesParts {
   struck: ReadonlySet<FaultKind>;
 }
 
-/**
- * Explains what the reconciliation repairs: a repair is the sum of events that Redis has debited, that are neither booked nor on their way, or of such
- * events that were given back before and are booked by now.
- */
+/** Explains what the reconciliation repairs: the sum of what events are off by, each by a cause whose faults have struck. */
 export class RepairCauses {
   readonly #parts: CausesParts;
-  /** Deltas of the events of each subscription (account and model), by name. */
-  readonly #emitted = new Map<string, Map<string, number>>();
-  readonly #booked = new Set<string>();
+  /** Debits of the events of each subscription (account and model), by name, in what Redis has now. */
+  readonly #debits = new Map<string, Map<string, KnownEvent['debits']>>();
+  readonly #lost = new Set<string>();
+  readonly #booked = new Map<string, UsageRow>();
+  readonly #forgotten = new Set<string>();
   readonly #givenBack = new Set<string>();
 
   constructor(parts: CausesParts) {
     this.#parts = parts;
-    parts.redis.onCalled.push((call, changes) => {
-      const seen = new SeenCall(call, parts.redis.data, changes);
+    const { redis } = parts;
+    redis.onCalled.push((call, changes) => {
+      const seen = new SeenCall(call, redis.data, changes);
       const name = seen.subscriptionKey?.split(':sub:')[1];
       if (name === undefined) return;
-      const events = this.#emitted.get(name) ?? new Map<string, number>();
-      for (const event of seen.events) events.set(event.name, event.delta);
-      this.#emitted.set(name, events);
+      // Opened with what the ledger has: no debit of before is in it.
+      const isOpened = seen.hasWrittenSubscription && seen.subscription('before') === null;
+      const events = (isOpened ? undefined : this.#debits.get(name)) ?? new Map();
+      // An event that is emitted again debits nothing.
+      for (const { name: event, delta } of seen.hasWrittenSubscription ? seen.events : [])
+        events.set(event, [...(events.get(event) ?? []), { delta, call: redis.lastCall }]);
+      this.#debits.set(name, events);
     });
+    redis.onExpiredEarly.push((key) => this.#forgotten.add(ridOf(key)));
+    redis.onLostTail.push((lastCall) => this.#lostAfter(lastCall));
   }
 
-  booked({ rid, seq }: { rid: string; seq: number }): void {
-    this.#booked.add(`${rid}:${seq}`);
+  booked(row: UsageRow): void {
+    this.#booked.set(`${row.rid}:${row.seq}`, row);
   }
 
   /** Returns why the subscription could be repaired by so many tokens; null where nothing explains it. */
   explain(subscriptionId: number, delta: number): string | null {
-    const kinds = Object.entries(REPAIR_CAUSES).filter(([kind]) =>
-      this.#parts.struck.has(kind as FaultKind),
+    const { struck } = this.#parts;
+    const causes = CAUSES.filter(({ faults }) =>
+      faults.every((kinds) => kinds.some((kind) => struck.has(kind))),
     );
-    if (kinds.length === 0) return null;
+    const events = this.#eventsOf(subscriptionId);
+    const found = causes.flatMap(({ why, missing }) =>
+      [...events.values()].map((event) => ({ why, tokens: missing(event) })),
+    );
+    const amounts = found.filter(({ tokens }) => tokens !== 0);
+    if (
+      !isSumOfSome(
+        amounts.map(({ tokens }) => tokens),
+        delta,
+      )
+    )
+      return null;
+    for (const [name, event] of events) if (isLost(event)) this.#givenBack.add(name);
+    return [...new Set(amounts.map(({ why }) => why))].join(' ');
+  }
+
+  #lostAfter(lastCall: number): void {
+    for (const events of this.#debits.values())
+      for (const [name, debits] of events) {
+        const kept = debits.filter(({ call }) => call <= lastCall);
+        if (kept.length < debits.length) this.#lost.add(name);
+        events.set(name, kept);
+      }
+  }
+
+  #eventsOf(subscriptionId: number): Map<string, KnownEvent> {
     const row = this.#parts.postgres.rows.subscriptions
       .committed()
       .find(({ id }) => id === subscriptionId);
-    const events = this.#emitted.get(`${row?.user_id}:${MODEL_ID}`) ?? new Map<string, number>();
+    const all = this.#debits.get(`${row?.user_id}:${MODEL_ID}`) ?? new Map();
     const underWay = this.#underWay(Number(row?.user_id));
-    const lost = [...events].filter(([name]) => !this.#booked.has(name) && !underWay.has(name));
-    const back = [...events].filter(
-      ([name]) => this.#booked.has(name) && this.#givenBack.has(name),
+    return new Map(
+      [...all].map(([name, debits]: [string, KnownEvent['debits']]) => {
+        const [rid = ''] = name.split(':');
+        return [
+          name,
+          {
+            debits,
+            wasLost: this.#lost.has(name),
+            booked: this.#booked.get(name),
+            isUnderWay: underWay.has(name),
+            isForgotten: this.#forgotten.has(rid),
+            isGivenBack: this.#givenBack.has(name),
+          },
+        ];
+      }),
     );
-    const amounts = [...lost.map(([, amount]) => amount), ...back.map(([, amount]) => -amount)];
-    if (!isSumOfSome(amounts, delta)) return null;
-    for (const [name] of lost) this.#givenBack.add(name);
-    return kinds.map(([, why]) => why).join(' ');
   }
 
   /** Names of the events that wait in the outbox of the account's shard or in the queue. */
@@ -76,6 +163,11 @@ export class RepairCauses {
       ...redis.queue.jobs.flatMap(({ job }) => job.events.map(({ rid, seq }) => `${rid}:${seq}`)),
     ]);
   }
+}
+
+/** Returns the request that a key of a hold is of. */
+export function ridOf(key: string): string {
+  return key.split(':').at(-1) ?? '';
 }
 
 function isSumOfSome(amounts: readonly number[], wanted: number): boolean {

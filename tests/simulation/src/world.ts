@@ -4,7 +4,7 @@ import { Checks } from './checks.ts';
 import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-parts.ts';
 import { ControlPlane } from './control-plane.ts';
 import { SimulatedDisk } from './disk.ts';
-import { hasFinal } from './finals-on-disk.ts';
+import { excuseUnwritten, hasFinal } from './finals-on-disk.ts';
 import type { FaultKind } from './fault-plan.ts';
 import { LiveStore } from './redis/live-store.ts';
 import type { RedisFunctions } from './redis/redis-functions.ts';
@@ -147,6 +147,7 @@ export class World {
     });
     this.nodes[index] = node;
     node.process.onDeath(() => {
+      excuseUnwritten(this.truth, node.address, machine.disk);
       if (this.nodes[index] === node) this.nodes[index] = null;
       this.scheduler.after(1_000, 'keeper', () => {
         if (!this.nodes[index] && !this.held.has(index) && !this.isOver) this.startNode(index);

@@ -28,6 +28,7 @@ export interface Queue {
 }
 
 interface Call {
+  number: number;
   atMs: number;
   changes: Changes;
   queue: Queue;
@@ -59,6 +60,12 @@ export class LiveStore implements Server {
   onChanged: (shard: string | null, isLoss?: boolean) => void = () => undefined;
   /** After each call of a function, with what it changed. */
   readonly onCalled: ((call: Called, changes: Changes) => void)[] = [];
+  /** For each key that expired while the clock was ahead, before its time. */
+  readonly onExpiredEarly: ((key: string) => void)[] = [];
+  /** With the number of the last call that is kept, after the later ones were lost. */
+  readonly onLostTail: ((lastCall: number) => void)[] = [];
+  /** The number of the last call. */
+  lastCall = 0;
 
   constructor(
     shards: number,
@@ -69,6 +76,9 @@ export class LiveStore implements Server {
     this.names = shardNames(shards);
     this.#scheduler = scheduler;
     this.#functions = functions;
+    this.data.onExpired = (key, expiresAtMs) => {
+      if (expiresAtMs > scheduler.nowMs) for (const act of this.onExpiredEarly) act(key);
+    };
     functions.restart();
   }
 
@@ -133,7 +143,7 @@ export class LiveStore implements Server {
 
   #run<R>(key: unknown, act: () => R, called: (changes: Changes) => void = () => undefined): R {
     const { data } = this;
-    const call = { atMs: this.#scheduler.nowMs, queue: this.#queue };
+    const call = { number: (this.lastCall += 1), atMs: this.#scheduler.nowMs, queue: this.#queue };
     data.nowMs = this.nowMs;
     if (Math.abs(data.nowMs - this.#expiredAtMs) > EXPIRE_EVERY_MS) {
       this.#expiredAtMs = data.nowMs;
@@ -160,10 +170,12 @@ export class LiveStore implements Server {
   loseTail(calls: number): void {
     this.#functions.restart();
     this.data.undo(this.data.takeUndo());
-    for (const { changes, queue } of this.#calls.splice(this.#calls.length - calls).toReversed()) {
+    const lost = this.#calls.splice(this.#calls.length - calls);
+    for (const { changes, queue } of lost.toReversed()) {
       this.data.undo(changes);
       this.#queue = queue;
     }
+    for (const act of this.onLostTail) act((lost[0]?.number ?? Infinity) - 1);
     for (const shard of this.names) this.onChanged(shard, true);
   }
 

@@ -21,6 +21,8 @@ export class RedisData {
   #entries = new Map<string, Entry>();
   #undo: Changes = new Map();
   nowMs = 0;
+  /** Is called with each key that is removed because its time is over. */
+  onExpired: (key: string, expiresAtMs: number) => void = () => undefined;
 
   /** Returns the changes of the calls since it was last asked, to be undone. */
   takeUndo(): Changes {
@@ -144,6 +146,7 @@ export class RedisData {
     if (!entry || entry.expiresAtMs > this.nowMs) return entry;
     this.#note(key);
     this.#entries.delete(key);
+    this.onExpired(key, entry.expiresAtMs);
     return undefined;
   }
 
