@@ -55,7 +55,11 @@ const CAUSES: readonly Cause[] = [
   {
     faults: [['redis-crash'], ['lost-disk', 'power-loss', 'damaged-journal']],
     why: 'Redis lost a settlement that is booked, and the journal that would settle it again is lost too.',
-    missing: (event) => (event.wasLost && event.booked ? debitedOf(event) - event.booked.delta : 0),
+    // A withdrawal is repeated out of the ledger.
+    missing: (event) =>
+      event.wasLost && event.booked && event.booked.kind !== 'withdraw'
+        ? debitedOf(event) - event.booked.delta
+        : 0,
   },
 ];
 
