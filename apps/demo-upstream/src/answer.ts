@@ -79,7 +79,8 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
   }
 }
 
-function wordsFrom({ from, tokens }: Plan): string {
+function wordsFrom({ from, tokens, pieces }: Plan): string {
+  if (pieces) return pieces.slice(0, tokens).join('');
   return wordsUpTo(from + tokens).slice(wordsUpTo(from).length);
 }
 
@@ -185,7 +186,7 @@ async function stream(exchange: Exchange, dialect: Dialect): Promise<void> {
     if (plan.delayMs > 0) await pause(plan.delayMs, gone);
     if (gone.aborted) break;
     entry.emitted += 1;
-    await say(dialect.token(exchange, wordAt(plan.from + index)));
+    await say(dialect.token(exchange, plan.pieces?.[index] ?? wordAt(plan.from + index)));
   }
   if (gone.aborted) return record.close(entry, 'aborted');
   if (plan.mode === 'tools') await say(dialect.toolCall(exchange));

@@ -10,6 +10,7 @@ import { wordsUpTo } from './words.ts';
  * but the first of a connection. `overflow` answers that the prompt is too long, `429-bare` 429 without Retry-After.
  * In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment
  * later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them.
+ * `text=` (base64url) is the answer itself, in pieces of four characters that count as its tokens.
  * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
  */
 export const MODES = [
@@ -61,6 +62,8 @@ export interface Plan {
   mode: Mode;
   /** Output tokens to generate. */
   tokens: number;
+  /** The tokens that stand in place of the demo's words. */
+  pieces: readonly string[] | null;
   /** Words of the answer that the request has already: they stand in an assistant message behind the directive, and the answer continues after them. */
   from: number;
   /** Pause before each output token. */
@@ -134,12 +137,15 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
   const mode =
     asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
   const limit = Math.max(0, limitOf(request) ?? TOKENS_MAX);
-  const whole = Math.min(Number(directive['tokens'] ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
+  const pieces = piecesOf(directive['text']);
+  const stated = pieces?.length ?? Number(directive['tokens'] ?? TOKENS_DEFAULT);
+  const whole = Math.min(stated || 0, TOKENS_MAX);
   const from = wordsSaid(request, whole);
   const asked = whole - from;
   return {
     mode: mode === 'agent' ? modeOfAgent(request) : mode,
     tokens: mode === 'overlong' ? asked : Math.min(asked, limit),
+    pieces,
     from,
     delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
     step: Math.max(1, Number(directive['step'] ?? 1) || 1),
@@ -149,6 +155,15 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     isEveryClass: directive['classes'] === 'all',
     isDirected: Object.keys(directive).length > 0,
   };
+}
+
+function piecesOf(text: string | undefined): readonly string[] | null {
+  if (text === undefined) return null;
+  return (
+    Buffer.from(text, 'base64url')
+      .toString('utf8')
+      .match(/[^]{1,4}/gu) ?? []
+  );
 }
 
 /** Each prompt of a legacy completion is answered `best_of` times, of which `n` are shown. */

@@ -4,6 +4,7 @@
 {"text", "tool_inputs", "usage": {"input", "output"}}.
 `client.py fail NAME` sends requests that fail. The environment has ORIGIN and CASES, a JSON list of {"api_key", "model", "prompt", "more"},
 where `more` has further fields. Prints a list of {"exception", "status"}.
+`client.py parse NAME` asks for an answer in the form of a class. Prints its fields.
 `client.py background` begins responses in the background and polls, cancels and resumes them. Prints {"polled", "usage", "cancelled", "resumed"}.
 """
 
@@ -117,7 +118,7 @@ def anthropic() -> Seen:
         ]
 
 
-def anthropic_tool_runner() -> Seen:
+def anthropic_tool_runner(stream: bool = False) -> Seen:
     from anthropic import Anthropic, beta_tool
 
     seen = Seen()
@@ -129,9 +130,10 @@ def anthropic_tool_runner() -> Seen:
         return REPLY
 
     runner = Anthropic(base_url=ORIGIN, api_key=API_KEY, max_retries=0).beta.messages.tool_runner(
-        model=MODEL, max_tokens=1024, messages=[{"role": "user", "content": PROMPT}], tools=[get_weather]
+        model=MODEL, max_tokens=1024, messages=[{"role": "user", "content": PROMPT}], tools=[get_weather], stream=stream
     )
-    for answer in runner:
+    for turn in runner:
+        answer = turn.get_final_message() if stream else turn
         seen.count(answer.usage.input_tokens, answer.usage.output_tokens)
         seen.text = "".join(block.text for block in answer.content if block.type == "text")
     return seen
@@ -289,6 +291,40 @@ def openai_agents() -> Seen:
     return seen
 
 
+def parse(name: str) -> dict:
+    from pydantic import BaseModel
+
+    class Weather(BaseModel):
+        """The weather in a city."""
+
+        city: str
+        celsius: int
+
+    messages: list = [{"role": "user", "content": PROMPT}]
+    if name == "openai chat":
+        from openai import OpenAI
+
+        chat = OpenAI(base_url=BASE, api_key=API_KEY, max_retries=0).chat.completions
+        return chat.parse(model=MODEL, messages=messages, response_format=Weather).choices[0].message.parsed.model_dump()
+    if name == "openai responses":
+        from openai import OpenAI
+
+        responses = OpenAI(base_url=BASE, api_key=API_KEY, max_retries=0).responses
+        return responses.parse(model=MODEL, input=PROMPT, text_format=Weather, store=False).output_parsed.model_dump()
+    if name == "anthropic":
+        from anthropic import Anthropic
+
+        client = Anthropic(base_url=ORIGIN, api_key=API_KEY, max_retries=0)
+        answer = client.messages.parse(model=MODEL, max_tokens=1024, messages=messages, output_format=Weather)
+        return answer.parsed_output.model_dump()
+    from pydantic_ai import Agent, NativeOutput
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model = OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=BASE, api_key=API_KEY))
+    return Agent(model, output_type=NativeOutput(Weather)).run_sync(PROMPT).output.model_dump()
+
+
 def background() -> dict:
     from openai import OpenAI
 
@@ -365,6 +401,7 @@ CLIENTS = {
     "openai responses": openai_responses,
     "anthropic": anthropic,
     "anthropic tool runner": anthropic_tool_runner,
+    "anthropic tool runner, streaming": lambda: anthropic_tool_runner(stream=True),
     "langchain-openai": langchain_openai,
     "langchain-anthropic": langchain_anthropic,
     "instructor": instructor,
@@ -385,6 +422,8 @@ def main() -> None:
     what, name = sys.argv[1], sys.argv[-1]
     if what == "converse":
         print(json.dumps(CLIENTS[name]().json()))
+    elif what == "parse":
+        print(json.dumps(parse(name)))
     elif what == "background":
         print(json.dumps(background()))
     else:

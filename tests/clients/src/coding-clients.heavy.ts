@@ -18,7 +18,7 @@ type Model = keyof Scene['models'];
 let scene: Scene;
 beforeAll(async () => {
   scene = await setScene();
-}, 60_000);
+}, 120_000);
 afterAll(() => scene?.tollgate.stop(), 30_000);
 
 /** Has the demo upstream call the client's own shell tool. */

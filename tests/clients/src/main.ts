@@ -2,19 +2,25 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '@tollgate/tools';
-import { preparePython } from './python-environment.ts';
+import { codingClients, pinNewest } from './pins.ts';
+import { preparePython, systemPython } from './python-environments.ts';
 
-/** Hundreds of megabytes, so neither in the lockfile nor in `npm test`: fetched once into the download cache. */
-const CODING_CLIENTS = { '@anthropic-ai/claude-code': '2.1.329', '@openai/codex': '0.169.0' };
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
-/** `npm run test:clients [-- <jest arguments>]`: every client of docs/api-guide.md, Claude Code and Codex among them, and the Python clients, against a real node. */
+/**
+ * `npm run test:clients [-- <jest arguments>]`: every client of docs/api-guide.md, Claude Code and Codex among them, and the Python clients, against a real
+ * node. With `--update` it pins the newest version of each instead.
+ */
 async function main(args: readonly string[]): Promise<number> {
+  if (args.includes('--update')) {
+    pinNewest(systemPython());
+    return 0;
+  }
   const folder = path.join(cacheFolder(), 'coding-clients');
   if (!isInstalled(folder)) {
-    console.log(`Fetching ${Object.keys(CODING_CLIENTS).join(' and ')} into ${folder} ...`);
+    const packages = Object.entries(codingClients()).map(([name, version]) => `${name}@${version}`);
+    console.log(`Fetching ${packages.join(' and ')} into ${folder} ...`);
     mkdirSync(folder, { recursive: true });
-    const packages = Object.entries(CODING_CLIENTS).map(([name, version]) => `${name}@${version}`);
     const code = await run(
       'npm',
       ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
@@ -25,7 +31,8 @@ async function main(args: readonly string[]): Promise<number> {
         'The coding clients could not be installed.\n  Fix: run it again with the network; `npm test` does not need them.',
       );
   }
-  const python = preparePython(path.join(cacheFolder(), 'python-clients'));
+  const python = path.join(cacheFolder(), 'python-clients');
+  const hasPython = preparePython(python);
   const jest = [
     '--experimental-vm-modules',
     '--no-warnings',
@@ -38,12 +45,12 @@ async function main(args: readonly string[]): Promise<number> {
   ];
   return run(process.execPath, [...jest, ...args], {
     TOLLGATE_CODING_CLIENTS: folder,
-    TOLLGATE_PYTHON_CLIENTS: python ?? '',
+    TOLLGATE_PYTHON_CLIENTS: hasPython ? python : '',
   });
 }
 
 function isInstalled(folder: string): boolean {
-  return Object.entries(CODING_CLIENTS).every(([name, version]) => {
+  return Object.entries(codingClients()).every(([name, version]) => {
     const manifest = path.join(folder, 'node_modules', name, 'package.json');
     return (
       existsSync(manifest) && readFileSync(manifest, 'utf8').includes(`"version": "${version}"`)

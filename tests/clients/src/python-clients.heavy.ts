@@ -4,10 +4,11 @@ import { wordsUpTo } from '@tollgate/demo-upstream';
 import { z } from 'zod';
 import { inFolder, run } from './drivers/command-line.ts';
 import { errorCases, type ErrorCase, type Raised } from './error-cases.ts';
+import { pythonOf } from './python-environments.ts';
 import { booked, overTheWire, setScene, type Scene } from './scene.ts';
 
 /** The Python client libraries people use, as published. `npm run test:clients` installs them; without Python they are left out, with a message. */
-const python = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
+const environments = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
 const SCRIPT = path.resolve(import.meta.dirname, '../python/client.py');
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
@@ -22,15 +23,18 @@ interface PythonClient {
   readonly miscountsStreams?: true;
   /** Its first request asks for a thread and is refused; it sends the messages itself from then on. */
   readonly asksForThread?: true;
+  /** Its list in `python/requirements`, where that is not the one of most. */
+  readonly environment?: 'instructor';
 }
 const CLIENTS: readonly PythonClient[] = [
   { name: 'openai chat' },
   { name: 'openai responses' },
   { name: 'anthropic' },
   { name: 'anthropic tool runner', asksForThread: true },
+  { name: 'anthropic tool runner, streaming', asksForThread: true },
   { name: 'langchain-openai' },
   { name: 'langchain-anthropic', miscountsStreams: true },
-  { name: 'instructor', isOneRequest: true },
+  { name: 'instructor', isOneRequest: true, environment: 'instructor' },
   { name: 'pydantic-ai' },
   { name: 'litellm (openai)' },
   { name: 'litellm (anthropic)' },
@@ -49,10 +53,14 @@ const raised = z.array(
   z.object({ exception: z.string().nullable(), status: z.number().nullable() }),
 );
 
-async function runPython(args: readonly string[], env: Record<string, string>): Promise<unknown> {
+async function runPython(
+  args: readonly string[],
+  env: Record<string, string>,
+  environment = 'most',
+): Promise<unknown> {
   const { code, stdout, stderr } = await inFolder((folder) =>
     run({
-      program: python,
+      program: pythonOf(path.join(environments, environment)),
       args: [SCRIPT, ...args],
       // LiteLLM would fetch its table of prices, and send statistics, where it may.
       env: { HOME: folder, LITELLM_LOCAL_MODEL_COST_MAP: 'True', ...env },
@@ -64,47 +72,79 @@ async function runPython(args: readonly string[], env: Record<string, string>): 
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
-(python === '' ? describe.skip : describe)('Python', () => {
+(environments === '' ? describe.skip : describe)('Python', () => {
   let scene: Scene;
   let cases: ErrorCase[];
   beforeAll(async () => {
     scene = await setScene();
     cases = await errorCases(scene);
-  }, 60_000);
+  }, 120_000);
   afterAll(() => scene?.tollgate.stop(), 30_000);
 
-  describe.each(CLIENTS)('$name', ({ name, isOneRequest, miscountsStreams, asksForThread }) => {
-    const models = ['openai', 'anthropic', 'native'] as const;
-    test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(name)))(
-      'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
-      async (model) => {
-        const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, (errand) =>
-          runPython(['converse', name], {
-            ORIGIN: errand.origin,
-            API_KEY: errand.apiKey,
-            MODEL: errand.model,
-            PROMPT: errand.prompt,
-          }),
-        );
-        if (outcome.status === 'rejected') throw outcome.reason;
-        const { text, tool_inputs: inputs, usage } = conversation.parse(outcome.value);
-        expect(inputs).toEqual([{ city: 'Bern' }]);
-        expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
-        const requests = isOneRequest ? 1 : 2;
-        const refused = asksForThread ? [400] : [];
-        expect(tap.inference.map(({ status }) => status)).toEqual([
-          ...refused,
-          ...Array<number>(requests).fill(200),
-        ]);
-        const served = tap.inference.slice(refused.length);
-        const { outcomes, ...tokens } = await booked(scene, served);
-        expect(outcomes).toEqual(Array(requests).fill('completed, reported'));
-        expect(tokens.output).toBe(requests * OUTPUT_TOKENS);
-        if (!miscountsStreams) expect(usage).toEqual(tokens);
-      },
-      TIMEOUT_MS,
-    );
-  });
+  describe.each(CLIENTS)(
+    '$name',
+    ({ name, isOneRequest, miscountsStreams, asksForThread, environment }) => {
+      const models = ['openai', 'anthropic', 'native'] as const;
+      test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(name)))(
+        'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
+        async (model) => {
+          const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, (errand) =>
+            runPython(
+              ['converse', name],
+              {
+                ORIGIN: errand.origin,
+                API_KEY: errand.apiKey,
+                MODEL: errand.model,
+                PROMPT: errand.prompt,
+              },
+              environment,
+            ),
+          );
+          if (outcome.status === 'rejected') throw outcome.reason;
+          const { text, tool_inputs: inputs, usage } = conversation.parse(outcome.value);
+          expect(inputs).toEqual([{ city: 'Bern' }]);
+          expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
+          const requests = isOneRequest ? 1 : 2;
+          const refused = asksForThread ? [400] : [];
+          expect(tap.inference.map(({ status }) => status)).toEqual([
+            ...refused,
+            ...Array<number>(requests).fill(200),
+          ]);
+          const served = tap.inference.slice(refused.length);
+          const { outcomes, ...tokens } = await booked(scene, served);
+          expect(outcomes).toEqual(Array(requests).fill('completed, reported'));
+          expect(tokens.output).toBe(requests * OUTPUT_TOKENS);
+          if (!miscountsStreams) expect(usage).toEqual(tokens);
+        },
+        TIMEOUT_MS,
+      );
+    },
+  );
+
+  test.each(
+    ['openai chat', 'openai responses', 'anthropic', 'pydantic-ai'].flatMap((name) =>
+      (['openai', 'anthropic'] as const).map((model) => [name, model] as const),
+    ),
+  )(
+    '%s reads the object that its class asks for, from an upstream of protocol %s',
+    async (name, model) => {
+      const weather = { city: 'Bern', celsius: 21 };
+      const text = Buffer.from(JSON.stringify(weather)).toString('base64url');
+      const prompt = `What is the weather in Bern? @demo text=${text}`;
+      const { outcome, tap } = await overTheWire(scene, { model, prompt }, (errand) =>
+        runPython(['parse', name], {
+          ORIGIN: errand.origin,
+          API_KEY: errand.apiKey,
+          MODEL: errand.model,
+          PROMPT: errand.prompt,
+        }),
+      );
+      if (outcome.status === 'rejected') throw outcome.reason;
+      expect(outcome.value).toEqual(weather);
+      expect(tap.inference.map(({ status }) => status)).toEqual([200]);
+    },
+    TIMEOUT_MS,
+  );
 
   test(
     'openai begins responses in the background, polls, cancels and resumes them',

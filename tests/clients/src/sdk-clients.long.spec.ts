@@ -49,7 +49,7 @@ beforeAll(async () => {
       ),
     ]),
   );
-}, 60_000);
+}, 120_000);
 afterAll(() => scene?.tollgate.stop(), 30_000);
 
 function fulfilled(outcome: PromiseSettledResult<Conversation>): Conversation {

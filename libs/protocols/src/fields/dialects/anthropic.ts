@@ -6,7 +6,7 @@ import type { Dialect } from './dialect.ts';
  */
 export const ANTHROPIC: Dialect = {
   source:
-    'https://platform.claude.com/docs/en/api/messages and the types of @anthropic-ai/sdk 1.11.0',
+    'https://platform.claude.com/docs/en/api/messages and the types of @anthropic-ai/sdk 1.13.0',
   read: '2026-11-23',
   fields: {
     messages: [

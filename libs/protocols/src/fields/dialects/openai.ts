@@ -4,7 +4,7 @@ const STREAM_OPTIONS = ['stream_options.include_obfuscation', 'stream_options.in
 
 /** `client_metadata` is what Codex adds. Images, sound and moderation have endpoints of their own, which the gateway does not serve. */
 export const OPENAI: Dialect = {
-  source: 'https://platform.openai.com/docs/api-reference and the types of openai 7.55.0',
+  source: 'https://platform.openai.com/docs/api-reference and the types of openai 7.57.0',
   read: '2026-11-23',
   fields: {
     chat: [
