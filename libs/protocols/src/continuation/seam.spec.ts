@@ -26,9 +26,9 @@ describe('a continuation', () => {
 
   test('is false where it says a place of the text again in other words', () => {
     const text =
-      'The captain left the harbour before dawn. No one on the bridge saw the small lantern he carried, and';
+      'The captain left the harbour before dawn. No one on the bridge saw the small lantern he carried.';
     const again =
-      'The captain had left the harbour well before dawn. No one up on the bridge saw the lantern that he carried, and the river was calm.';
+      ' Our captain had left the harbour well before dawn. No one up on the bridge saw the lantern that he carried.';
     expect(judge(again, text)).toBe('false');
   });
 
@@ -43,12 +43,12 @@ describe('a continuation', () => {
     const unit = (name: string): string =>
       `function ${name}(input) {\n  if (!input) return null;\n  return input.${name}Id;\n}\n\n`;
     const code = ['alpha', 'beta', 'gamma', 'delta', 'kappa', 'sigma'].map(unit).join('');
-    for (const cut of [70, 95, 150, 260])
-      expect(judge(code.slice(cut), code.slice(0, cut))).toBe('true');
+    for (let cut = 100; cut < code.length; cut += 1)
+      expect([cut, judge(code.slice(cut), code.slice(0, cut))]).toEqual([cut, 'true']);
     const row = (number: number): string => `| item ${number} | ${number * 7} | in stock |\n`;
     const table = Array.from({ length: 20 }, (_, number) => row(number)).join('');
-    for (const cut of [40, 61, 62, 63, 200])
-      expect(judge(table.slice(cut), table.slice(0, cut))).toBe('true');
+    for (let cut = 40; cut < table.length; cut += 1)
+      expect([cut, judge(table.slice(cut), table.slice(0, cut))]).toEqual([cut, 'true']);
   });
 
   test('is true where it goes further', () => {
