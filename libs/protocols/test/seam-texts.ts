@@ -1,10 +1,11 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
+import { list, record, records, text } from '../src/json/json-guard.ts';
+import { readFixture, recordings } from './fixtures.ts';
 
 /** Whole answers, and what a second model makes of them: real ones, and generated ones that repeat themselves as answers do. */
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-const SHARED = path.resolve(ROOT, '../shared/fixtures');
 const LENGTH_MIN = 300;
 
 function textsOf(pattern: string): string[] {
@@ -31,22 +32,18 @@ function windowsOf(texts: readonly string[]): fc.Arbitrary<string> {
 }
 
 function recordedAnswers(): string[] {
-  return ['chat', 'messages'].flatMap((protocol) =>
-    globSync(`${protocol}/json/*.json`, { cwd: SHARED })
-      .filter((file) => !/\.(req|hdr)\.json$/.test(file))
-      .toSorted()
-      .map((file) => answerOf(JSON.parse(readFileSync(path.join(SHARED, file), 'utf8'))))
-      .filter((text) => text.length > LENGTH_MIN),
-  );
+  return recordings(
+    ({ protocol, isStream }) => !isStream && ['chat', 'messages'].includes(protocol),
+  )
+    .map(({ file }) => answerOf(JSON.parse(readFixture(file).toString())))
+    .filter((text) => text.length > LENGTH_MIN);
 }
 
 function answerOf(body: unknown): string {
-  const { choices, content } = body as {
-    choices?: { message?: { content?: unknown } }[];
-    content?: { text?: string }[];
-  };
-  const words = choices?.[0]?.message?.content ?? content?.map?.(({ text }) => text ?? '').join('');
-  return typeof words === 'string' ? words : '';
+  const answer = record(body);
+  const message = record(record(list(answer['choices'])[0])['message']);
+  const parts = records(answer['content']).map((part) => text(part['text']) ?? '');
+  return text(message['content']) ?? parts.join('');
 }
 
 const NAMES = ['Alice', 'Bruno', 'Chidi', 'Dagny', 'Emeka', 'Farah', 'Greta', 'Hiro'];
@@ -177,7 +174,7 @@ const chinese = textsOf('apps/console/src/words/zh/*.ts')
     [...text.matchAll(/'([^'\n]*[\u4e00-\u9fff][^'\n]*)'/g)].map(([, words]) => words).join('。'),
   )
   .filter((text) => text.length > LENGTH_MIN);
-const answers = existsSync(SHARED) ? recordedAnswers() : [];
+const answers = recordedAnswers();
 
 /** Answers that a second model is asked to continue. */
 export const WHOLE: Readonly<Record<string, fc.Arbitrary<string>>> = {
