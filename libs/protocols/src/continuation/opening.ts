@@ -22,8 +22,9 @@ export function isSentenceAnew(delivered: string, beginning: string): boolean {
   if (seam.includes('\n') || !/[\p{L}\p{N},]$/u.test(text)) return false;
   const first = /^\s*(\p{Lu}\p{Ll}*)(?!\p{L})/u.exec(beginning)?.[1];
   if (first === undefined) return false;
-  // Names in camel case are cut within.
-  if (seam === '' && /\p{Ll}$/u.test(text)) return !/\p{Ll}\p{Lu}/u.test(text);
+  // Names in camel case are cut within, and a space hardly follows their parts.
+  if (seam === '' && /\p{Ll}$/u.test(text))
+    return !/\p{Ll}\p{Lu}/u.test(text) || /^\p{L}+,? \p{Ll}+ /u.test(beginning);
   const within = text.match(/(?<=[\p{L}\p{N},][ \t])\p{L}+/gu) ?? [];
   const capitals = within.filter((word) => /^\p{Lu}/u.test(word));
   return capitals.length < within.length * CAPITALS && !capitals.includes(first);

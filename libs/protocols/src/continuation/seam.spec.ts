@@ -36,6 +36,9 @@ describe('a continuation', () => {
     const text = 'the captain left the small harbour before dawn and';
     expect(judge(' Resuming here: the river was calm.', text)).toBe('false');
     expect(judge('先ほどの続きです。the river was calm.', text)).toBe('false');
+    const code = 'const keepAlive = open(target); return keepAli';
+    expect(judge('Resuming the code from there: ve.read();', code)).toBe('false');
+    expect(judge('ve.readAll();', code)).toBe('true');
     expect(judge(' I saw the river.', 'Yesterday I said that I knew, and')).toBe('true');
   });
 
