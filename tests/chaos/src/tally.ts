@@ -12,6 +12,8 @@ type ProviderEntry = DemoRecord[number];
 export interface Tally {
   sent: number;
   endings: Record<string, number>;
+  /** Counts refusals by their status. */
+  refused: Record<number, number>;
   /** Completed requests whose report the upstream still knows, compared to the token. */
   compared: number;
   exact: number;
@@ -44,6 +46,7 @@ export function tally({
   const sums: Tally = {
     sent: clients.length,
     endings: {},
+    refused: {},
     compared: 0,
     exact: 0,
     of: { images: 0, background: 0, premium: 0 },
@@ -57,6 +60,8 @@ export function tally({
   };
   for (const client of clients) {
     sums.endings[client.ending] = (sums.endings[client.ending] ?? 0) + 1;
+    if (client.ending === 'refused' && client.status !== null)
+      sums.refused[client.status] = (sums.refused[client.status] ?? 0) + 1;
     sums.lostTokens += lostOf(client, usage.get(client.rid ?? ''));
     if (client.ending === 'completed')
       addCompleted(sums, {
@@ -107,6 +112,9 @@ export function describeTally(sums: Tally): string {
     `  requests sent            ${count(sums.sent)} (${Object.entries(sums.endings)
       .map(([ending, n]) => `${count(n)} ${ending.replace('_', ' ')}`)
       .join(', ')})`,
+    `  refused by status        ${Object.entries(sums.refused)
+      .map(([status, n]) => `${status}: ${count(n)}`)
+      .join(', ')}`,
     `  completed, compared      ${count(sums.compared)}, exact ${count(sums.exact)} (${count(sums.of.images)} with images, ${count(sums.of.background)} in the background, ${count(sums.of.premium)} with a multiplier)`,
     `  tokens reported          ${count(sums.reportedTokens)}`,
     `  tokens booked            ${count(sums.bookedTokens)}`,

@@ -17,6 +17,7 @@ const STARTING_MS = 30_000;
 /** A spec that is faster than this runs whole: to choose tests of it would cost more. */
 const WHOLE_MS = 3_000;
 const NEVER = -1;
+const LATE = 'the time limit';
 
 /** What a spec does without any mutant. */
 interface Hearing {
@@ -104,8 +105,12 @@ export class Court {
     const isFast = (this.hearings.get(spec)?.tookMs ?? 0) < WHOLE_MS;
     const some = spread(names);
     const isWhole = isFast || !(await this.passAlone(spec, some));
-    const { failed } = await this.order({ mutant, spec, names: isWhole ? undefined : some });
-    return failed;
+    const asked = { spec, names: isWhole ? undefined : some };
+    const { failed } = await this.order({ mutant, ...asked });
+    if (failed !== LATE) return failed;
+    // Where the spec takes as long without the mutant, the machine is slow.
+    const without = await this.order({ mutant: NEVER, ...asked });
+    return without.failed === LATE ? undefined : failed;
   }
 
   /** For what runs while modules are loaded, which a process does once, or before the tests. */
@@ -136,14 +141,13 @@ export class Court {
     const { signal } = over;
     const said = once(judge, 'message', { signal }).then(([verdict]) => verdict as Verdict);
     const gone = once(judge, 'exit', { signal }).then(() => verdictOf('the process ended'));
-    const late = pause(this.limitOf(order), verdictOf('the time limit'), { signal });
+    const late = pause(this.limitOf(order), verdictOf(LATE), { signal });
     judge.send(order);
     const verdict = await Promise.race([said, gone, late]);
     for (const each of [said, gone, late]) each.catch(() => {});
     over.abort();
-    if (verdict.failed === 'the time limit') judge.kill('SIGKILL');
-    if (verdict.failed === 'the time limit' || verdict.failed === 'the process ended')
-      this.judge = undefined;
+    if (verdict.failed === LATE) judge.kill('SIGKILL');
+    if (verdict.failed === LATE || verdict.failed === 'the process ended') this.judge = undefined;
     return verdict;
   }
 
