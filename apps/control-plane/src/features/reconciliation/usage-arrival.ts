@@ -1,4 +1,4 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { LiveRecords } from '@tollgate/keyspace';
 import { Host } from '../../platform/host/host.ts';
@@ -22,8 +22,8 @@ export class UsageArrival {
   private readonly pauses = new Set<() => void>();
 
   constructor(
-    private readonly records: LiveRecords,
-    private readonly backlog: QueueBacklog,
+    @Inject(LiveRecords) private readonly records: Pick<LiveRecords, 'oldestEvent'>,
+    @Inject(QueueBacklog) private readonly backlog: Pick<QueueBacklog, 'undone' | 'areDone'>,
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
