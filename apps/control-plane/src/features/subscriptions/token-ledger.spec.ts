@@ -15,6 +15,7 @@ import {
   threeLots,
   tokens,
   withdraw,
+  type Subscribed,
 } from '../../testing/books-under-test.ts';
 
 shareBooks();
@@ -169,12 +170,15 @@ describe('the token ledger', () => {
     expect(await counted()).toEqual([0, 0]);
     await withdraw(one, 'w1', 11);
     expect(await counted()).toEqual([0, 11]);
-    for (const { id } of [one, other])
-      await inTransaction(async (tx) =>
+    const grant = ({ id }: Subscribed) =>
+      inTransaction(async (tx) =>
         tokens.credit(tx, await tokens.lockOne(tx, id), { tokens: 9, cost: 0n, kind: 'grant' }),
       );
+    await grant(one);
     expect(await counted()).toEqual([9, 0]);
     await withdraw(one, 'w2', 4);
+    // A purchase for another subscription is none of this one.
+    await grant(other);
     await withdraw(one, 'w3', 3);
     await withdraw(other, 'w4', 1);
     expect(await counted()).toEqual([2, 7]);
