@@ -33,9 +33,11 @@ export class Court {
   private readonly root: string;
   private readonly limitMs: number;
   private readonly specs: readonly string[];
-  private judge: ChildProcess | undefined;
+  private process: ChildProcess | undefined;
   private judged = 0;
   private readonly hearings = new Map<string, Hearing>();
+  /** Mutants that a spec was too slow for, which is as slow without them. */
+  private readonly doubted = new Set<number>();
   /** Lists of tests that pass without a mutant and without the tests before them. */
   private readonly sound = new Map<string, boolean>();
 
@@ -53,8 +55,16 @@ export class Court {
     this.settings = JSON.stringify({ swc, file: path.join(root, file), text });
   }
 
-  /** The test that notices a mutant; undefined when none does. */
-  async noticedBy({ id }: Mutant): Promise<string | undefined> {
+  /** `by`: the test that notices. Undecided is a mutant that none noticed where a spec failed without it or was too slow: it may have been noticed there. */
+  async judge(mutant: Mutant): Promise<{ kind: 'noticed' | 'undecided' | 'survived'; by: string }> {
+    const by = await this.noticedBy(mutant);
+    if (by !== undefined) return { kind: 'noticed', by };
+    const isDoubted =
+      this.doubted.has(mutant.id) || [...this.hearings.values()].some(({ isSound }) => !isSound);
+    return { kind: isDoubted ? 'undecided' : 'survived', by: 'none' };
+  }
+
+  private async noticedBy({ id }: Mutant): Promise<string | undefined> {
     if (this.judged >= MUTANTS_OF_A_JUDGE) await this.dismiss();
     this.judged += 1;
     let isReachedByTests = false;
@@ -70,8 +80,8 @@ export class Court {
   }
 
   async dismiss(): Promise<void> {
-    const { judge } = this;
-    this.judge = undefined;
+    const { process: judge } = this;
+    this.process = undefined;
     this.judged = 0;
     if (!judge || judge.exitCode !== null || judge.signalCode !== null) return;
     const gone = once(judge, 'exit');
@@ -110,7 +120,9 @@ export class Court {
     if (failed !== LATE) return failed;
     // Where the spec takes as long without the mutant, the machine is slow.
     const without = await this.order({ mutant: NEVER, ...asked });
-    return without.failed === LATE ? undefined : failed;
+    if (without.failed !== LATE) return failed;
+    this.doubted.add(mutant);
+    return undefined;
   }
 
   /** For what runs while modules are loaded, which a process does once, or before the tests. */
@@ -136,7 +148,7 @@ export class Court {
   }
 
   private async order(order: Order): Promise<Verdict> {
-    const judge = (this.judge ??= this.called());
+    const judge = (this.process ??= this.called());
     const over = new AbortController();
     const { signal } = over;
     const said = once(judge, 'message', { signal }).then(([verdict]) => verdict as Verdict);
@@ -147,7 +159,7 @@ export class Court {
     for (const each of [said, gone, late]) each.catch(() => {});
     over.abort();
     if (verdict.failed === LATE) judge.kill('SIGKILL');
-    if (verdict.failed === LATE || verdict.failed === 'the process ended') this.judge = undefined;
+    if (verdict.failed === LATE || verdict.failed === 'the process ended') this.process = undefined;
     return verdict;
   }
 

@@ -99,21 +99,20 @@ async function judgeFile(project: SourceProject, file: string, area: Area): Prom
     { file, source, mutants },
     specs.of(file, area.specs).slice(0, Number(values.specs)),
   );
-  let noticed = 0;
+  const counts = { noticed: 0, survived: 0, undecided: 0 };
   try {
     for (const mutant of mutants) {
       const began = performance.now();
-      const by = await court.noticedBy(mutant);
-      if (by !== undefined) noticed += 1;
+      const { kind, by } = await court.judge(mutant);
+      counts[kind] += 1;
       const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-      console.log(
-        `${by === undefined ? 'SURVIVED' : 'noticed '} ${describe(mutant)}   <- ${by ?? 'none'} (${seconds} s)`,
-      );
+      console.log(`${kind.padEnd(9)} ${describe(mutant)}   <- ${by} (${seconds} s)`);
     }
   } finally {
     await court.dismiss();
   }
-  const count = { tried: mutants.length, noticed, equivalent, stale: stale.length };
+  const { noticed, survived } = counts;
+  const count = { tried: noticed + survived, noticed, equivalent, stale: stale.length };
   console.log(`${file}: ${figures(count)}`);
   return count;
 }
