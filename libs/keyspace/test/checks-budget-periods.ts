@@ -105,6 +105,19 @@ export const budgetPeriodChecks: Checks = {
     assert.deepEqual(await counts(tenant), { '7:0': '459,0', '8:0': '1,0' });
   },
 
+  'a hold grows within what was granted in its own period': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const start = Math.floor(tenant.clock.now / 1_000);
+    const starts = [start, start + 30];
+    const granted = { [start]: 15, [start + 30]: 900 };
+    await setBudgets(tenant, { ofKey: [{ id: 7, amount: 100, starts, adjusted: granted }] });
+    const rid = await admitted(tenant);
+    tenant.clock.now += 31_000;
+    assert.equal(await extendedBy(tenant, rid), 15);
+    assert.deepEqual(await counts(tenant), { [`7:${start}`]: '0,115' });
+  },
+
   'a hold that was lost is held again in its budgets, once, and settled without a trace it is used':
     async (world) => {
       const tenant = await world.tenant();
@@ -154,6 +167,24 @@ export const budgetPeriodChecks: Checks = {
     assert.deepEqual(await counts(tenant), { '7:0': '40,0' });
     await tenant.live.budgets.discard(tenant.accountId);
     assert.deepEqual(await counts(tenant), {});
+  },
+
+  'what is used is raised to what is booked, never lowered, and not in a fenced shard': async (
+    world,
+  ) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const { library, epochCache: epochs, accountId } = tenant;
+    const live = new LiveCounts({ library, epochs, shards: SHARDS });
+    const raise = (used: number) => live.raiseBudget({ accountId, name: '7:0', used });
+    await tenant.redis.hset(keys.budgets(tenant.shard, accountId), '7:0', '30,5');
+    assert.deepEqual([await raise(30), await raise(29)], [null, null]);
+    assert.deepEqual(await counts(tenant), { '7:0': '30,5' });
+    assert.equal(await raise(31), 30);
+    assert.deepEqual(await counts(tenant), { '7:0': '31,5' });
+    await tenant.epochs.clear(tenant.shard);
+    assert.equal(await raise(99), null);
+    assert.deepEqual(await counts(tenant), { '7:0': '31,5' });
   },
 
   'units are what the books compute, for any rate and count': async (world) => {

@@ -103,7 +103,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     ),
     tokens,
     new WithdrawalBooking(tokens, ledger),
-    new BookedFacts(alerts, new BudgetBooking(alerts, live)),
+    new BookedFacts(alerts, new BudgetBooking(alerts, live, { used: () => undefined })),
     new LateUsage(shardEpochs, tokens, live),
     new UsageRows({ copiedMin: COPIED_MIN }),
     host,

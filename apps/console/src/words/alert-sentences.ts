@@ -32,6 +32,7 @@ const zh: AlertSentences = {
   'drift.unreadable': 'Redis 中的余额无法读取；已按账本重写',
   'drift.held': 'Redis 中预留了 {before} 个 token，而运行中的请求只预留 {held} 个；已重新计算',
   'drift.budget': '预算在 Redis 中预留 {before}，而运行中的请求只预留 {held}；已重新计算',
+  'drift.budget_used': 'Redis 中预算只计入 {before}，而账本已记 {used}；已提高',
   'redis_tampered.usage':
     'Redis 中有 {events} 条用量并非来自其所称的节点；它们作为死信等待，例如：{reason}',
   'redis_tampered.snapshot': 'Redis 中版本 {version} 的配置被改动；已按 PostgreSQL 重写',

@@ -38,6 +38,7 @@ const FUNCTIONS = {
   put_account: { file: 'put-account', flags: ['allow-oom'] },
   put_subscription: { file: 'put-subscription', flags: ['allow-oom'] },
   recount: { file: 'recount', flags: ['allow-oom'] },
+  raise_budget: { file: 'raise-budget', flags: ['allow-oom'] },
   reset_credits: { file: 'reset-credits', flags: ['allow-oom'] },
   vouch: { file: 'vouch', flags: ['allow-oom'] },
   advance_epoch: { file: 'advance-epoch', flags: ['allow-oom'] },

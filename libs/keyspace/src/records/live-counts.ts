@@ -56,6 +56,30 @@ export class LiveCounts {
     return this.#recountEach(shardNames(this.#shards).map((shard) => [shard, []]));
   }
 
+  /** Raises what is used of a budget to what is booked of it. Answers what was counted before; null where that was enough, or the shard is fenced. */
+  async raiseBudget({
+    accountId,
+    name,
+    used,
+  }: {
+    accountId: number;
+    /** `<budget>:<period>` */
+    name: string;
+    used: number;
+  }): Promise<number | null> {
+    const shard = shardOf(accountId, this.#shards);
+    const functionKeys = [keys.epoch(shard), keys.budgets(shard, accountId)];
+    const args = [name, natural(used, 'used')];
+    const reply = await this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const raw = await this.#library.call('raise_budget', functionKeys, [epoch, ...args]);
+      const reader = new ReplyReader(raw);
+      const word = reader.oneOf('OK', 'ENOUGH', 'FENCED');
+      if (word === 'FENCED') return { kind: 'fenced' as const };
+      return { kind: 'compared' as const, before: word === 'OK' ? reader.integer() : null };
+    });
+    return reply.kind === 'compared' ? reply.before : null;
+  }
+
   /** One shard whose holds cannot be read keeps no other from being counted. Throws only when none could be. */
   async #recountEach(
     shards: readonly (readonly [string, readonly SubscriptionRef[]])[],

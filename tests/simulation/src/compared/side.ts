@@ -132,7 +132,7 @@ export function openSide({ source, seed, now }: SideParts) {
     ),
     tokens,
     new WithdrawalBooking(tokens, ledger),
-    new BookedFacts(alerts, new BudgetBooking(alerts, live)),
+    new BookedFacts(alerts, new BudgetBooking(alerts, live, { used: () => undefined })),
     new LateUsage(epochs, tokens, live),
     new UsageRows({ copiedMin: COPIED_MIN }),
     host,

@@ -18,6 +18,7 @@ export const CALL_WEIGHTS: Record<FunctionName, number> = {
     put_account: 6,
     put_subscription: 8,
     recount: 2,
+    raise_budget: 1,
     reset_credits: 1,
     vouch: 1,
   },

@@ -3,6 +3,7 @@ import { ACCOUNT_LIMITS, BUDGETS, LIMITS, ONE_A_MINUTE } from './drawn-limits.ts
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
+import { CALL_WEIGHTS } from './call-weights.ts';
 
 export interface DrawnCall {
   name: FunctionName;
@@ -246,6 +247,10 @@ export class DrawnCalls {
       vouch: () => [
         [E, S],
         [epoch, id, odd(pick(0, 1_000))],
+      ],
+      raise_budget: () => [
+        [E, B],
+        [epoch, pick('1:0', '2:1700000000'), odd(pick(0, 40, 900))],
       ],
       reset_credits: () => [
         [E, S],

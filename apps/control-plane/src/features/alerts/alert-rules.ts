@@ -30,7 +30,17 @@ export const ALERT_RULES = {
 /** The sentences of the rules that have several: `detail.kind` of an alert names its own. */
 export const ALERT_KINDS = {
   settlement_backlog: ['node', 'outbox', 'queue'],
-  drift: ['below', 'above', 'reap', 'credits', 'lost_credits', 'unreadable', 'held', 'budget'],
+  drift: [
+    'below',
+    'above',
+    'reap',
+    'credits',
+    'lost_credits',
+    'unreadable',
+    'held',
+    'budget',
+    'budget_used',
+  ],
   redis_tampered: ['usage', 'snapshot', 'seal', 'version', 'types', 'records'],
   redis_data_lost: ['lost', 'stale'],
   auto_recharge_failed: ['funds', 'refused'],

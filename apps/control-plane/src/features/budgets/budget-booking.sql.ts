@@ -1,11 +1,13 @@
 import { claimUnits, readClaims } from '@tollgate/contracts';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { afterCommit } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
+import { BudgetGuard } from './budget-guard.ts';
 import { writeAmount, BUDGET_UNITS } from './budgets.dto.ts';
 
 /** Holds the charge of one usage event and the budgets in which its request was admitted. */
@@ -65,6 +67,7 @@ export class BudgetBooking {
   constructor(
     private readonly alerts: AlertsService,
     private readonly live: LiveStateService,
+    @Inject(BudgetGuard) private readonly guard: Pick<BudgetGuard, 'used'>,
   ) {}
 
   /**
@@ -86,6 +89,7 @@ export class BudgetBooking {
     ]);
     const rows = raw.map((row) => bookedRow.parse(row));
     for (const row of rows) await this.notify(tx, row);
+    afterCommit(tx, async () => this.guard.used(rows.map(({ budget_id }) => budget_id)));
     const late = new Set(
       deltas.filter((delta) => delta.late !== 0).map(({ budgetId }) => budgetId),
     );

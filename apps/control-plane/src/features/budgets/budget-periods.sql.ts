@@ -75,3 +75,33 @@ export async function readEntries(
   );
   return rows.map((row) => entryRow.parse(row));
 }
+
+const bookedRow = z
+  .object({ id: z.number(), user_id: z.number(), started_at: integer, used: integer })
+  .transform((row) => ({
+    id: row.id,
+    accountId: row.user_id,
+    startedAt: row.started_at,
+    used: row.used,
+  }));
+/** What is booked of a budget in its current period, less what Redis never counted. */
+export type BookedPeriod = z.output<typeof bookedRow>;
+
+/** Returns the current periods of these budgets, or of the next ones after an id, of which something is booked. */
+export async function readBookedPeriods(
+  dataSource: Pick<DataSource, 'query'>,
+  which: { ids: readonly number[] } | { afterId: number; limit: number },
+): Promise<BookedPeriod[]> {
+  if ('ids' in which && which.ids.length === 0) return [];
+  const [where, parameters] =
+    'ids' in which
+      ? ['b.id = ANY($1::int[])', [which.ids]]
+      : ['b.id > $1 ORDER BY b.id LIMIT $2', [which.afterId, which.limit]];
+  const rows: unknown[] = await dataSource.query(
+    `SELECT b.id, b.user_id, p.started_at, p.used - p.late AS used FROM budgets b JOIN budget_periods p ON p.budget_id = b.id
+       AND p.started_at = (SELECT max(start) FROM unnest(b.starts) start WHERE start <= extract(epoch FROM now()))
+     WHERE b.deleted_at IS NULL AND p.used > p.late AND ${where}`,
+    [...parameters],
+  );
+  return rows.map((row) => bookedRow.parse(row));
+}

@@ -1,13 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
+import { eventually } from '@tollgate/harness';
 import { LiveRecords, shardOf } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
-import { admit, book, parts, set, tenant } from '../../testing/budgets-under-test.ts';
+import { admit, book, parts, periodOf, set, tenant } from '../../testing/budgets-under-test.ts';
 import { ledger, plane, worker } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent } from '../../testing/ledger-under-test.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 import { LiveRows } from '../live-state/live-rows.sql.ts';
 import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
+import { BudgetGuard } from './budget-guard.ts';
 import { BudgetCalendar } from './budget-calendar.service.ts';
 
 describe('what Redis counts', () => {
@@ -42,6 +44,30 @@ describe('what Redis counts', () => {
     await plane.app.get(LiveRecords).budgets.discard(tenant.account.id);
     await refill();
     expect(await admit()).toMatchObject({ kind: 'admitted', grantedTokens: 300 });
+  });
+
+  test('is raised to what is booked where it has lost some, and never lowered', async () => {
+    const { body } = await set({ period: 'day' });
+    const start = await periodOf(body.id);
+    await book(700, `${body.id}:${start}:1000000`);
+    const used = async () =>
+      (await plane.app.get(LiveRecords).budgets.read(tenant.account.id)).map((one) => one.used);
+    // The usage was booked without Redis: the guard that booking wakes finds the difference.
+    await eventually(async () => expect(await used()).toEqual([700]));
+    await plane.app.get(LiveRecords).budgets.discard(tenant.account.id);
+    await plane.app.get(BudgetGuard).compareAll();
+    expect(await used()).toEqual([700]);
+    expect(await admit()).toMatchObject({ kind: 'admitted', grantedTokens: 300 });
+    await plane.app.get(LiveRecords).budgets.discard(tenant.account.id);
+    await plane.app
+      .get(LiveRecords)
+      .budgets.fill(tenant.account.id, { [`${body.id}:${start}`]: 800 });
+    await plane.app.get(BudgetGuard).compareAll();
+    expect(await used()).toEqual([800]);
+    const alerts = await ledger.query("SELECT rule FROM alerts WHERE subject = 'budget:' || $1", [
+      body.id,
+    ]);
+    expect(alerts).toEqual([{ rule: 'drift' }]);
   });
 
   test('has its periods long before they begin', async () => {

@@ -5,6 +5,7 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { BudgetBooking } from './budget-booking.sql.ts';
 import { BudgetCalendar } from './budget-calendar.service.ts';
+import { BudgetGuard } from './budget-guard.ts';
 import { BudgetUsageService } from './budget-usage.service.ts';
 import { BudgetRow } from './budget.entity.ts';
 import { BudgetsController } from './budgets.controller.ts';
@@ -13,7 +14,7 @@ import { BudgetsService } from './budgets.service.ts';
 @Module({
   imports: [TypeOrmModule.forFeature([BudgetRow]), ActivityModule, AlertsModule, LiveStateModule],
   controllers: [BudgetsController],
-  providers: [BudgetsService, BudgetUsageService, BudgetBooking, BudgetCalendar],
+  providers: [BudgetsService, BudgetUsageService, BudgetBooking, BudgetCalendar, BudgetGuard],
   exports: [BudgetBooking],
 })
 export class BudgetsModule {}

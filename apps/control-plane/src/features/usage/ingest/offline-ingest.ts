@@ -40,7 +40,7 @@ export function offlineIngest(dataSource: DataSource, config: OfflineConfig): Us
     ),
     tokens,
     new WithdrawalBooking(tokens, new LedgerService(new DomainEvents())),
-    new BookedFacts(alerts, new BudgetBooking(alerts, live)),
+    new BookedFacts(alerts, new BudgetBooking(alerts, live, { used: () => undefined })),
     new LateUsage(new ShardEpochs(dataSource, config), tokens, live),
     new UsageRows(),
   );

@@ -1,0 +1,91 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LiveCounts, onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { BackgroundService } from '../../platform/background/background-service.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { readBookedPeriods, type BookedPeriod } from './budget-periods.sql.ts';
+
+const GATHER_MS = 1_000;
+const EVERY_MS = 5 * 60_000;
+const PAGE = 500;
+/** A Redis that returns may have lost its tail, which nodes repeat from their journals. */
+const REPEATING_MS = 30_000;
+
+/**
+ * Compares what Redis counts of budgets with what is booked of them: within a second or two of a booking, and all of them every five minutes. A settlement counts in
+ * Redis before it is booked, so a count below the books was lost or altered: it is raised, with the alert `drift`.
+ */
+@Injectable()
+export class BudgetGuard extends BackgroundService {
+  private readonly waiting = new Set<number>();
+  private comparedAllAtMs = performance.now();
+  private quietUntilMs = 0;
+  private stopWatching = (): void => undefined;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly counts: LiveCounts,
+    private readonly alerts: AlertsService,
+    @Inject(REDIS) private readonly redis: RedisConnection,
+  ) {
+    super({
+      name: 'budget-guard',
+      everyMs: EVERY_MS,
+      retryMs: REPEATING_MS,
+      failing: 'budgets cannot be compared with the ledger',
+      stopsFirst: true,
+    });
+  }
+
+  override onApplicationBootstrap(): void {
+    this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
+      if (awayMs !== undefined) this.quietUntilMs = performance.now() + REPEATING_MS;
+    });
+    this.loop.start();
+  }
+
+  override onApplicationShutdown(): Promise<void> {
+    this.stopWatching();
+    return super.onApplicationShutdown();
+  }
+
+  /** Usage of these was booked now. Returns at once. */
+  used(budgetIds: readonly number[]): void {
+    for (const id of budgetIds) this.waiting.add(id);
+    if (budgetIds.length > 0) this.loop.wakeWithin(GATHER_MS);
+  }
+
+  protected async runOnce(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs < this.quietUntilMs) return this.loop.wakeWithin(this.quietUntilMs - nowMs);
+    const ids = [...this.waiting].slice(0, PAGE);
+    await this.compare(await readBookedPeriods(this.dataSource, { ids }));
+    for (const id of ids) this.waiting.delete(id);
+    if (this.waiting.size > 0) this.loop.wakeWithin(GATHER_MS);
+    if (nowMs - this.comparedAllAtMs >= EVERY_MS) await this.compareAll();
+  }
+
+  /** Also for tests. */
+  async compareAll(): Promise<void> {
+    for (let afterId = 0; ;) {
+      const page = await readBookedPeriods(this.dataSource, { afterId, limit: PAGE });
+      await this.compare(page);
+      afterId = page.at(-1)?.id ?? 0;
+      if (page.length < PAGE) break;
+    }
+    this.comparedAllAtMs = performance.now();
+  }
+
+  private async compare(booked: readonly BookedPeriod[]): Promise<void> {
+    for (const { id, accountId, startedAt, used } of booked) {
+      const before = await this.counts.raiseBudget({ accountId, name: `${id}:${startedAt}`, used });
+      if (before === null) continue;
+      const message = `Budget ${id}: Redis counted ${before} as used, of which ${used} are booked; it has been raised`;
+      this.logger.error(message);
+      const detail = { kind: 'budget_used', before, used } as const;
+      const subject = `budget:${id}`;
+      await this.alerts.raise(this.dataSource.manager, { rule: 'drift', subject, message, detail });
+    }
+  }
+}
