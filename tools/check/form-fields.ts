@@ -32,6 +32,10 @@ export const FORMS: Readonly<Record<string, readonly string[]>> = {
   DeadLetters_dismiss: ['admin-books'],
   Routing_create: ['admin-routing'],
   Routing_update: ['admin-routing'],
+  Budgets_create: ['budgets'],
+  Budgets_update: ['budgets'],
+  Budgets_grant: ['budgets'],
+  Budgets_reset: ['budgets'],
   Keys_create: ['keys'],
   Keys_update: ['keys'],
   Keys_rotate: ['keys'],
@@ -44,6 +48,7 @@ const BY_FILE = 'rarely set: the command line or the API sets it';
 /** Why a writable field has no field in a form, by operation and field, or by field. */
 export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   user_id: BY_PAGE,
+  'Budgets_create.scope': BY_PAGE,
   'Subscriptions_subscribe.model_id': BY_PAGE,
   'Subscriptions_renew.model_id': BY_PAGE,
   'Subscriptions_unsubscribe.model_id': BY_PAGE,
@@ -76,10 +81,6 @@ export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
 /** Operations whose bodies no form sends. */
 export const WITHOUT_FORM: Readonly<Record<string, string>> = {
   Auth_logout: BY_BUTTON,
-  Budgets_create: 'the console has no page of budgets yet',
-  Budgets_update: 'the console has no page of budgets yet',
-  Budgets_grant: 'the console has no page of budgets yet',
-  Budgets_reset: 'the console has no page of budgets yet',
   ProxyNodes_toggle: BY_BUTTON,
   MadeByTokens_disable: BY_BUTTON,
   Playground_create: 'the playground sends it when it opens',

@@ -1,5 +1,6 @@
 import { access } from './en/access.ts';
 import { admin } from './en/admin.ts';
+import { budgets } from './en/budgets.ts';
 import { general } from './en/general.ts';
 import { failures } from './en/failures.ts';
 import { fieldFaults } from './en/field-faults.ts';
@@ -17,6 +18,7 @@ import { wallet } from './en/wallet.ts';
 export const en = {
   access,
   admin,
+  budgets,
   failures,
   fieldFaults,
   general,

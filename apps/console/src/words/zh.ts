@@ -1,6 +1,7 @@
 import type { en } from './en.ts';
 import { access } from './zh/access.ts';
 import { admin } from './zh/admin.ts';
+import { budgets } from './zh/budgets.ts';
 import { general } from './zh/general.ts';
 import { failures } from './zh/failures.ts';
 import { fieldFaults } from './zh/field-faults.ts';
@@ -17,6 +18,7 @@ import { wallet } from './zh/wallet.ts';
 export const zh: typeof en = {
   access,
   admin,
+  budgets,
   failures,
   fieldFaults,
   general,

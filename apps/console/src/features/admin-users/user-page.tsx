@@ -12,13 +12,14 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { Exact } from '../../ui/time/time.tsx';
 import { FIRST_PAGE } from '../../ui/tables/list-table.tsx';
 import { useWords } from '../../words/words.ts';
+import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
 import { PaymentsPanel } from '../wallet/payments-panel.tsx';
 import { UserActs } from './user-acts.tsx';
 import { UserStatus } from './user-status.tsx';
 import { UserSubscriptions } from './user-subscriptions.tsx';
 import { UserKeys, UserLedger, UserRequests } from './user-tabs.tsx';
 
-const TABS = ['subscriptions', 'keys', 'usage', 'ledger', 'payments'] as const;
+const TABS = ['subscriptions', 'keys', 'usage', 'budgets', 'ledger', 'payments'] as const;
 const search = z.object({
   tab: withDefault(z.enum(TABS), 'subscriptions'),
   page: pageNumber,
@@ -84,6 +85,17 @@ function UserTabs({ of: user, currency }: { of: User; currency: string }) {
         },
         { id: 'keys', label: users.keysTab, content: <UserKeys userId={user.id} /> },
         { id: 'usage', label: users.usageTab, content: <UserRequests userId={user.id} /> },
+        {
+          id: 'budgets',
+          label: words.budgets.title,
+          content: (
+            <BudgetsPanel
+              userId={user.id}
+              page={page}
+              onPage={(value) => change({ page: value })}
+            />
+          ),
+        },
         {
           id: 'ledger',
           label: users.ledgerTab,

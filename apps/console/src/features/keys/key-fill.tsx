@@ -6,7 +6,8 @@ import { formatCount } from '../../ui/format.ts';
 import { Gauge } from '../../ui/charts/gauge.tsx';
 import { useSpeech } from '../../words/words.ts';
 import { KeyLimits } from './key-limits.tsx';
-import { FILL_TONES, fillOf, windowName } from './window-fill.ts';
+import { FILL_TONES, fillOf } from '../../ui/charts/fill.ts';
+import { windowName } from './window-name.ts';
 
 export type KeyFills = ReadonlyMap<number, readonly KeyWindow[]>;
 

@@ -14,6 +14,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Ago, Exact } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
+import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
 import { AllowedModels } from './allowed-models.tsx';
 import type { KeyDialog } from './key-dialogs.tsx';
 import { KeyLimits } from './key-limits.tsx';
@@ -71,6 +72,7 @@ function KeyPage({ of: key }: { of: Key }) {
     >
       <KeyFacts of={key} />
       <KeyWindows of={key} />
+      {!key.is_temporary && <BudgetsPanel userId={key.user_id} keyId={key.id} />}
       <KeyTabs of={key} />
       {open !== undefined && (
         <Suspense fallback={null}>

@@ -6,7 +6,8 @@ import { Gauge } from '../../ui/charts/gauge.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';
-import { FILL_TONES, fillOf, windowName } from './window-fill.ts';
+import { FILL_TONES, fillOf } from '../../ui/charts/fill.ts';
+import { windowName } from './window-name.ts';
 
 /** Each limit of a key with its present fill; nothing for a key without limits. */
 export function KeyWindows({ of: key }: { of: Key }) {

@@ -24,6 +24,7 @@ import {
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
+import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
 import { NextStep } from '../first-steps/next-step.tsx';
 import { EntriesTable } from './entries-table.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
@@ -44,7 +45,7 @@ const KINDS = [
   'payout_return',
 ] as const;
 const search = z.object({
-  tab: withDefault(z.enum(['movements', 'payments']), 'movements'),
+  tab: withDefault(z.enum(['movements', 'payments', 'budgets']), 'movements'),
   kind: optional(z.enum(KINDS)),
   page: pageNumber,
   recharge: optional(z.literal('1')),
@@ -130,7 +131,7 @@ function WalletExport({ kind }: Pick<SearchOf<typeof search>, 'kind'>) {
 }
 
 function WalletTabs({ userId, currency }: { userId: number; currency: string }) {
-  const { wallet } = useWords();
+  const { wallet, budgets } = useWords();
   const [{ tab, kind, page }, change] = useSearchState(search);
   return (
     <Tabs
@@ -159,6 +160,13 @@ function WalletTabs({ userId, currency }: { userId: number; currency: string }) 
               page={page}
               onPage={(value) => change({ page: value })}
             />
+          ),
+        },
+        {
+          id: 'budgets',
+          label: budgets.title,
+          content: (
+            <BudgetsPanel userId={userId} page={page} onPage={(value) => change({ page: value })} />
           ),
         },
       ]}

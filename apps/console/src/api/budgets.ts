@@ -1,0 +1,97 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { paths } from '@tollgate/admin-client';
+import { client, dataOf, type Shape } from './client.ts';
+
+export type Budget = Shape<'Budget'>;
+export type BudgetUsage = Shape<'BudgetUsage'>;
+export const BUDGETS_PAGE_SIZE = 50;
+
+export const BUDGET_UNITS = ['charged_tokens', 'money', 'requests'] as const;
+export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'none'] as const;
+export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
+
+/** Asks for the budgets of an account and of all its keys, or for those of one key. */
+export const budgetsQuery = (query: { user_id: number; key_id?: number; page: number }) =>
+  queryOptions({
+    queryKey: ['budgets', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/budgets', {
+          params: { query: { ...query, page_size: BUDGETS_PAGE_SIZE } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+/** Asks what is used and held of these budgets, by their ids. */
+export const budgetUsageQuery = (ids: readonly number[]) =>
+  queryOptions({
+    queryKey: ['budgets', 'usage', ids],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/budgets/usage', { params: { query: { ids: ids.join(',') } } }),
+      );
+      return new Map(data.map((usage) => [usage.budget_id, usage] as const));
+    },
+    placeholderData: keepPreviousData,
+  });
+
+export const budgetEntriesQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['budgets', id, 'entries'],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/budgets/{id}/entries', { params: { path: { id } } }),
+      );
+      return data;
+    },
+  });
+
+type BodyOf<Path extends keyof paths, Method extends 'post' | 'put'> = paths[Path] extends {
+  [M in Method]: { requestBody: { content: { 'application/json': infer Body } } };
+}
+  ? Body
+  : never;
+export type CreateBudget = Required<BodyOf<'/admin-api/budgets', 'post'>>;
+export type UpdateBudget = Required<BodyOf<'/admin-api/budgets/{id}', 'put'>>;
+
+export function createBudget(body: CreateBudget, idempotencyKey: string) {
+  return dataOf(
+    client.POST('/admin-api/budgets', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
+}
+
+export function updateBudget(id: number, body: UpdateBudget) {
+  return dataOf(client.PUT('/admin-api/budgets/{id}', { params: { path: { id } }, body }));
+}
+
+export function grantBudget(
+  id: number,
+  { idempotencyKey, ...body }: { amount: string; reason: string; idempotencyKey: string },
+) {
+  return dataOf(
+    client.POST('/admin-api/budgets/{id}/grant', {
+      params: { path: { id }, header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
+}
+
+export function resetBudget(
+  id: number,
+  { idempotencyKey, ...body }: { reason: string; idempotencyKey: string },
+) {
+  return dataOf(
+    client.POST('/admin-api/budgets/{id}/reset', {
+      params: { path: { id }, header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
+}
+
+export function deleteBudget(id: number) {
+  return dataOf(client.DELETE('/admin-api/budgets/{id}', { params: { path: { id } } }));
+}

@@ -1,0 +1,120 @@
+import {
+  BUDGET_ACTIONS,
+  BUDGET_PERIODS,
+  BUDGET_UNITS,
+  type Budget,
+  type CreateBudget,
+  type UpdateBudget,
+} from '../../api/budgets.ts';
+import { SelectField, TextField } from '../../ui/forms/field.tsx';
+import type { FormValues } from '../../ui/forms/form.tsx';
+import { useWords } from '../../words/words.ts';
+
+type Unit = Budget['unit'];
+
+/** Draws what cannot be changed later: what is counted, and in which periods. */
+export function PeriodFields({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) => void }) {
+  const { budgets } = useWords();
+  return (
+    <>
+      <SelectField
+        name="unit"
+        label={budgets.unit}
+        help={budgets.units[unit].says}
+        value={unit}
+        onChange={({ currentTarget }) => onUnit(oneOf(BUDGET_UNITS, currentTarget.value))}
+        options={BUDGET_UNITS.map((value) => ({ value, label: budgets.units[value].name }))}
+      />
+      <SelectField
+        name="period"
+        label={budgets.period}
+        help={budgets.periodHelp}
+        defaultValue="month"
+        options={BUDGET_PERIODS.map((value) => ({ value, label: budgets.periods[value] }))}
+      />
+      <TextField
+        name="time_zone"
+        label={budgets.timeZone}
+        help={budgets.timeZoneHelp}
+        defaultValue={Intl.DateTimeFormat().resolvedOptions().timeZone}
+        required
+        maxLength={64}
+        autoComplete="off"
+      />
+    </>
+  );
+}
+
+/** Draws the settings of a budget, for a new one and for one that is. */
+export function BudgetFields({
+  of: budget,
+  unit,
+  currency,
+}: {
+  of?: Budget;
+  unit: Unit;
+  currency: string;
+}) {
+  const { budgets } = useWords();
+  return (
+    <>
+      <TextField
+        name="amount"
+        label={budgets.amount}
+        unit={unit === 'money' ? currency : budgets.units[unit].short}
+        defaultValue={budget?.amount}
+        inputMode="decimal"
+        required
+        autoComplete="off"
+      />
+      <TextField
+        name="models"
+        label={budgets.models}
+        help={budgets.modelsHelp}
+        defaultValue={budget?.models}
+        maxLength={1000}
+        autoComplete="off"
+      />
+      <SelectField
+        name="action"
+        label={budgets.action}
+        defaultValue={budget?.action}
+        options={BUDGET_ACTIONS.map((value) => ({ value, label: budgets.actions[value].says }))}
+      />
+      <TextField
+        name="notify_at"
+        label={budgets.notifyAt}
+        help={budgets.notifyAtHelp}
+        defaultValue={(budget?.notify_at ?? [80, 100]).join(', ')}
+        pattern="[0-9, ]*"
+        autoComplete="off"
+      />
+    </>
+  );
+}
+
+/** Returns the settings that the fields say. */
+export function settingsOf(values: FormValues): UpdateBudget {
+  return {
+    amount: (values.amount ?? '').trim(),
+    models: values.models ?? '',
+    action: oneOf(BUDGET_ACTIONS, values.action),
+    notify_at: (values.notify_at ?? '').split(/[ ,]+/).filter(Boolean).map(Number),
+  };
+}
+
+export function newBudgetOf(values: FormValues): Omit<CreateBudget, 'scope'> {
+  return {
+    ...settingsOf(values),
+    unit: oneOf(BUDGET_UNITS, values.unit),
+    period: oneOf(BUDGET_PERIODS, values.period),
+    time_zone: (values.time_zone ?? '').trim(),
+  };
+}
+
+function oneOf<Value extends string>(
+  values: readonly [Value, ...Value[]],
+  text: string | undefined,
+): Value {
+  return values.find((value) => value === text) ?? values[0];
+}

@@ -1,0 +1,16 @@
+const NEAR = 0.8;
+
+export const FILL_TONES = { reached: 'bad', near: 'warn', free: 'accent' } as const;
+
+/** How a limit stands: reached, near, or neither. */
+export function fillOf({
+  limit,
+  used,
+}: {
+  limit: number;
+  used: number;
+}): 'reached' | 'near' | 'free' {
+  if (limit <= 0) return 'free';
+  if (used >= limit) return 'reached';
+  return used >= limit * NEAR ? 'near' : 'free';
+}
