@@ -149,7 +149,7 @@ describe('the library', () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
     );
-    expect(flags.match(/allow-oom/g)).toHaveLength(17);
+    expect(flags.match(/allow-oom/g)).toHaveLength(18);
     expect(flags.match(/no-writes/g)).toHaveLength(2);
   });
 });
