@@ -1,4 +1,3 @@
-import { CALL_WEIGHTS } from './call-weights.ts';
 import { ACCOUNT_LIMITS, BUDGETS, LIMITS, ONE_A_MINUTE } from './drawn-limits.ts';
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
