@@ -32,7 +32,7 @@ async function budgetedKey() {
 
 describeInBrowser(`a budget in the console${WITHOUT}`, () => {
   test(
-    'is set, shows what is used of it, is granted more, begun anew and removed, and its account cannot change it',
+    'is set, shows what is used of it, is granted more, started again and removed, and its account cannot change it',
     async () => {
       const { page } = visitor;
       const { customer, keyId, ask } = await budgetedKey();
@@ -70,9 +70,9 @@ describeInBrowser(`a budget in the console${WITHOUT}`, () => {
       await inDialog('Grant more').click();
       await row.getByText('1 request of 3 requests').waitFor();
       expect(await ask()).toBe(200);
-      await choose('Begin anew');
+      await choose('Start again');
       await dialog().getByLabel('Reason').fill('a test used it up');
-      await inDialog('Begin anew').click();
+      await inDialog('Start again').click();
       await row.getByText('0 requests of 1 request').waitFor();
       await choose('Grants and resets');
       await dialog().getByText('release week').waitFor();

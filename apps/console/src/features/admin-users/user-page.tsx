@@ -70,8 +70,8 @@ function UserPage({ of: user }: { of: User }) {
 
 /** Everything of an account, a kind at a time. */
 function UserTabs({ of: user, currency }: { of: User; currency: string }) {
-  const words = useWords();
-  const { users } = words.admin;
+  const { admin, budgets, wallet } = useWords();
+  const { users } = admin;
   const [{ tab, page }, change] = useSearchState(search);
   return (
     <Tabs
@@ -85,17 +85,7 @@ function UserTabs({ of: user, currency }: { of: User; currency: string }) {
         },
         { id: 'keys', label: users.keysTab, content: <UserKeys userId={user.id} /> },
         { id: 'usage', label: users.usageTab, content: <UserRequests userId={user.id} /> },
-        {
-          id: 'budgets',
-          label: words.budgets.title,
-          content: (
-            <BudgetsPanel
-              userId={user.id}
-              page={page}
-              onPage={(value) => change({ page: value })}
-            />
-          ),
-        },
+        { id: 'budgets', label: budgets.title, content: <BudgetsPanel userId={user.id} /> },
         {
           id: 'ledger',
           label: users.ledgerTab,
@@ -103,7 +93,7 @@ function UserTabs({ of: user, currency }: { of: User; currency: string }) {
         },
         {
           id: 'payments',
-          label: words.wallet.payments,
+          label: wallet.payments,
           content: (
             <PaymentsPanel
               userId={user.id}

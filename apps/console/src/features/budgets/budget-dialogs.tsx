@@ -6,12 +6,18 @@ import {
   resetBudget,
   updateBudget,
   type Budget,
-} from '../../api/budgets.ts';
+} from '../../api/limits/budgets.ts';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { ConfirmDialog, FormDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
-import { BudgetFields, newBudgetOf, PeriodFields, settingsOf } from './budget-fields.tsx';
+import {
+  AmountField,
+  BudgetFields,
+  newBudgetOf,
+  PeriodFields,
+  settingsOf,
+} from './budget-fields.tsx';
 import { BudgetHistory } from './budget-history.tsx';
 import type { BudgetAct } from './use-budget-columns.tsx';
 import { useAmounts } from './use-amounts.ts';
@@ -112,14 +118,7 @@ function GrantDialog({ of: budget, onClose }: BudgetDialogProps) {
       }
       done={() => budgets.grantDone}
     >
-      <TextField
-        name="amount"
-        label={budgets.amount}
-        unit={budget.unit === 'money' ? currency : budgets.units[budget.unit].short}
-        inputMode="decimal"
-        required
-        autoComplete="off"
-      />
+      <AmountField unit={budget.unit} currency={currency} />
       <ReasonField />
     </FormDialog>
   );

@@ -5,7 +5,7 @@ import {
   type Budget,
   type CreateBudget,
   type UpdateBudget,
-} from '../../api/budgets.ts';
+} from '../../api/limits/budgets.ts';
 import { SelectField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
@@ -36,7 +36,7 @@ export function PeriodFields({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit
         name="time_zone"
         label={budgets.timeZone}
         help={budgets.timeZoneHelp}
-        defaultValue={Intl.DateTimeFormat().resolvedOptions().timeZone}
+        defaultValue={new Intl.DateTimeFormat().resolvedOptions().timeZone}
         required
         maxLength={64}
         autoComplete="off"
@@ -58,15 +58,7 @@ export function BudgetFields({
   const { budgets } = useWords();
   return (
     <>
-      <TextField
-        name="amount"
-        label={budgets.amount}
-        unit={unit === 'money' ? currency : budgets.units[unit].short}
-        defaultValue={budget?.amount}
-        inputMode="decimal"
-        required
-        autoComplete="off"
-      />
+      <AmountField of={budget} unit={unit} currency={currency} />
       <TextField
         name="models"
         label={budgets.models}
@@ -90,6 +82,30 @@ export function BudgetFields({
         autoComplete="off"
       />
     </>
+  );
+}
+
+/** Draws an amount in the unit of the budget. */
+export function AmountField({
+  of: budget,
+  unit,
+  currency,
+}: {
+  of?: Budget | undefined;
+  unit: Unit;
+  currency: string;
+}) {
+  const { budgets } = useWords();
+  return (
+    <TextField
+      name="amount"
+      label={budgets.amount}
+      unit={unit === 'money' ? currency : budgets.units[unit].short}
+      defaultValue={budget?.amount}
+      inputMode="decimal"
+      required
+      autoComplete="off"
+    />
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Budget, BudgetUsage } from '../../api/budgets.ts';
+import type { Budget, BudgetUsage } from '../../api/limits/budgets.ts';
 import { FILL_TONES, fillOf } from '../../ui/charts/fill.ts';
 import { Gauge } from '../../ui/charts/gauge.tsx';
 import { useWords } from '../../words/words.ts';

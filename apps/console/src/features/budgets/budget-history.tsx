@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { budgetEntriesQuery, type Budget } from '../../api/budgets.ts';
+import { budgetEntriesQuery, type Budget } from '../../api/limits/budgets.ts';
 import { Dialog } from '../../ui/forms/dialog.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/tables/table.tsx';

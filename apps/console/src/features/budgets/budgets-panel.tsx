@@ -1,11 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import {
-  BUDGETS_PAGE_SIZE,
-  budgetsQuery,
-  budgetUsageQuery,
-  type Budget,
-} from '../../api/budgets.ts';
+import { BUDGETS_PAGE_SIZE, budgetsQuery, budgetUsageQuery } from '../../api/limits/budgets.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { useMe } from '../../api/session.ts';
 import { Button } from '../../ui/forms/button.tsx';
@@ -13,6 +8,7 @@ import { Plus } from '../../ui/icons.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Paged } from '../../ui/tables/paged.tsx';
+import { pageNumber, useSearchState, z } from '../../ui/tables/search-state.ts';
 import { Table } from '../../ui/tables/table.tsx';
 import { Freshness } from '../../ui/time/freshness.tsx';
 import { useWords } from '../../words/words.ts';
@@ -24,29 +20,25 @@ const BudgetDialogs = lazy(async () => ({
   default: (await import('./budget-dialogs.tsx')).BudgetDialogs,
 }));
 
-interface BudgetsPanelProps {
+const search = z.object({ page: pageNumber });
+
+interface BudgetsOf {
   userId: number;
   /** Absent: the budgets of the account and of all its keys. */
-  keyId?: number;
-  page?: number;
-  onPage?: (page: number) => void;
+  keyId?: number | undefined;
 }
 
 /** Shows budgets with what is used and held of them, and lets those who may change them do so. */
-export function BudgetsPanel({ userId, keyId, page = 1, onPage = () => {} }: BudgetsPanelProps) {
+export function BudgetsPanel({ userId, keyId }: BudgetsOf) {
   const { budgets } = useWords();
   const [open, setOpen] = useState<BudgetDialog>();
-  const query = { user_id: userId, ...(keyId !== undefined && { key_id: keyId }), page };
-  const found = useQuery({ ...budgetsQuery(query), ...SLOWLY_LIVE });
-  const ids = (found.data?.data ?? []).map(({ id }) => id);
-  const usage = useQuery({ ...budgetUsageQuery(ids), ...SLOWLY_LIVE, enabled: ids.length > 0 });
-  const columns = useBudgetColumns({
-    userId,
-    isOfKey: keyId !== undefined,
-    isAdmin: useMe().role === 'admin',
-    usage: usage.data,
-    open: (kind, of: Budget) => setOpen({ kind, of }),
-  });
+  const [{ page }, change] = useSearchState(search);
+  const { found, usage } = useBudgets({ userId, keyId, page });
+  const isAdmin = useMe().role === 'admin';
+  const columns = useBudgetColumns(
+    { userId, isOfKey: keyId !== undefined, isAdmin, usage },
+    setOpen,
+  );
   return (
     <Panel
       title={budgets.title}
@@ -57,7 +49,12 @@ export function BudgetsPanel({ userId, keyId, page = 1, onPage = () => {} }: Bud
       <p className="px-4 pb-3 text-table text-text-2">
         {keyId === undefined ? budgets.purpose : budgets.purposeOfKey}
       </p>
-      <Paged of={found} page={page} pageSize={BUDGETS_PAGE_SIZE} onPage={onPage}>
+      <Paged
+        of={found}
+        page={page}
+        pageSize={BUDGETS_PAGE_SIZE}
+        onPage={(value) => change({ page: value })}
+      >
         {(rows) => (
           <Table
             label={budgets.title}
@@ -68,12 +65,25 @@ export function BudgetsPanel({ userId, keyId, page = 1, onPage = () => {} }: Bud
           />
         )}
       </Paged>
-      {open !== undefined && (
-        <Suspense fallback={null}>
-          <BudgetDialogs open={open} onClose={() => setOpen(undefined)} />
-        </Suspense>
-      )}
+      {open && <OpenDialog open={open} onClose={() => setOpen(undefined)} />}
     </Panel>
+  );
+}
+
+/** Reads a page of budgets, and what is used of them. */
+function useBudgets({ userId, keyId, page }: BudgetsOf & { page: number }) {
+  const query = { user_id: userId, ...(keyId !== undefined && { key_id: keyId }), page };
+  const found = useQuery({ ...budgetsQuery(query), ...SLOWLY_LIVE });
+  const ids = (found.data?.data ?? []).map(({ id }) => id);
+  const usage = useQuery({ ...budgetUsageQuery(ids), ...SLOWLY_LIVE, enabled: ids.length > 0 });
+  return { found, usage: usage.data };
+}
+
+function OpenDialog({ open, onClose }: { open: BudgetDialog; onClose: () => void }) {
+  return (
+    <Suspense fallback={null}>
+      <BudgetDialogs open={open} onClose={onClose} />
+    </Suspense>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Budget } from '../../api/budgets.ts';
+import type { Budget } from '../../api/limits/budgets.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';

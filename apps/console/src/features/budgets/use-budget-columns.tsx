@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import type { Budget, BudgetUsage } from '../../api/budgets.ts';
+import type { Budget, BudgetUsage } from '../../api/limits/budgets.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/forms/button.tsx';
@@ -10,34 +10,50 @@ import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { BudgetFill } from './budget-fill.tsx';
-import { useAmounts } from './use-amounts.ts';
+import { useAmounts, type AmountText } from './use-amounts.ts';
 
 /** Names what is done with one budget. */
 export type BudgetAct = 'edit' | 'grant' | 'reset' | 'history' | 'delete';
 
+type OnAct = (act: { kind: BudgetAct; of: Budget }) => void;
+type Usage = ReadonlyMap<number, BudgetUsage> | undefined;
 interface BudgetColumnsOf {
   userId: number;
   isOfKey: boolean;
   isAdmin: boolean;
-  usage: ReadonlyMap<number, BudgetUsage> | undefined;
-  open: (act: BudgetAct, budget: Budget) => void;
+  usage: Usage;
 }
 
-export function useBudgetColumns({
-  userId,
-  isOfKey,
-  isAdmin,
-  usage,
-  open,
-}: BudgetColumnsOf): Column<Budget>[] {
+export function useBudgetColumns(
+  { userId, isOfKey, isAdmin, usage }: BudgetColumnsOf,
+  onAct: OnAct,
+): Column<Budget>[] {
   const { budgets } = useWords();
   const { write } = useAmounts(userId);
-  const scope: Column<Budget> = {
-    id: 'scope',
-    header: budgets.scope,
-    from: 'sm',
-    cell: (budget) => <BudgetScope of={budget} />,
-  };
+  return [
+    ...useColumnsOfUse(usage, write),
+    ...(isOfKey
+      ? []
+      : [
+          {
+            id: 'scope',
+            header: budgets.scope,
+            from: 'sm' as const,
+            cell: (budget: Budget) => <BudgetScope of={budget} />,
+          },
+        ]),
+    ...useColumnsOfSettings(),
+    {
+      id: 'acts',
+      header: '',
+      align: 'right',
+      cell: (budget) => <BudgetMenu of={budget} isAdmin={isAdmin} onAct={onAct} />,
+    },
+  ];
+}
+
+function useColumnsOfUse(usage: Usage, write: AmountText): Column<Budget>[] {
+  const { budgets } = useWords();
   return [
     {
       id: 'used',
@@ -49,7 +65,12 @@ export function useBudgetColumns({
       header: budgets.period,
       cell: (budget) => <BudgetPeriod of={budget} usage={usage?.get(budget.id)} />,
     },
-    ...(isOfKey ? [] : [scope]),
+  ];
+}
+
+function useColumnsOfSettings(): Column<Budget>[] {
+  const { budgets } = useWords();
+  return [
     {
       id: 'models',
       header: budgets.models,
@@ -66,12 +87,6 @@ export function useBudgetColumns({
       header: budgets.action,
       from: 'md',
       cell: ({ action }) => budgets.actions[action].name,
-    },
-    {
-      id: 'acts',
-      header: '',
-      align: 'right',
-      cell: (budget) => <BudgetMenu of={budget} isAdmin={isAdmin} open={open} />,
     },
   ];
 }
@@ -108,8 +123,8 @@ function BudgetScope({ of: { key_id: keyId, user_id: userId } }: { of: Budget })
 function BudgetMenu({
   of: budget,
   isAdmin,
-  open,
-}: { of: Budget } & Pick<BudgetColumnsOf, 'isAdmin' | 'open'>) {
+  onAct,
+}: { of: Budget; onAct: OnAct } & Pick<BudgetColumnsOf, 'isAdmin'>) {
   const { budgets, general } = useWords();
   const mayChange = isAdmin || !budget.is_of_administrator;
   const acts: readonly BudgetAct[] = mayChange
@@ -127,7 +142,7 @@ function BudgetMenu({
       acts={acts.map((act) => ({
         label: budgets.acts[act],
         isDanger: act === 'delete',
-        onAct: () => open(act, budget),
+        onAct: () => onAct({ kind: act, of: budget }),
       }))}
     />
   );

@@ -162,13 +162,7 @@ function WalletTabs({ userId, currency }: { userId: number; currency: string }) 
             />
           ),
         },
-        {
-          id: 'budgets',
-          label: budgets.title,
-          content: (
-            <BudgetsPanel userId={userId} page={page} onPage={(value) => change({ page: value })} />
-          ),
-        },
+        { id: 'budgets', label: budgets.title, content: <BudgetsPanel userId={userId} /> },
       ]}
     />
   );

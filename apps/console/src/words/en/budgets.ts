@@ -29,7 +29,6 @@ export const budgets = {
     },
     money: {
       name: 'Money',
-      short: '',
       says: 'By the price in force when a request is admitted.',
       amount: (amount: string) => amount,
     },
@@ -49,7 +48,7 @@ export const budgets = {
     year: 'A year',
     none: 'In total',
   },
-  periodHelp: 'Weeks begin on Mondays. A total never begins anew: grant more to raise it.',
+  periodHelp: 'Weeks begin on Mondays. A total never starts again: grant more to raise it.',
   resets: 'Resets',
   timeZone: 'Time zone',
   timeZoneHelp: 'Periods begin by its clocks, e.g. Europe/Berlin.',
@@ -66,7 +65,7 @@ export const budgets = {
   acts: {
     edit: 'Change',
     grant: 'Grant more',
-    reset: 'Begin anew',
+    reset: 'Start again',
     history: 'Grants and resets',
     delete: 'Remove budget',
   },
@@ -74,12 +73,12 @@ export const budgets = {
   grantText:
     'Adds to what may be used in the current period. The next period has the amount alone.',
   grantDone: 'The grant holds from the next request on',
-  resetText: 'The current period ends now, and a new one begins with nothing used.',
-  resetDone: 'The budget has begun anew',
+  resetText: 'The current period ends now, and another one starts with nothing used.',
+  resetDone: 'The budget has started again',
   reason: 'Reason',
   reasonHelp: 'It stays in the history of the budget, with your name.',
   deleteText: 'Requests are no longer counted or refused by this budget. Its history is kept.',
   deleted: 'The budget is removed',
-  entries: { grant: 'Granted', reset: 'Begun anew; used before' },
+  entries: { grant: 'Granted', reset: 'Started again; used before' },
   noEntries: 'Nothing was granted or reset',
 };

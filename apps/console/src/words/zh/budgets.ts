@@ -28,7 +28,6 @@ export const budgets: typeof en.budgets = {
     },
     money: {
       name: '金额',
-      short: '',
       says: '按请求被接受时的价格计算。',
       amount: (amount) => amount,
     },

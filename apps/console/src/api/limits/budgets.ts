@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { paths } from '@tollgate/admin-client';
-import { client, dataOf, type Shape } from './client.ts';
+import { client, dataOf, type Shape } from '../client.ts';
 
 export type Budget = Shape<'Budget'>;
 export type BudgetUsage = Shape<'BudgetUsage'>;
