@@ -14,7 +14,6 @@ import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Ago, Exact } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
-import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
 import { AllowedModels } from './allowed-models.tsx';
 import type { KeyDialog } from './key-dialogs.tsx';
 import { KeyLimits } from './key-limits.tsx';
@@ -24,6 +23,10 @@ import { KeyWindows } from './key-windows.tsx';
 import { SnippetTabs } from './snippet-tabs.tsx';
 import { useToggleKey } from './use-toggle-key.ts';
 
+/** Arrives behind the key itself: the page is as light as before when it is opened first. */
+const BudgetsPanel = lazy(async () => ({
+  default: (await import('../budgets/budgets-panel.tsx')).BudgetsPanel,
+}));
 /** Loads the dialogs of a key when one of them opens. */
 const KeyDialogs = lazy(async () => ({
   default: (await import('./key-dialogs.tsx')).KeyDialogs,
@@ -72,7 +75,11 @@ function KeyPage({ of: key }: { of: Key }) {
     >
       <KeyFacts of={key} />
       <KeyWindows of={key} />
-      {!key.is_temporary && <BudgetsPanel userId={key.user_id} keyId={key.id} />}
+      {!key.is_temporary && (
+        <Suspense fallback={null}>
+          <BudgetsPanel userId={key.user_id} keyId={key.id} />
+        </Suspense>
+      )}
       <KeyTabs of={key} />
       {open !== undefined && (
         <Suspense fallback={null}>
