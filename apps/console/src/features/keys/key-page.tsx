@@ -75,11 +75,7 @@ function KeyPage({ of: key }: { of: Key }) {
     >
       <KeyFacts of={key} />
       <KeyWindows of={key} />
-      {!key.is_temporary && (
-        <Suspense fallback={null}>
-          <BudgetsPanel userId={key.user_id} keyId={key.id} />
-        </Suspense>
-      )}
+      <KeyBudgets of={key} />
       <KeyTabs of={key} />
       {open !== undefined && (
         <Suspense fallback={null}>
@@ -92,6 +88,16 @@ function KeyPage({ of: key }: { of: Key }) {
         </Suspense>
       )}
     </Frame>
+  );
+}
+
+/** Keys of the playground end before a budget would. */
+function KeyBudgets({ of: key }: { of: Key }) {
+  if (key.is_temporary) return null;
+  return (
+    <Suspense fallback={null}>
+      <BudgetsPanel userId={key.user_id} keyId={key.id} />
+    </Suspense>
   );
 }
 
