@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect } from 'react';
 import { meQuery, type Me } from '../api/session.ts';
-import { followEvents } from '../api/stream.ts';
+import { followEvents } from '../api/events/stream.ts';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
 import { AccountMenu } from './account-menu.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { BellOff } from '../../ui/icons.tsx';
 import { ADMIN_PAGE_SIZE, alertsQuery, type Alert } from '../../api/admin.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { pathOfRecord } from '../../paths.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
 import { Freshness } from '../../ui/time/freshness.tsx';

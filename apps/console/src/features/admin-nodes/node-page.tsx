@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { nodesQuery, nodeTablesQuery, type ProxyNode } from '../../api/fleet.ts';
 import type { Shape } from '../../api/client.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { paths } from '../../paths.ts';
 import { CopyText } from '../../ui/copy.tsx';
 import { Count } from '../../ui/figures.tsx';

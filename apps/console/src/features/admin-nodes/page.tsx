@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus, RefreshCw, Server } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/fleet.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/forms/button.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { Circle, CircleCheck } from '../../ui/icons.tsx';
 import { installationStepsQuery } from '../../api/admin.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { paths } from '../../paths.ts';
 import { ButtonLink } from '../../ui/forms/button.tsx';
 import { NextBar } from '../../ui/tables/next-bar.tsx';

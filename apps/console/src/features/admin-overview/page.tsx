@@ -1,7 +1,7 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { dashboardQuery, installationStepsQuery } from '../../api/admin.ts';
 import type { Shape } from '../../api/client.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { ButtonLink, TextLink } from '../../ui/forms/button.tsx';

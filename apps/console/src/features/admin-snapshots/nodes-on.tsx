@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { nodesQuery } from '../../api/fleet.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
 import { Panel } from '../../ui/page.tsx';

@@ -3,7 +3,7 @@ import { Circle, CircleCheck } from '../../ui/icons.tsx';
 import { keysQuery } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';

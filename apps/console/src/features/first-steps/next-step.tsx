@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { firstStepsQuery } from '../../api/usage.ts';
 import { useMe } from '../../api/session.ts';
 import { walletQuery } from '../../api/wallet.ts';

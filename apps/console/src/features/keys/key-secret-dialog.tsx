@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import type { CreatedKey } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/forms/button.tsx';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Key } from '../../api/keys.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import { Freshness } from '../../ui/time/freshness.tsx';
 import { Panel } from '../../ui/page.tsx';

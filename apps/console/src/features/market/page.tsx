@@ -9,7 +9,7 @@ import {
 } from '../../api/models.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { useMe } from '../../api/session.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/tables/search-box.tsx';

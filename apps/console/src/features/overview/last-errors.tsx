@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMe } from '../../api/session.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { Panel } from '../../ui/page.tsx';
 import type { TimeRange } from '../../api/range-bounds.ts';

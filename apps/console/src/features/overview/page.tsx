@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { KeyRound, Wallet } from '../../ui/icons.tsx';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { ButtonLink, TextLink } from '../../ui/forms/button.tsx';

@@ -3,7 +3,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, useState } from 'react';
 import { marketQuery, subscriptionsQuery, type MyModel, type PriceTag } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { paths } from '../../paths.ts';
 import { Button, ButtonLink } from '../../ui/forms/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';

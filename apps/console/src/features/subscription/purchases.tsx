@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { MyModel } from '../../api/models.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { lotsQuery, type TokenLot } from '../../api/subscription-history.ts';
 import { CursorPager } from '../../ui/tables/cursor-pager.tsx';
 import { Count, Money } from '../../ui/figures.tsx';

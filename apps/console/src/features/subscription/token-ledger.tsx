@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Download } from '../../ui/icons.tsx';
 import { exportAddress } from '../../api/client.ts';
 import type { MyModel } from '../../api/models.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import {
   tokenEntriesQuery,
   type TokenEntry,

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import type { MyModel } from '../../api/models.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { lotsQuery } from '../../api/subscription-history.ts';
 import { statisticsQuery, type UsageStatistics } from '../../api/usage.ts';
 import { Chart } from '../../ui/charts/chart.tsx';

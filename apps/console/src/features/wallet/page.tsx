@@ -3,7 +3,7 @@ import { Download, Plus, Wallet as WalletIcon } from '../../ui/icons.tsx';
 import { useState } from 'react';
 import { exportAddress, type Shape } from '../../api/client.ts';
 import { useMe } from '../../api/session.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { entriesQuery, ENTRIES_PAGE_SIZE, walletQuery } from '../../api/wallet.ts';
 import type { Search } from '../../search.ts';
 import { Button } from '../../ui/forms/button.tsx';

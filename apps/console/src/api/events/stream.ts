@@ -1,19 +1,18 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { GATEWAY } from '../paths.ts';
-import { LIVE } from './live.ts';
-import { meQuery } from './session.ts';
+import { GATEWAY } from '../../paths.ts';
+import { LIVE } from '../live.ts';
+import { Refreshes } from './refreshes.ts';
+import { meQuery } from '../session.ts';
 
-/** Lists the query keys that an event makes out of date. Figures are read again rather than taken from events, so each has one source. */
+/** Lists the query keys that an event makes out of date, those that few queries answer first. Figures are read again rather than taken from events, so each has one source. */
 const TOPICS: Readonly<Record<string, readonly string[]>> = {
+  wallet: ['wallet'],
+  balance: ['subscriptions'],
   alert: ['alerts', 'dashboard'],
   node: ['nodes', 'fleet', 'snapshots', 'dashboard'],
   requests: ['usage', 'statistics', 'dashboard', 'keys'],
-  balance: ['subscriptions'],
-  wallet: ['wallet'],
 };
-/** Many events in a moment are one reason to look. */
-const GATHER_MS = 300;
 const REOPEN_MS = 5_000;
 
 let isStanding = false;
@@ -38,30 +37,20 @@ export function useLive(): { refetchInterval: number | false; refetchIntervalInB
 
 /** One stream for the whole console. The browser resumes it by itself; when the browser gives up, the console opens it again while a user is signed in. */
 export function followEvents(queries: QueryClient): () => void {
-  const stale = new Set<string>();
+  const refreshes = new Refreshes(queries);
   let source: EventSource | undefined;
-  let gathering: ReturnType<typeof setTimeout> | undefined;
   let reopening: ReturnType<typeof setTimeout> | undefined;
-  const refresh = (): void => {
-    // The page of a record that is being deleted may still be on screen, so the record is not asked for.
-    const isActing = queries.isMutating() > 0;
-    gathering = isActing ? setTimeout(refresh, GATHER_MS) : undefined;
-    if (isActing) return;
-    const topics = [...stale];
-    stale.clear();
-    for (const topic of topics) void queries.invalidateQueries({ queryKey: [topic] });
-  };
-  const note = (topics: readonly string[]): void => {
-    for (const topic of topics) stale.add(topic);
-    gathering ??= setTimeout(refresh, GATHER_MS);
-  };
   const open = (): void => {
     const stream = new EventSource(`${GATEWAY}/admin-api/events`);
     source = stream;
     for (const [event, topics] of Object.entries(TOPICS))
-      stream.addEventListener(event, () => note(topics));
+      stream.addEventListener(event, ({ data }: MessageEvent<string>) =>
+        refreshes.note({ topics, userId: ownerOf(data) }),
+      );
     stream.addEventListener('ready', () => setStanding(true));
-    stream.addEventListener('reset', () => note(Object.values(TOPICS).flat()));
+    stream.addEventListener('reset', () =>
+      refreshes.note({ topics: Object.values(TOPICS).flat() }),
+    );
     stream.addEventListener('error', () => {
       setStanding(false);
       if (stream.readyState !== EventSource.CLOSED) return;
@@ -73,8 +62,15 @@ export function followEvents(queries: QueryClient): () => void {
   open();
   return () => {
     source?.close();
-    clearTimeout(gathering);
+    refreshes.stop();
     clearTimeout(reopening);
     setStanding(false);
   };
+}
+
+/** The account of an event; undefined where it concerns all. */
+function ownerOf(data: string): number | undefined {
+  const event: unknown = JSON.parse(data);
+  const isOfOne = typeof event === 'object' && event !== null && 'user_id' in event;
+  return isOfOne && typeof event.user_id === 'number' ? event.user_id : undefined;
 }
