@@ -39,6 +39,7 @@ export const FORMS: Readonly<Record<string, readonly string[]>> = {
   Keys_create: ['keys'],
   Keys_update: ['keys'],
   Keys_rotate: ['keys'],
+  Running_end: ['usage'],
 };
 
 const BY_PAGE = 'the page is about one object, whose id it sends';

@@ -11,6 +11,7 @@ import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
 import { FirstStepsModule } from './features/first-steps/first-steps.module.ts';
+import { IncidentsModule } from './features/incidents/incidents.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { FiguresModule } from './features/metrics/figures.module.ts';
 import { MadeByTokensModule } from './features/made-by-tokens/made-by-tokens.module.ts';
@@ -82,6 +83,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   DashboardModule,
   EventsModule,
   FirstStepsModule,
+  IncidentsModule,
   FiguresModule,
   PreviewsModule,
   SearchModule,

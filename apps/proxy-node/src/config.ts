@@ -142,6 +142,12 @@ export const configSchema = z.object({
     .enum(['on', 'off'])
     .default('off')
     .describe('on: one line a request in the log, at level info.'),
+  ERROR_EXCERPTS: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe(
+      'on: administrators see the first 1 KB of what an upstream answered in place of an answer, for 7 days. It may quote what a customer wrote.',
+    ),
   ...TRACES_SETTINGS,
 
   BODY_BYTES_MAX: count(32 * 1024 * 1024).describe(

@@ -147,6 +147,10 @@ export const REFUSALS = {
     error: 'unavailable',
     message: 'This node has no configuration yet; try again shortly.',
   },
+  request_ended: {
+    error: 'request_ended',
+    message: 'This request was ended by its account or by an administrator of this gateway.',
+  },
   no_route: { error: 'unavailable', message: 'No upstream serves this model at the moment.' },
   internal_error: { error: 'internal', message: 'The gateway failed to handle the request.' },
 } as const satisfies Record<string, RefusalRow>;

@@ -6,8 +6,8 @@ import { createHttpServer, listen } from './http/server.ts';
 import { monotonicMs } from './monotonic-ms.ts';
 import type { Operations } from './operations/operations.ts';
 import { stopNode, type StopParts } from './operations/stop-node.ts';
-import { followFleet } from './wire/follow-fleet.ts';
-import { layFoundation } from './wire/foundation.ts';
+import { followFleet, reportIncidents } from './wire/follow-fleet.ts';
+import { layFoundation, type Foundation } from './wire/foundation.ts';
 import { createServing } from './wire/serving.ts';
 import type { PrimaryPort } from './workers/worker-scrape.ts';
 
@@ -31,7 +31,7 @@ export async function startNode(
   primary: PrimaryPort | null = null,
 ): Promise<RunningNode> {
   const foundation = await layFoundation(config, log);
-  const { redis, fleet, tracing, recorder, follower } = foundation;
+  const { redis, fleet, recorder, follower } = foundation;
   const heard: { report?: () => void } = {};
   const serving = createServing(foundation, {
     primary,
@@ -54,16 +54,24 @@ export async function startNode(
   if (primary) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools, background } = serving;
-  const disconnect = async (): Promise<void> => {
-    Object.values(redis).forEach(closeRedis);
-    await tracing?.close();
-  };
+  const disconnect = untilStopped(foundation);
   const stopping = { server, gate, pipeline, reporter, follower, background, recorder, pools, log };
   const { DRAIN_NOTICE_MS: noticeMs, DRAIN_TIMEOUT_MS: drainTimeoutMs } = config;
   return {
     port,
     stop: ({ handOverMs } = {}) =>
       stopNode({ ...stopping, disconnect, noticeMs, drainTimeoutMs, handOverMs }),
+  };
+}
+
+/** Reports incidents until the returned function is called, which closes the connections. */
+function untilStopped(foundation: Foundation): () => Promise<void> {
+  const { redis, tracing } = foundation;
+  const reporter = reportIncidents(foundation);
+  return async () => {
+    await reporter.stop();
+    Object.values(redis).forEach(closeRedis);
+    await tracing?.close();
   };
 }
 

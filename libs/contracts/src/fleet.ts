@@ -23,6 +23,7 @@ export const NODE_TABLES = [
   'upstream_health',
   'rate_denials',
   'recharge_waits',
+  'requests',
 ] as const;
 export type NodeTable = (typeof NODE_TABLES)[number];
 
@@ -172,7 +173,28 @@ export type FleetMessage =
       table: string | null;
       page: number;
       page_size: number;
-    };
+      /** Rows of the table `requests` of this account alone; absent for those of all. */
+      account_id?: number | undefined;
+    }
+  /** The request with this id is to end, wherever it runs; `mac` is the control plane's over the id, with the purpose `end-request`. */
+  | { kind: 'end_request'; rid: string; mac: string };
+
+/** A row of the table `requests`: a request that was admitted and has not ended. */
+export const runningRequestSchema = z.object({
+  account_id: z.number().int().positive(),
+  key_id: z.number().int().positive(),
+  model_id: z.number().int().positive(),
+  protocol: z.string().max(32),
+  is_stream: z.boolean(),
+  /** Belongs to the last attempt; null before the first. */
+  upstream_id: z.number().int().positive().nullable(),
+  started_at: z.number().int(),
+  /** Output tokens, by the node's own count. */
+  tokens: z.number().int().nonnegative(),
+  /** Its client has left or it was ended by hand: what it used is read to its end. */
+  is_ending: z.boolean(),
+});
+export type RunningRequest = z.infer<typeof runningRequestSchema>;
 
 /**
  * A worker's answer to `dump`, written to `{fleet}:dump:<request_id>:<name>:<worker>` with a TTL of 30 s. Secrets are redacted by the node.

@@ -5,6 +5,7 @@ export * from './environment.ts';
 export * from './exposition.ts';
 export * from './seals/final-mac.ts';
 export * from './hidden-marks.ts';
+export * from './incidents.ts';
 export * from './seals/hold-mac.ts';
 export * from './fleet.ts';
 export * from './formats.ts';

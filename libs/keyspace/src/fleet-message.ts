@@ -42,7 +42,9 @@ const fleetMessageSchema = z.discriminatedUnion('kind', [
     table: z.string().max(64).nullable(),
     page: z.number().int().positive(),
     page_size: z.number().int().positive(),
+    account_id: rowId.optional(),
   }),
+  z.object({ kind: z.literal('end_request'), rid: z.uuid(), mac: z.string().max(128) }),
 ]) satisfies z.ZodType<FleetMessage>;
 
 /** Undefined for anything else, as the messages of a later release. */

@@ -6,6 +6,7 @@ export { isModelAllowed } from './records/allowed-models.ts';
 export * from './metering/admission.ts';
 export * from './epochs.ts';
 export * from './fleet-store.ts';
+export { IncidentReports } from './incident-reports.ts';
 export { FunctionLanes } from './functions/function-lanes.ts';
 export * from './functions/function-library.ts';
 export {

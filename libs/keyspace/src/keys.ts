@@ -74,6 +74,7 @@ export const keys = {
   controlPlanes: '{fleet}:control-planes',
   dump: (dumpRequestId: string, address: string): string =>
     `{fleet}:dump:${matching(dumpRequestId, UUID, 'request id')}:${nodeAddressOf(address)}`,
+  incidents: '{fleet}:incidents',
   fleetChannel: '{fleet}',
 } as const;
 

@@ -19,7 +19,7 @@ export {
 export type { ClientError, ClientErrorCode, ClientErrorResponse } from './errors/client-error.ts';
 export { errorShapeOf } from './errors/error-shape.ts';
 export type { ErrorShape } from './errors/error-shape.ts';
-export { redact } from './errors/redact.ts';
+export { excerptOf, redact } from './errors/redact.ts';
 export { readUpstreamError, retryAfterMs, upstreamError } from './errors/upstream-error.ts';
 export { readChatUsage } from './answers/openai/chat-usage.ts';
 export { toChatUsage } from './usage/chat-usage.ts';

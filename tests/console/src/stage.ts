@@ -37,9 +37,10 @@ export const WITHOUT = browser === undefined ? ' (skipped: no chromium on this m
 
 const HEIGHT = 900;
 
-export async function startStage(): Promise<Stage> {
+/** `env` is added to the environment of every process. */
+export async function startStage(env: Readonly<Record<string, string>> = {}): Promise<Stage> {
   await buildConsole();
-  const tollgate = await startTollgate({ frontDoor: true });
+  const tollgate = await startTollgate({ frontDoor: true, env });
   const address = tollgate.frontDoorUrl ?? tollgate.adminUrl;
   const running = await chromium.launch({ executablePath: browser ?? '', args: ['--no-sandbox'] });
   return {

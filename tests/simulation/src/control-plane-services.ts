@@ -109,7 +109,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     host,
   );
   const journal = new JournalService(
-    { isJournalProven: () => Promise.resolve(true) } as unknown as JournalParts[0],
+    { isUploadProven: () => Promise.resolve(true) } as unknown as JournalParts[0],
     shardEpochs,
     ingest,
     { note: () => undefined } as unknown as JournalParts[3],

@@ -32,6 +32,13 @@ export async function dataOf<T>(
   return (await answerOf(call)) as Exclude<T, string>;
 }
 
+/** Left out rather than sent empty: the server refuses what it does not know. */
+export function present<Query extends object>(query: Query) {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Query]: Exclude<Query[Name], undefined>;
+  };
+}
+
 /** Where an export is downloaded from: the browser fetches it as a file, with the session's cookie. */
 export function exportAddress(
   path:

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { boundsOf, type TimeRange } from './range-bounds.ts';
-import { client, dataOf, type Shape } from './client.ts';
+import { client, dataOf, present, type Shape } from './client.ts';
 import { FRESH_MS } from './live.ts';
 
 export type UsageLog = Shape<'UsageLog'>;
@@ -20,16 +20,10 @@ export interface UsageFilter {
 
 export interface RequestsQuestion extends UsageFilter {
   outcome?: Outcome | undefined;
+  is_completed?: 'false' | undefined;
   node?: string | undefined;
   cursor?: string | undefined;
   page_size?: number;
-}
-
-/** Left out rather than sent empty: the server refuses what it does not know. */
-function present<Query extends object>(query: Query) {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof Query]: Exclude<Query[Name], undefined>;
-  };
 }
 
 export const requestsQuery = (question: RequestsQuestion, range: TimeRange) =>

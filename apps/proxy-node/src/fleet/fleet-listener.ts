@@ -9,6 +9,8 @@ export interface FleetListenerParts {
   follower: SnapshotFollower;
   reporter: NodeReporter;
   dump: (request: Extract<FleetMessage, { kind: 'dump' }>) => Promise<void>;
+  /** A request of this worker is to end; `mac` says that a control plane wants it. */
+  endRequest: (request: { rid: string; mac: string }) => void;
   /** Whatever is remembered of this API key is out of date. */
   keyChanged: (keyHash: string) => void;
   subscriptionChanged: (subscription: { accountId: number; modelId: number }) => void;
@@ -20,17 +22,8 @@ export interface FleetListenerParts {
 }
 
 /** Acts on each message to the fleet. The periodic pull and report repair a missed one. */
-export function fleetListener({
-  name,
-  follower,
-  reporter,
-  dump,
-  keyChanged,
-  subscriptionChanged,
-  shardFilled,
-  rest,
-  log,
-}: FleetListenerParts): (message: FleetMessage) => void {
+export function fleetListener(parts: FleetListenerParts): (message: FleetMessage) => void {
+  const { name, follower, reporter } = parts;
   return (message) => {
     switch (message.kind) {
       case 'snapshot':
@@ -43,18 +36,24 @@ export function fleetListener({
         if (message.node === name) void reporter.report();
         return;
       case 'key_changed':
-        return keyChanged(message.key_hash);
+        return parts.keyChanged(message.key_hash);
       case 'subscription_changed':
-        return subscriptionChanged({ accountId: message.account_id, modelId: message.model_id });
+        return parts.subscriptionChanged({
+          accountId: message.account_id,
+          modelId: message.model_id,
+        });
       case 'shard_filled':
-        return shardFilled(message.shard, message.epoch);
+        return parts.shardFilled(message.shard, message.epoch);
       case 'rest':
       case 'recovered':
       case 'account_rest':
       case 'account_recovered':
-        return rest(message);
+        return parts.rest(message);
+      case 'end_request':
+        return parts.endRequest(message);
       case 'dump':
-        if (message.node === null || message.node === name) dump(message).catch(noteUnwritten(log));
+        if (message.node === null || message.node === name)
+          parts.dump(message).catch(noteUnwritten(parts.log));
         return;
     }
   };

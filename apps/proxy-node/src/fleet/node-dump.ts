@@ -3,8 +3,8 @@ import type { FleetMessage, NodeDump, NodeTable } from '@tollgate/contracts';
 export interface DumpTable {
   entries: () => number;
   limit: number | null;
-  /** Rows must hold no secret: they are shown to administrators. */
-  rows: () => NodeDump['rows'];
+  /** Rows must hold no secret: they are shown to administrators. `accountId`: those of one account, where the table knows accounts. */
+  rows: (accountId?: number) => NodeDump['rows'];
 }
 export type DumpTables = Readonly<Record<NodeTable, DumpTable>>;
 
@@ -22,7 +22,7 @@ export function composeDump(
   // A control plane of a later release may ask for a table that this one does not have.
   const [, table] = Object.entries(tables).find(([name]) => name === request.table) ?? [];
   const pageSize = Math.min(request.page_size, PAGE_SIZE_MAX);
-  const rows = table?.rows() ?? [];
+  const rows = table?.rows(request.account_id) ?? [];
   return {
     request_id: request.request_id,
     name,

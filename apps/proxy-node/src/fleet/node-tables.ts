@@ -1,6 +1,8 @@
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { DenyCache } from '../pipeline/admission/deny-cache.ts';
 import type { RechargeWaits } from '../pipeline/admission/recharge-waits.ts';
+import type { LiveSet } from '../live-map.ts';
+import type { Turn } from '../pipeline/turn.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
@@ -17,6 +19,7 @@ export function nodeTables({
   denialsMax,
   waits,
   waitersMax,
+  running,
 }: {
   follower: SnapshotFollower;
   health: UpstreamHealth;
@@ -25,6 +28,7 @@ export function nodeTables({
   denialsMax: number;
   waits: RechargeWaits;
   waitersMax: number;
+  running: LiveSet<Turn>;
 }): DumpTables {
   return {
     ...snapshotTables(follower),
@@ -38,7 +42,21 @@ export function nodeTables({
         })),
     },
     recharge_waits: { entries: () => waits.size, limit: waitersMax, rows: () => [] },
+    requests: requestsTable(running),
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
+  };
+}
+
+function requestsTable(running: LiveSet<Turn>): DumpTables['requests'] {
+  const isOf = ({ admitted }: Turn, accountId: number | undefined): boolean =>
+    accountId === undefined || admitted.accountId === accountId;
+  return {
+    entries: () => running.size,
+    limit: null,
+    rows: (accountId) =>
+      [...running]
+        .filter((turn) => isOf(turn, accountId))
+        .map((turn) => ({ key: turn.rid, value: turn.running })),
   };
 }
 

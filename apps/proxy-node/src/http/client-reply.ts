@@ -8,6 +8,7 @@ export class ClientReply {
   readonly #headers: Record<string, string>;
   readonly #stallMs: number;
   #stalledSince: number | null = null;
+  #isDismissed = false;
 
   /** `stallMs`: a client that reads nothing for so long although bytes wait for it is cut, so that it cannot pin what serves it. */
   constructor(outgoing: ServerResponse, { rid, stallMs }: { rid: string; stallMs: number }) {
@@ -26,9 +27,9 @@ export class ClientReply {
     return this.#outgoing.headersSent;
   }
 
-  /** The client hung up, or was cut, before the answer was whole. */
+  /** The client hung up, or was cut or dismissed, before the answer was whole. */
   get isGone(): boolean {
-    return this.#outgoing.destroyed && !this.#outgoing.writableFinished;
+    return this.#isDismissed || (this.#outgoing.destroyed && !this.#outgoing.writableFinished);
   }
 
   /** Status of the answer so far; 499 when the client left before there was one. */
@@ -39,7 +40,7 @@ export class ClientReply {
   /** Calls back once when the client goes before the answer is whole. */
   onGone(listener: () => void): void {
     this.#outgoing.once('close', () => {
-      if (!this.#outgoing.writableFinished) listener();
+      if (this.#isDismissed || !this.#outgoing.writableFinished) listener();
     });
   }
 
@@ -110,6 +111,14 @@ export class ClientReply {
   /** Cuts the connection: the answer cannot be made whole any more. */
   cut(): void {
     this.#outgoing.destroy();
+  }
+
+  /** Ends the answer for its client, with this error where none has begun: its maker sees a client that has left. */
+  dismiss(status: number, body: Uint8Array): void {
+    if (this.isGone) return;
+    if (this.isStarted) this.cut();
+    else this.send(status, body);
+    this.#isDismissed = true;
   }
 
   /**

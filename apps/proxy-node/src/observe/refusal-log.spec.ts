@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import type { RefusedAsking } from './incident-log.ts';
 import { RefusalLog } from './refusal-log.ts';
 
 test('every refusal is counted and logged with its id; a model without a route is named once a minute', () => {
@@ -10,9 +11,19 @@ test('every refusal is counted and logged with its id; a model without a route i
     { level: 'debug' },
     { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
-  const refusals = new RefusalLog({ log, count: (each) => counted.push(each), now: () => now });
+  const incidents: RefusedAsking[] = [];
+  const refusals = new RefusalLog({
+    log,
+    count: (each) => counted.push(each),
+    incidents: { refused: (each) => void incidents.push(each) },
+    now: () => now,
+  });
   const refuse = (rid: string, about: string | null) =>
-    refusals.note({ rid, ids: {}, callerId: `c-${rid}`, status: 503, code: 'unavailable', about });
+    refusals.note({
+      ...{ rid, ids: {}, callerId: `c-${rid}`, status: 503, code: 'unavailable', about },
+      message: 'none',
+      asking: rid === 'r5' ? null : { keyHashes: [], model: about },
+    });
   refuse('r1', 'one');
   refuse('r2', 'one');
   refuse('r3', 'other');
@@ -32,4 +43,6 @@ test('every refusal is counted and logged with its id; a model without a route i
     'other',
     'one',
   ]);
+  // The last one was admitted: its usage says how it ended.
+  expect(incidents.map(({ rid }) => rid)).toEqual(['r1', 'r2', 'r3', 'r4']);
 });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Asking, IncidentLog } from './incident-log.ts';
 
 /** A request that was answered with an error before its first byte. */
 export interface Refused {
@@ -10,6 +11,10 @@ export interface Refused {
   readonly status: number;
   /** As a chat client reads it (docs/errors.md); never the text of an upstream. */
   readonly code: string;
+  /** Is the text that the client was answered. */
+  readonly message: string;
+  /** Null for a request that was admitted: its usage says how it ended. */
+  readonly asking: Asking | null;
   /** The model no route leads to, where that is the reason. */
   readonly about: string | null;
 }
@@ -17,10 +22,11 @@ export interface Refused {
 /** A model without a route is named once a minute, however many ask for it. */
 const REPEAT_MS = 60_000;
 
-/** Records refused requests: counted by status and code, and in the log by id at level debug. A refusal that the operator must fix is a warning. */
+/** Records refused requests: counted by status and code, in the log by id at level debug, and among the incidents. A refusal that the operator must fix is a warning. */
 export class RefusalLog {
   readonly #log: Logger;
   readonly #count: (refused: Pick<Refused, 'status' | 'code'>) => void;
+  readonly #incidents: Pick<IncidentLog, 'refused'>;
   readonly #now: () => number;
   /** When each model was last named; as many entries as models of the snapshot were ever without a route. */
   readonly #warnedAtMs = new Map<string, number>();
@@ -28,19 +34,23 @@ export class RefusalLog {
   constructor({
     log,
     count,
+    incidents,
     now,
   }: {
     log: Logger;
     count: (refused: Pick<Refused, 'status' | 'code'>) => void;
+    incidents: Pick<IncidentLog, 'refused'>;
     now: () => number;
   }) {
     this.#log = log;
     this.#count = count;
+    this.#incidents = incidents;
     this.#now = now;
   }
 
-  note({ rid, ids, callerId, status, code, about }: Refused): void {
+  note({ rid, ids, callerId, status, code, message, asking, about }: Refused): void {
     this.#count({ status, code });
+    if (asking !== null) this.#incidents.refused({ rid, status, code, message, ...asking });
     this.#log.debug({ rid, caller_id: callerId, ...ids, status, code }, 'a request was refused');
     if (about !== null) this.#warn(about);
   }

@@ -6,11 +6,18 @@ import { ATTEMPTS_SHOWN_MAX, type RouteAttempt } from './sending/attempt.ts';
 import type { Asked } from './request/parse.ts';
 import { priceAsAnswered } from './request/premiums.ts';
 
-export interface Ending {
+/** Holds the part of a turn that its final describes. */
+interface EndedTurn {
   readonly admitted: Admitted;
   readonly asked: Asked;
-  readonly metered: Metered;
   readonly attempts: readonly RouteAttempt[];
+  /** It was ended by hand: its answer ended as if its client had left. */
+  readonly isEnded: boolean;
+}
+
+export interface Ending {
+  readonly turn: EndedTurn;
+  readonly metered: Metered;
   readonly node: string;
   /** Unix ms. */
   readonly startedAtMs: number;
@@ -21,10 +28,8 @@ export interface Ending {
 
 /** The final of a request, which closes its hold. */
 export function finalOf({
-  admitted,
-  asked,
+  turn: { admitted, asked, attempts, isEnded },
   metered,
-  attempts,
   node,
   startedAtMs,
   durationMs,
@@ -46,7 +51,7 @@ export function finalOf({
     is_stream: asked.ask.isStream,
     upstream_id: attempts.findLast(wasTried)?.upstream_id ?? null,
     attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
-    outcome: metered.outcome,
+    outcome: isEnded && metered.outcome === 'client_closed' ? 'access_revoked' : metered.outcome,
     status: metered.status,
     ...tokenFieldsOf(usage),
     charge: chargeOf(usage, price),

@@ -9,10 +9,11 @@ import {
   TAKES_NOTHING,
   type BodyListener,
 } from '../http/read-body.ts';
+import type { Asking } from '../observe/incident-log.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { Admitted } from './admission/admission.ts';
-import type { AnswerMeter, Metered, MeteredListener } from './answers/answer-meter.ts';
-import { authenticate, type Credentials } from './request/authenticate.ts';
+import type { Metered, MeteredListener } from './answers/answer-meter.ts';
+import { askingOf, authenticate, type Credentials } from './request/authenticate.ts';
 import { requestIds, type ClientRequest } from './request/client-request.ts';
 import { fallbackTurn } from './fallback-turn.ts';
 import { AccessEnded, ChargedFailure, nothing, notServing, stopping } from './answers/no-answer.ts';
@@ -25,10 +26,10 @@ import type { LiveSet } from '../live-map.ts';
 
 /** The pipeline of a request. */
 export interface LifeHost extends TurnHost {
-  /** Answers that the node cuts when it stops. */
-  readonly running: LiveSet<AnswerMeter>;
-  /** Answers the request with an error. */
-  report(request: ClientRequest, error: unknown): void;
+  /** Requests that are admitted and have not ended: the node cuts them when it stops. */
+  readonly running: LiveSet<Turn>;
+  /** Answers the request with an error. `asking`: null where it was admitted. */
+  report(request: ClientRequest, error: unknown, asking: Asking | null): void;
 }
 
 /**
@@ -42,6 +43,8 @@ export class RequestLife implements BodyListener, MeteredListener {
   readonly #quota: QuotaOfRequest;
   #index!: RoutingIndex;
   #credentials!: Credentials;
+  /** Is the name in the request; null until it is read. */
+  #modelName: string | null = null;
   /** Set once it is admitted. */
   #turn!: Turn;
   /** The model that was asked for has failed, and another has the request. */
@@ -114,6 +117,7 @@ export class RequestLife implements BodyListener, MeteredListener {
 
   #routed(ask: Ask, stored: NamedStored): Asked {
     const { receivedAtMs } = this.#request;
+    this.#modelName = ask.model;
     return routesFor(ask, { index: this.#index, receivedAtMs, stored });
   }
 
@@ -160,7 +164,7 @@ export class RequestLife implements BodyListener, MeteredListener {
     try {
       reply.addHeaders(admitted.headers);
       if (asked.dropped.length > 0) reply.addHeaders(droppedHeaders(asked.dropped));
-      this.#host.running.add(turn.passing);
+      this.#host.running.add(turn);
       const { conversation } = asked.stored;
       if (!conversation) return failover.deliver(turn, this);
       noteUse(reach, conversation, turn).then(
@@ -205,7 +209,7 @@ export class RequestLife implements BodyListener, MeteredListener {
 
   #closeMeter(): void {
     const { passing } = this.#turn;
-    this.#host.running.delete(passing);
+    this.#host.running.delete(this.#turn);
     passing.close();
   }
 
@@ -227,7 +231,7 @@ export class RequestLife implements BodyListener, MeteredListener {
     // A stream that had begun with a keep-alive: the failure can only be reported inside it, once it is in the journal.
     const isInStream = reply.isStarted && isUndelivered;
     if (!isInStream)
-      this.#host.report(this.#turn.request, isUndelivered && isCut ? notServing() : error);
+      this.#host.report(this.#turn.request, isUndelivered && isCut ? notServing() : error, null);
     const free = nothing(this.#outcomeOf(error), reply);
     const metered = error instanceof ChargedFailure ? { ...free, counted: error.counted } : free;
     try {
@@ -260,10 +264,8 @@ export class RequestLife implements BodyListener, MeteredListener {
     const { rid, receivedAtMs, receivedMonotonicMs, observed } = request;
     observed?.enter('journal');
     const final = finalOf({
-      admitted,
-      asked,
+      turn: this.#turn,
       metered,
-      attempts,
       node,
       startedAtMs: receivedAtMs,
       durationMs: monotonicMs() - receivedMonotonicMs,
@@ -286,7 +288,7 @@ export class RequestLife implements BodyListener, MeteredListener {
 
   /** Ends a request that has no hold. */
   #refuse(error: unknown): void {
-    this.#host.report(this.#request, error);
+    this.#host.report(this.#request, error, askingOf(this.#credentials, this.#modelName));
     this.#over();
   }
 

@@ -4,6 +4,7 @@ import {
   InvalidRequest,
   upstreamClientError,
   type ClientError,
+  type ClientErrorResponse,
   type ErrorShape,
 } from '@tollgate/protocols';
 import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
@@ -18,7 +19,7 @@ export function sendError(
   reply: ClientReply,
   error: unknown,
   { rid, shape }: { rid: string; shape: ErrorShape },
-): { status: number; code: string } {
+): { status: number; code: string; message: string } {
   const { described, headers } = describe(error, { rid, shape });
   const response = clientError(shape, described);
   reply.addHeaders({ ...response.headers, ...headers });
@@ -27,7 +28,16 @@ export function sendError(
   return {
     status: response.status,
     code: ownCode ?? CLIENT_ERRORS[described.code].openai.code ?? described.code,
+    message: described.message,
   };
+}
+
+/** The answer to a refused request, in its own protocol's shape. */
+export function refusedAnswer(
+  refusal: Refusal,
+  { rid, shape }: { rid: string; shape: ErrorShape },
+): ClientErrorResponse {
+  return clientError(shape, describe(refusal, { rid, shape }).described);
 }
 
 /** True for an error the gateway expects: everything else is a bug and is logged as one. */

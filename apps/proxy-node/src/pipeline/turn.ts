@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { RunningRequest } from '@tollgate/contracts';
 import { deliveredOf, type Delivered } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { ObservedRequest } from '../observe/observed-request.ts';
+import { Refusal } from '../refusals.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
@@ -20,6 +22,7 @@ import type { PipelineParts } from './pipeline-parts.ts';
 import type { ClientRequest } from './request/client-request.ts';
 import { CloserEstimate } from './request/closer-estimate.ts';
 import type { Asked } from './request/parse.ts';
+import { refusedAnswer } from './send-error.ts';
 import { ATTEMPTS_SHOWN_MAX, type RouteAttempt } from './sending/attempt.ts';
 import { upstreamHeaders } from './sending/upstream-headers.ts';
 
@@ -38,6 +41,8 @@ export class Turn implements Delivery, MeterContext {
   readonly attempts: RouteAttempt[];
   /** No upstream answered. */
   isUndelivered = false;
+  /** It was ended by hand. */
+  isEnded = false;
   /** Set once its answer is made in the background. */
   run: OpenHold | null = null;
   readonly delivered: Delivered | null;
@@ -111,6 +116,30 @@ export class Turn implements Delivery, MeterContext {
 
   get isOver(): boolean {
     return this.reply.isGone || this.#host.isCut || this.passing.stopReason !== null;
+  }
+
+  /** Ends it as if its client had left, so that it is charged what its upstream bills. The client learns why, where its answer has not begun. */
+  end(): void {
+    this.isEnded = true;
+    const { rid, shape, reply } = this.request;
+    const refused = refusedAnswer(new Refusal('request_ended'), { rid, shape });
+    reply.addHeaders(refused.headers);
+    reply.dismiss(refused.status, refused.body);
+  }
+
+  get running(): RunningRequest {
+    const { admitted, asked, request, attempts } = this;
+    return {
+      account_id: admitted.accountId,
+      key_id: admitted.keyId,
+      model_id: asked.model.id,
+      protocol: asked.ask.protocol,
+      is_stream: this.isStream,
+      upstream_id: attempts.at(-1)?.upstream_id ?? null,
+      started_at: request.receivedAtMs,
+      tokens: this.passing.costSoFar().output_tokens,
+      is_ending: this.reply.isGone,
+    };
   }
 
   onAnswer(by: Candidate): void {

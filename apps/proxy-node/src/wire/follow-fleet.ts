@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { VERSION } from '@tollgate/contracts';
+import { createControlPlaneMac, encryptionKeysOf, VERSION } from '@tollgate/contracts';
+import { IncidentReports, nodeAddress } from '@tollgate/keyspace';
 import { fleetListener } from '../fleet/fleet-listener.ts';
+import { IncidentReporter } from '../fleet/incident-reporter.ts';
 import { composeDump } from '../fleet/node-dump.ts';
 import { NodeReporter } from '../fleet/node-reporter.ts';
 import { nodeTables } from '../fleet/node-tables.ts';
@@ -47,9 +49,19 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
   return reporter;
 }
 
+/** Reports what goes wrong here from now on. */
+export function reportIncidents({ config, redis, incidents, log }: Foundation): IncidentReporter {
+  const { NODE_NAME: name, NODE_WORKER: worker, NODE_CREDENTIAL: credential } = config;
+  const node = nodeAddress(name, worker);
+  const reports = new IncidentReports(redis.plain);
+  const reporter = new IncidentReporter({ incidents, reports, node, credential, log });
+  reporter.start();
+  return reporter;
+}
+
 function listen(
   { config, redis, fleet, recorder, follower, log }: Foundation,
-  { health, trust, restNews, denials, waits }: Serving,
+  { health, trust, restNews, denials, waits, pipeline }: Serving,
   { reporter, identity }: { reporter: NodeReporter; identity: Parameters<typeof composeDump>[2] },
 ): void {
   const tables = nodeTables({
@@ -60,12 +72,17 @@ function listen(
     denialsMax: config.DENY_CACHE_MAX,
     waits,
     waitersMax: config.RECHARGE_WAITERS_MAX,
+    running: pipeline.running,
   });
+  const mac = createControlPlaneMac(encryptionKeysOf(config));
   const listener = fleetListener({
     name: config.NODE_NAME,
     follower,
     reporter,
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
+    endRequest: (ended) => {
+      if (mac.isSigned('end-request', [ended.rid], ended.mac)) pipeline.end(ended.rid);
+    },
     keyChanged: (keyHash) => (denials.forget(keyHash), recorder.keyChanged(keyHash)),
     subscriptionChanged: (subscription) => waits.changed(subscription),
     shardFilled: (shard, epoch) => recorder.shardFilled(shard, epoch),

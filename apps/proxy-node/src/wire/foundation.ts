@@ -22,6 +22,7 @@ import {
 } from '@tollgate/keyspace';
 import { openTracing, type Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
+import { IncidentLog } from '../observe/incident-log.ts';
 import { workerCount, type Config } from '../config.ts';
 import { SnapshotFile } from '../snapshot/snapshot-file.ts';
 import { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
@@ -44,6 +45,7 @@ export interface Foundation {
   readonly tracing: Tracing | null;
   readonly recorder: RequestRecorder;
   readonly follower: SnapshotFollower;
+  readonly incidents: IncidentLog;
 }
 
 /** Opens connections and journal; the follower is started once others listen to it. */
@@ -69,7 +71,11 @@ export async function layFoundation(config: Config, log: Logger): Promise<Founda
   });
   const marks = new BackgroundMarks({ redis: redis.plain, shards: config.SHARDS });
   const uses = new ConversationUses({ redis: redis.plain, shards: config.SHARDS });
-  return { config, log, redis, store, fleet, marks, uses, tracing, recorder, follower };
+  const incidents = new IncidentLog({
+    now: Date.now,
+    keepsExcerpts: config.ERROR_EXCERPTS === 'on',
+  });
+  return { config, log, redis, store, fleet, marks, uses, tracing, recorder, follower, incidents };
 }
 
 function openTraces(config: Config, log: Logger): Promise<Tracing | null> {

@@ -133,7 +133,7 @@ function openBackground(
   });
 }
 
-function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipeline {
+function openPipeline({ config, incidents, log }: Foundation, parts: ServingParts): Pipeline {
   const { gate, bodies, admission, metrics, reasoning, background } = parts;
   const { reach, forwarder, health, trust, ticker } = parts.upstreams;
   return new Pipeline({
@@ -168,6 +168,7 @@ function openPipeline({ config, log }: Foundation, parts: ServingParts): Pipelin
     refusals: new RefusalLog({
       log,
       count: (refused) => metrics.refused(refused),
+      incidents,
       now: monotonicMs,
     }),
   });

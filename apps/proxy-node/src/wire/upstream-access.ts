@@ -20,7 +20,7 @@ import { UpstreamPools } from '../upstream/upstream-pools.ts';
 import { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { Foundation } from './foundation.ts';
 
-type Needed = Pick<Foundation, 'config' | 'log' | 'follower' | 'uses'>;
+type Needed = Pick<Foundation, 'config' | 'log' | 'follower' | 'uses' | 'incidents'>;
 export type UpstreamAccess = ReturnType<typeof openUpstreams>;
 
 export interface UpstreamEvents {
@@ -34,7 +34,7 @@ export interface UpstreamEvents {
 
 /** Returns the parts that call upstreams, with the node's knowledge of them. */
 export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
-  const { config, uses, log } = foundation;
+  const { config, uses, incidents, log } = foundation;
   const secrets = createSecretBox(encryptionKeysOf(config));
   const ids = createIdSealer(encryptionKeysOf(config));
   const pools = new UpstreamPools({
@@ -56,7 +56,10 @@ export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
     ticker,
     trust: new UpstreamTrust(log),
     calls,
-    forwarder: new Forwarder({ pools, health, ticker, ids, refused, limits }),
+    forwarder: new Forwarder({
+      ...{ pools, health, ticker, ids, refused, limits },
+      onError: (failed) => incidents.failed(failed),
+    }),
   };
 }
 

@@ -1729,6 +1729,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/refused-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Requests that were refused, newest first: the first 100 of each key and minute, for 7 days */
+        get: operations["Incidents_refused"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/refused-requests/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many requests were refused, by key and reason, the most first */
+        get: operations["Incidents_counts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/upstream-errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What upstreams answered in place of an answer, newest first, for 7 days; nodes with ERROR_EXCERPTS=on report it */
+        get: operations["Incidents_upstreamErrors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/running-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Requests that run at this moment; administrators see those of all accounts */
+        get: operations["Running_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/running-requests/{rid}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a request as if its client had left: it is charged what its upstream bills */
+        post: operations["Running_end"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/previews/purchase": {
         parameters: {
             query?: never;
@@ -2478,6 +2563,10 @@ export interface components {
                 code: string;
             }[];
         };
+        EndedRequest: {
+            /** Format: uuid */
+            rid: string;
+        };
         Erasure: {
             user_id: number;
             /** @description As it was before */
@@ -3121,6 +3210,54 @@ export interface components {
             /** @description false while Redis does not answer: without what was used a moment ago */
             is_live: boolean;
         };
+        RefusalCounts: {
+            /** @description All refused requests, those of further rows included */
+            total: number;
+            data: {
+                /** @description null where no account has the key */
+                user_id: number | null;
+                username: string | null;
+                key_id: number | null;
+                key_name: string | null;
+                /** @description As a chat client reads it: docs/errors.md */
+                code: string;
+                /** @description What the client saw */
+                status: number;
+                count: number;
+                /**
+                 * Format: date-time
+                 * @description Begin of the last minute
+                 */
+                last_at: string;
+            }[];
+        };
+        RefusedRequest: {
+            /**
+             * Format: uuid
+             * @description What the caller got as `x-request-id`
+             */
+            rid: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            /** @description null where no account has the key */
+            user_id: number | null;
+            username: string | null;
+            key_id: number | null;
+            key_name: string | null;
+            /** @description As a chat client reads it: docs/errors.md */
+            code: string;
+            /** @description What the client saw */
+            status: number;
+            /** @description As the request names it; null where it was not read */
+            model: string | null;
+            /** @description What the client was answered */
+            message: string;
+            /** @description For administrators */
+            node: string | null;
+        };
         Route: {
             id: number;
             model_id: number;
@@ -3205,6 +3342,46 @@ export interface components {
                 /** @description Of requests without a session, while its upstreams are equally loaded */
                 share: number;
             }[];
+        };
+        RunningRequest: {
+            /** Format: uuid */
+            rid: string;
+            user_id: number;
+            username: string | null;
+            key_id: number;
+            key_name: string | null;
+            model_id: number;
+            model: string | null;
+            protocol: string;
+            is_stream: boolean;
+            /** @description For administrators */
+            upstream_id: number | null;
+            /** @description For administrators */
+            upstream: string | null;
+            /** @description For administrators */
+            node: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            started_at: string;
+            /** @description Output tokens so far, by the count of the gateway */
+            tokens: number;
+            /** @description Its client has left, or it was ended: what it used is read to its end */
+            is_ending: boolean;
+        };
+        RunningRequests: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            /** @description Requests that run, those of further rows included */
+            total: number;
+            /** @description The longest first, 500 at most */
+            data: components["schemas"]["RunningRequest"][];
+            /** @description Workers that did not answer in time */
+            silent_workers: number;
         };
         SearchResults: {
             data: {
@@ -3621,6 +3798,25 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+        };
+        UpstreamError: {
+            /** Format: uuid */
+            rid: string;
+            /** @description Of the attempt in `route` of the request, from 0 */
+            place: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            user_id: number;
+            username: string | null;
+            upstream_id: number;
+            upstream: string | null;
+            /** @description Of the upstream */
+            status: number;
+            /** @description The first KB of its error, without secrets */
+            excerpt: string;
         };
         UpstreamPreset: {
             /** @enum {string} */
@@ -8117,7 +8313,7 @@ export interface operations {
             query?: {
                 node_id?: number;
                 /** @description Without it: the first table that a worker names */
-                table?: "models" | "routes" | "upstreams" | "upstream_health" | "rate_denials" | "recharge_waits";
+                table?: "models" | "routes" | "upstreams" | "upstream_health" | "rate_denials" | "recharge_waits" | "requests";
                 page?: number;
                 page_size?: number;
             };
@@ -8540,6 +8736,8 @@ export interface operations {
                 upstream_id?: number;
                 node?: string;
                 outcome?: "completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost";
+                /** @description false: all other outcomes */
+                is_completed?: "true" | "false";
                 status?: number;
                 from?: string;
                 to?: string;
@@ -9707,6 +9905,185 @@ export interface operations {
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Incidents_refused: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+                rid?: string;
+                user_id?: number;
+                key_id?: number;
+                code?: string;
+                status?: number;
+                from?: string;
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RefusedRequest"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Incidents_counts: {
+        parameters: {
+            query?: {
+                user_id?: number;
+                key_id?: number;
+                /** @description 7 days ago unless given */
+                from?: string;
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusalCounts"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Incidents_upstreamErrors: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+                rid?: string;
+                user_id?: number;
+                upstream_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UpstreamError"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Running_list: {
+        parameters: {
+            query?: {
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunningRequests"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Running_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "It repeats itself"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Is in the activity log */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedRequest"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

@@ -4,7 +4,7 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
  * Everything that the control plane writes into Redis for nodes to believe carries a MAC, because Redis is not trusted: who can write
  * there must not be able to speak as the control plane. A purpose has a key of its own, so a MAC of one never passes for another.
  */
-export type MacPurpose = 'snapshot-seal' | 'acknowledgement';
+export type MacPurpose = 'snapshot-seal' | 'acknowledgement' | 'end-request';
 
 export interface EncryptionKeys {
   /** ENCRYPTION_KEY: 32 bytes, base64url. Everything new is signed and sealed with it. */

@@ -69,23 +69,29 @@ export function isReportProven(report: NodeReport, credentialHash: string): bool
   return isSame(report.proof, proveReport(report, credentialHash));
 }
 
-/** Proof of a journal upload: the same key, over who sends it, when, and every byte of the body. */
-export function proveJournal(
-  { node, atMs, body }: { node: string; atMs: number; body: string | Buffer },
+/** Holds what a node hands to a control plane as a whole. A proof of one purpose is none of another. */
+interface Upload {
+  node: string;
+  atMs: number;
+  body: string | Buffer;
+  purpose?: 'journal' | 'incidents' | undefined;
+}
+
+/** Proof of an upload: the same key, over who sends it, what for, when, and every byte of the body. */
+export function proveUpload(
+  { node, atMs, body, purpose = 'journal' }: Upload,
   credentialHash: string,
 ): string {
   return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
-    .update(
-      JSON.stringify(['journal', node, atMs, createHash('sha256').update(body).digest('hex')]),
-    )
+    .update(JSON.stringify([purpose, node, atMs, createHash('sha256').update(body).digest('hex')]))
     .digest('hex');
 }
 
-export function isJournalProven(
-  upload: { node: string; atMs: number; body: string | Buffer; proof: string },
+export function isUploadProven(
+  upload: Upload & { proof: string },
   credentialHash: string,
 ): boolean {
-  return isSame(upload.proof, proveJournal(upload, credentialHash));
+  return isSame(upload.proof, proveUpload(upload, credentialHash));
 }
 
 function isSame(proof: string, expected: string): boolean {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** A node hands over finals that Redis cannot take any more at this path of the control plane, outside every public path. */
 export const JOURNAL_PATH = '/internal/journal';
-/** These headers name the sender and the time (Unix ms), and carry `proveJournal` over both and the body. */
+/** These headers name the sender and the time (Unix ms), and carry `proveUpload` over both and the body. */
 export const JOURNAL_HEADERS = {
   node: 'x-tollgate-node',
   at: 'x-tollgate-at',

@@ -36,7 +36,7 @@ export const OUTCOMES = [
 ] as const;
 /**
  * completed: the upstream finished. client_closed: the client hung up. upstream_failed: nothing was delivered, costs nothing.
- * upstream_interrupted: the stream broke after output. balance_exhausted / access_revoked: the gateway ended the stream at a checkpoint.
+ * upstream_interrupted: the stream broke after output. balance_exhausted / access_revoked: the gateway ended the stream at a checkpoint; access_revoked: or the request was ended by hand.
  * node_stopped: it outlasted the drain of a stopping node, or its node could not renew its hold in time. node_lost: recovered from a journal or reaped; billed for what was counted.
  */
 export type Outcome = (typeof OUTCOMES)[number];

@@ -40,6 +40,7 @@ export const CLIENT_ERRORS = {
   // LiteLLM takes every error of the type `invalid_request_error` for a 400, but for a key and a model that are named in OpenAI's words.
   account_frozen: entry([403, DENIED, 'account_frozen'], [403, DENIED], false),
   ip_not_allowed: entry([403, DENIED, 'ip_not_allowed'], [403, DENIED], false),
+  request_ended: entry([403, DENIED, 'request_ended'], [403, DENIED], false),
   model_not_allowed: entry([403, DENIED, 'model_not_allowed'], [403, DENIED]),
   model_not_found: entry([404, INVALID, 'model_not_found'], [404, 'not_found_error']),
   not_found: entry([404, INVALID, 'not_found'], [404, 'not_found_error']),

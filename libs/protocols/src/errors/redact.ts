@@ -1,3 +1,5 @@
+import { withoutHiddenMarks } from '@tollgate/contracts';
+
 const REDACTED = '[redacted]';
 
 /** Longest upstream text that is checked or shown. */
@@ -20,4 +22,28 @@ export function redact(message: string, secrets: readonly string[] = []): string
   for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, REDACTED);
   for (const shape of SECRET_SHAPES) clean = clean.replace(shape, REDACTED);
   return clean;
+}
+
+/** Bounds what is read of a body: what is cut out of it makes room for what follows. */
+const EXCERPT_SOURCE_BYTES = 2_000;
+/** A text that is cut off may end within a secret, whose beginning no longer looks like one. */
+const CUT_WORD = /[^\s"',;:{}[\]<>]*$/;
+
+/** The beginning of an upstream's error for its operator: without secrets and hidden marks, at most `bytesMax` bytes of UTF-8. */
+export function excerptOf(
+  body: Uint8Array,
+  { secrets, bytesMax }: { secrets: readonly string[]; bytesMax: number },
+): string {
+  const source = Buffer.from(body.subarray(0, EXCERPT_SOURCE_BYTES)).toString('utf8');
+  const whole = body.length > EXCERPT_SOURCE_BYTES ? source.replace(CUT_WORD, '') : source;
+  return firstBytes(withoutHiddenMarks(redact(whole, secrets), ' ').trim(), bytesMax);
+}
+
+/** A character is kept whole or not at all. */
+function firstBytes(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= bytesMax) return text;
+  let end = bytesMax;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(0, end).toString('utf8');
 }

@@ -47,6 +47,7 @@ const ACTIONS: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   'subscription.auto_recharge': ['Automatic recharge changed', '更改自动充值'],
   'subscription.close': ['Unsubscribed', '取消订阅'],
   'subscription.open': ['Subscribed', '订阅'],
+  'request.end': ['Request ended', '结束请求'],
   'subscription.renew': ['Tokens bought', '购买 token'],
   'upstream.create': ['Upstream created', '创建上游'],
   'upstream.delete': ['Upstream deleted', '删除上游'],

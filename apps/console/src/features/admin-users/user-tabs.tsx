@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from '../../ui/icons.tsx';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { KEY_SORTS, keysQuery, PAGE_SIZE, type Key } from '../../api/keys.ts';
-import { requestsQuery } from '../../api/usage.ts';
 import { entriesQuery, ENTRIES_PAGE_SIZE, ENTRY_SORTS } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/forms/button.tsx';
 import { Panel } from '../../ui/page.tsx';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { ListTable, useListState, type ListState } from '../../ui/tables/list-table.tsx';
 import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
@@ -15,7 +14,7 @@ import { useWords, type Words } from '../../words/words.ts';
 import { CreateKeyDialog } from '../keys/create-key.tsx';
 import { KeyFill, useKeyFills, type KeyFills } from '../keys/key-fill.tsx';
 import { KeyStatus } from '../keys/key-status.tsx';
-import { RequestsTable } from '../usage/requests-table.tsx';
+import type { RequestsChoice } from '../usage/requests-section.tsx';
 import { useEntryColumns } from '../wallet/entries-table.tsx';
 
 const MONTH = { name: '30d', interval: 'day' } as const;
@@ -93,27 +92,31 @@ function keyColumns(keys: Words['keys'], fills: KeyFills): Column<Key>[] {
   ];
 }
 
+// The page opens with another tab.
+const RequestsSection = lazy(async () => ({
+  default: (await import('../usage/requests-section.tsx')).RequestsSection,
+}));
+
+const CHOSEN: RequestsChoice = { list: 'all' };
+
 export function UserRequests({ userId }: { userId: number }) {
-  const { usage, admin } = useWords();
-  const found = useQuery(requestsQuery({ user_id: userId }, MONTH));
+  const { admin } = useWords();
+  const [choice, setChoice] = useState(CHOSEN);
   return (
-    <Panel
-      title={usage.list}
-      isFlush
-      actions={
+    <>
+      <Suspense fallback={null}>
+        <RequestsSection
+          filter={{ user_id: userId }}
+          range={MONTH}
+          choice={choice}
+          onChange={(patch) => setChoice({ ...choice, ...(patch as Partial<RequestsChoice>) })}
+          show={['key', 'upstream', 'node']}
+        />
+      </Suspense>
+      <p className="text-table">
         <TextLink to={paths.adminUsage({ user_id: userId })}>{admin.overview.allRequests}</TextLink>
-      }
-    >
-      <Loaded of={found}>
-        {({ data }) => (
-          <RequestsTable
-            rows={data}
-            show={['key', 'upstream', 'node']}
-            empty={<EmptyState title={usage.emptyChart} />}
-          />
-        )}
-      </Loaded>
-    </Panel>
+      </p>
+    </>
   );
 }
 

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { catalogueQuery } from '../../api/catalogue.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
-import { OUTCOMES } from '../../api/tables.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import type { Search } from '../../search.ts';
 import { Button } from '../../ui/forms/button.tsx';
@@ -11,6 +10,7 @@ import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { useTimeRange } from '../../ui/time/time-range.tsx';
 import { useWords } from '../../words/words.ts';
 import { totalsOf } from './course.ts';
+import { NamedFilter } from './named-filter.tsx';
 import { groupsOf, type UsageSearch } from './usage-search.ts';
 import { UserFilter } from './user-filter.tsx';
 
@@ -146,46 +146,6 @@ function GroupFilter({ value: group, ownerId, onChange }: GroupFilterProps) {
         value,
         label: `${usage.groupBy}: ${usage.groups[value]}`,
       }))}
-    />
-  );
-}
-
-interface OutcomeFilterProps {
-  value: UsageSearch['outcome'];
-  onChange: (value: string) => void;
-}
-
-/** Above the list alone: sums are not kept by outcome. */
-export function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
-  const { tables, usage } = useWords();
-  const named = OUTCOMES.map((id) => ({ value: id, label: tables.outcomes[id].name }));
-  return (
-    <NamedFilter
-      label={usage.outcome}
-      all={usage.allOutcomes}
-      value={value}
-      named={named}
-      onChange={onChange}
-    />
-  );
-}
-
-interface NamedFilterProps {
-  label: string;
-  /** The choice that narrows nothing. */
-  all: string;
-  value: number | string | undefined;
-  named: readonly { value: string; label: string }[];
-  onChange: (value: string) => void;
-}
-
-function NamedFilter({ label, all, value, named, onChange }: NamedFilterProps) {
-  return (
-    <SelectFilter
-      label={label}
-      value={String(value ?? '')}
-      onChange={onChange}
-      options={[{ value: '', label: all }, ...named]}
     />
   );
 }

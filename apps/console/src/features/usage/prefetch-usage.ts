@@ -23,7 +23,8 @@ export function prefetchUsage(
       range,
     ),
   );
-  ask(requestsQuery({ ...filter, outcome: search.outcome, cursor: search.cursor }, range));
+  if (search.list === 'all')
+    ask(requestsQuery({ ...filter, outcome: search.outcome, cursor: search.cursor }, range));
   if (ownerId === undefined) {
     ask(statisticsQuery({ user_id: accountId, group_by: 'upstream' }, range));
     ask(catalogueQuery({}));

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useParams } from '@tanstack/react-router';
 import { AdminRefusal } from '@tollgate/admin-client';
+import { refusedRequestQuery } from '../../api/incidents.ts';
 import { receiptQuery, type UsageReceipt } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
@@ -11,7 +12,9 @@ import { Exact } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { OutcomeBadge } from './outcome.tsx';
 import { ChargeTable } from './charge-table.tsx';
+import { RefusedFacts } from './refused-facts.tsx';
 import { RequestTimeline } from './request-timeline.tsx';
+import { UpstreamErrors } from './upstream-errors.tsx';
 
 const WAIT_MS = 2_000;
 
@@ -28,16 +31,26 @@ export function Page() {
   return (
     <Frame title={request.title} parent={{ to: list, label: usage.title }}>
       {isMissing(receipt.error) ? (
-        <Panel>
-          <p role="status">{request.notBooked}</p>
-          <p className="mt-2">
-            <CopyText text={rid} label={request.title} />
-          </p>
-        </Panel>
+        <Unbooked rid={rid} />
       ) : (
         <Loaded of={receipt}>{(found) => <Receipt of={found} />}</Loaded>
       )}
     </Frame>
+  );
+}
+
+/** A request that has no usage: it was refused, or has not ended. */
+function Unbooked({ rid }: { rid: string }) {
+  const { request } = useWords();
+  const refused = useQuery(refusedRequestQuery(rid));
+  if (refused.data) return <RefusedFacts of={refused.data} />;
+  return (
+    <Panel>
+      <p role="status">{request.notBooked}</p>
+      <p className="mt-2">
+        <CopyText text={rid} label={request.title} />
+      </p>
+    </Panel>
   );
 }
 
@@ -62,6 +75,7 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
       <Panel title={request.timeline}>
         <RequestTimeline of={receipt} />
       </Panel>
+      <UpstreamErrors of={receipt} />
       <Panel title={request.charge} isFlush>
         <ChargeTable of={receipt} />
       </Panel>
@@ -144,7 +158,7 @@ function ReceiptFacts({ of: receipt }: { of: UsageReceipt }) {
   return (
     <Facts
       facts={[
-        { name: usage.outcome, value: <OutcomeBadge outcome={receipt.outcome} /> },
+        { name: usage.outcome, value: <OutcomeBadge of={receipt} /> },
         { name: usage.when, value: <Exact at={receipt.started_at} />, isWide: true },
         ...parts.map(({ name, text, to }) => ({
           name,

@@ -55,13 +55,13 @@ function firstColumns({ usage }: Words, requestPath: (rid: string) => string): C
     {
       id: 'model',
       header: usage.model,
-      cell: ({ model, outcome }) => (
+      cell: (row) => (
         <>
-          <Name of={model} isMain />
-          {outcome !== 'completed' && (
+          <Name of={row.model} isMain />
+          {row.outcome !== 'completed' && (
             // The column of outcomes is not shown on narrow screens, what went wrong is.
             <span className="sm:hidden">
-              <OutcomeBadge outcome={outcome} />
+              <OutcomeBadge of={row} />
             </span>
           )}
         </>
@@ -97,7 +97,7 @@ function figureColumns({ usage }: Words): Column<UsageLog>[] {
       id: 'outcome',
       header: usage.outcome,
       from: 'sm',
-      cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
+      cell: (row) => <OutcomeBadge of={row} />,
     },
     ofSide('prompt', usage.input),
     ofSide('output', usage.output),

@@ -21,11 +21,14 @@ const schema = z.object({
   model_id: optional(id),
   key_id: optional(id),
   upstream_id: optional(id),
+  list: withDefault(z.enum(['all', 'failed', 'refused', 'running']), 'all'),
   outcome: optional(z.enum(OUTCOMES)),
   cursor: optional(z.string()),
 });
 
 export type UsageSearch = SearchOf<typeof schema>;
+/** Requests that ended, those of them that did not complete, those that were refused before they began, or those that run now. */
+export type RequestList = UsageSearch['list'];
 
 export function useUsageSearch() {
   return useSearchState(schema);

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Download } from '../../ui/icons.tsx';
 import { useRef } from 'react';
 import { exportAddress } from '../../api/client.ts';
-import { useLive } from '../../api/stream.ts';
+import { useLive } from '../../api/events/stream.ts';
 import { statisticsQuery, type UsageFilter } from '../../api/usage.ts';
 import { DownloadLink } from '../../ui/download-link.tsx';
 import { Freshness } from '../../ui/time/freshness.tsx';
@@ -13,8 +13,8 @@ import { Segments } from '../../ui/tables/segments.tsx';
 import { Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time/time-range.tsx';
 import { useWords } from '../../words/words.ts';
-import { FilterBar, OutcomeFilter } from './filter-bar.tsx';
-import { RequestsPanel } from './requests-panel.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { RequestsSection } from './requests-section.tsx';
 import { TotalsTable } from './totals-table.tsx';
 import { isLatency, MEASURES, UsageChart, type Measure } from './usage-chart.tsx';
 import { filterOf, groupOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
@@ -60,21 +60,17 @@ interface UsageRequestsProps {
   ownerId: number | undefined;
 }
 
+const OF_ACCOUNT = ['key'] as const;
+const OF_ALL = ['user', 'upstream', 'node'] as const;
+
 function UsageRequests({ search, onChange, ownerId }: UsageRequestsProps) {
-  const { outcome, cursor } = search;
   return (
-    <RequestsPanel
-      filter={{ ...filterOf(search, ownerId), outcome }}
+    <RequestsSection
+      filter={filterOf(search, ownerId)}
       range={useTimeRange()}
-      cursor={cursor}
-      onCursor={(next) => onChange({ cursor: next })}
-      actions={
-        <OutcomeFilter
-          value={outcome}
-          onChange={(value) => onChange({ outcome: value, cursor: undefined })}
-        />
-      }
-      {...(ownerId === undefined && { show: ['user', 'upstream', 'node'] as const })}
+      choice={search}
+      onChange={onChange}
+      show={ownerId === undefined ? OF_ALL : OF_ACCOUNT}
     />
   );
 }

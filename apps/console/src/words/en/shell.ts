@@ -9,8 +9,7 @@ export const shell = {
   palette: 'Find pages, models, keys and requests',
   palettePlaceholder: 'Type a page, a model, a key or a request ID',
   paletteEmpty: 'Nothing matches',
-  paletteNoRequest:
-    'No such request is recorded. A request that its key, balance or limits refuse is not recorded: its answer says why.',
+  paletteNoRequest: 'No such request is recorded',
   pages: 'Pages',
   models: 'Models',
   keys: 'Keys',

@@ -65,7 +65,7 @@ export const tables = {
     },
     access_revoked: {
       name: 'Access ended',
-      says: 'The key, the account or the subscription was disabled while the answer ran.',
+      says: 'The key, the account or the subscription was disabled while the answer ran, or the request was ended by hand.',
     },
     node_stopped: {
       name: 'Node stopped',

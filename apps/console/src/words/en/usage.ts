@@ -47,6 +47,19 @@ export const usage = {
   emptyText: 'Requests appear by themselves, a moment after they end.',
   emptyFirst: 'Make a first call',
   pending: 'Not settled yet',
+  lists: { all: 'All', failed: 'Not completed', refused: 'Refused', running: 'Running' },
+  noRefused: 'Nothing was refused',
+  refusedKept: 'The first 100 of each key and minute are kept for 7 days.',
+  refusedTotal: 'Refused in all',
+  noRunning: 'No request runs at this moment',
+  running: 'Running for',
+  runningOf: (shown: number, total: number, silent: number) =>
+    `${shown} of ${total}; ${silent} workers are silent.`,
+  ending: 'Ending',
+  end: 'End it',
+  endPurpose: 'It is charged as if its client had left: what the upstream bills.',
+  endReason: 'Reason',
+  answer: 'Answer',
 };
 
 export const request = {
@@ -87,6 +100,8 @@ export const request = {
   price: 'Price version',
   reasoning: 'Reasoning tokens',
   after: (time: string) => `after ${time}`,
-  notBooked:
-    'This request is not booked yet. It appears here once it has ended. A request that its key, balance or limits refuse is not recorded: its answer says why.',
+  refused: 'Refused before it began, at no cost. The client was answered:',
+  upstreamErrors: 'Answers of failing upstreams',
+  noExcerpt: 'Not kept: ERROR_EXCERPTS is off, or 7 days are over.',
+  notBooked: 'This request is not booked yet. It appears here once it has ended.',
 };

@@ -11,7 +11,7 @@ export const shell: typeof en.shell = {
   palette: '查找页面、模型、密钥和请求',
   palettePlaceholder: '输入页面、模型、密钥或请求 ID',
   paletteEmpty: '没有匹配项',
-  paletteNoRequest: '没有此请求的记录。因密钥、余额或限制被拒绝的请求不会记录：原因在其应答中。',
+  paletteNoRequest: '没有此请求的记录',
   pages: '页面',
   models: '模型',
   keys: '密钥',

@@ -42,7 +42,10 @@ export const tables: typeof en = {
     upstream_failed: { name: '上游失败', says: '没有上游给出回答，未送达任何内容。' },
     upstream_interrupted: { name: '上游中断', says: '上游中途停止；已送达的部分照常计费。' },
     balance_exhausted: { name: 'tokens 用尽', says: '订阅余额已用尽；购买更多 tokens 后可继续。' },
-    access_revoked: { name: '访问被终止', says: '回答过程中密钥、账户或订阅被停用。' },
+    access_revoked: {
+      name: '访问被终止',
+      says: '回答过程中密钥、账户或订阅被停用，或有人结束了请求。',
+    },
     node_stopped: {
       name: '节点停止',
       says: '回答过程中节点被关闭，或 45 秒内无法连接 Redis 或得不到处理器；已送达的部分照常计费。',

@@ -49,6 +49,20 @@ export const usage: typeof en.usage = {
   emptyText: '请求结束片刻后会自动出现。',
   emptyFirst: '进行第一次调用',
   pending: '尚未结算',
+  lists: { all: '全部', failed: '未完成', refused: '被拒绝', running: '进行中' },
+  noRefused: '没有被拒绝的请求',
+  refusedKept:
+    '因密钥、限额或余额而被拒绝的请求在此保留 7 天：每个密钥每分钟的前 100 个，以及总数。',
+  refusedTotal: '被拒绝总数',
+  noRunning: '目前没有进行中的请求',
+  running: '已进行',
+  runningOf: (shown, total, silent) =>
+    `显示 ${total} 个中的 ${shown} 个；${silent} 个工作进程未答复。`,
+  ending: '正在结束',
+  end: '结束',
+  endPurpose: '客户端会收到错误，或连接被关闭。计费方式与客户端断开相同：按上游收取的计费。',
+  endReason: '原因',
+  answer: '答复',
 };
 
 export const request: typeof en.request = {
@@ -88,6 +102,8 @@ export const request: typeof en.request = {
   price: '价格版本',
   reasoning: '推理 tokens',
   after: (time) => `${time}后`,
-  notBooked:
-    '此请求尚未入账。结束后会自动显示在这里。因密钥、余额或限制被拒绝的请求不会记录：原因在其应答中。',
+  refused: '此请求在开始前被拒绝，未产生费用。客户端收到的答复：',
+  upstreamErrors: '出错上游的答复',
+  noExcerpt: '没有保留此请求的文本。当 ERROR_EXCERPTS 开启时，节点将错误的前 1 KB 保留 7 天。',
+  notBooked: '此请求尚未入账，结束后会出现在这里。被拒绝的请求中，每个密钥每分钟保留前 100 个。',
 };

@@ -4,6 +4,7 @@ import { ActivityModule } from '../activity/activity.module.ts';
 import { CeilingsModule } from '../ceilings/ceilings.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { KeyOwners } from './key-owners.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysController } from './keys.controller.ts';
 import { KeysService } from './keys.service.ts';
@@ -13,7 +14,7 @@ import { TemporaryKeysService } from './temporary-keys.service.ts';
 @Module({
   imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule, CeilingsModule],
   controllers: [KeysController],
-  providers: [KeysService, ListedKeys, KeyWindowsService, TemporaryKeysService],
-  exports: [KeysService, TemporaryKeysService],
+  providers: [KeysService, KeyOwners, ListedKeys, KeyWindowsService, TemporaryKeysService],
+  exports: [KeysService, KeyOwners, TemporaryKeysService],
 })
 export class KeysModule {}

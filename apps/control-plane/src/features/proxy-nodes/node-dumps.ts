@@ -28,7 +28,10 @@ export class NodeDumps {
 
   async ask(
     nodes: readonly { id: number; name: string }[],
-    query: Pick<DumpQuery, 'page' | 'page_size'> & { table: string | null },
+    query: Pick<DumpQuery, 'page' | 'page_size'> & {
+      table: string | null;
+      account_id?: number | undefined;
+    },
   ): Promise<WorkerDump[]> {
     await this.registry.look();
     const workers = nodes.flatMap(({ id, name }) =>
@@ -46,6 +49,7 @@ export class NodeDumps {
       table: query.table,
       page: query.page,
       page_size: query.page_size,
+      ...(query.account_id !== undefined && { account_id: query.account_id }),
     });
     const dumps = await this.collect(requestId, workers);
     return workers.map((worker) => ({

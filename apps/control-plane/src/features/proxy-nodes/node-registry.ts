@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   hashCredential,
-  isJournalProven,
+  isUploadProven,
   type DesiredNodeState,
   type NodeAbility,
   type NodeReport,
@@ -90,12 +90,13 @@ export class NodeRegistry extends BackgroundService {
     return [...nodes.values()].every(({ abilities }) => abilities.includes(ability));
   }
 
-  /** Returns whether a journal upload comes from the node that it names: a known node, or one that may register itself. Never from a node that was removed. */
-  async isJournalProven(upload: {
+  /** Returns whether an upload comes from the node that it names: a known node, or one that may register itself. Never from a node that was removed. */
+  async isUploadProven(upload: {
     node: string;
     atMs: number;
     proof: string;
-    body: Buffer;
+    body: Buffer | string;
+    purpose?: 'journal' | 'incidents';
   }): Promise<boolean> {
     const { nodes, removedNames } = await this.repository.fleet();
     try {
@@ -103,7 +104,7 @@ export class NodeRegistry extends BackgroundService {
       return (
         !removedNames.has(name) &&
         acceptedHashes(nodes.get(name)?.credentialHashes ?? [], this.fleetHashes).some((hash) =>
-          isJournalProven(upload, hash),
+          isUploadProven(upload, hash),
         )
       );
     } catch (error) {

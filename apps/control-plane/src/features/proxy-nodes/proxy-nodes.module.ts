@@ -32,6 +32,6 @@ import { ProxyService } from './proxy.service.ts';
     FleetSync,
     NodeDumps,
   ],
-  exports: [FinalProofs, ProxyNodesService, NodeRegistry],
+  exports: [FinalProofs, ProxyNodesService, NodeRegistry, NodeDumps],
 })
 export class ProxyNodesModule {}

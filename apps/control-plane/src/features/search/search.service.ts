@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
+import { IncidentsService } from '../incidents/incidents.service.ts';
 import { isRequestId } from '../usage/ingest/read-event.ts';
 import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
 import { FIND_BY_NAME } from '../names/record-names.sql.ts';
@@ -20,6 +21,7 @@ export class SearchService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly requests: UsageLogsService,
+    private readonly incidents: IncidentsService,
   ) {}
 
   async search(caller: Caller, text: string): Promise<SearchResults> {
@@ -35,7 +37,13 @@ export class SearchService {
 
   private async request(caller: Caller, text: string): Promise<SearchResults['data']> {
     if (!isRequestId(text)) return [];
-    const found = await this.requests.byIds([text.toLowerCase()]);
+    const rid = text.toLowerCase();
+    const found = await this.requests.byIds([rid]);
+    const refused = found.length === 0 ? await this.incidents.findRefused(caller, rid) : undefined;
+    if (refused) {
+      const detail = `${refused.status} ${refused.code}`;
+      return [{ kind: 'request', id: rid, title: rid, detail }];
+    }
     return found
       .filter(({ user_id: userId }) => caller.role === 'admin' || userId === caller.userId)
       .map(({ rid, model, outcome }) => ({

@@ -41,6 +41,14 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
     where: 'FROM stream_events WHERE user_id = $1',
     change: 'DELETE FROM stream_events WHERE user_id = $1',
   },
+  error_excerpts: {
+    where: 'FROM error_excerpts WHERE user_id = $1',
+    change: 'DELETE FROM error_excerpts WHERE user_id = $1',
+  },
+  refused_requests: {
+    where: 'FROM refused_requests WHERE user_id = $1',
+    change: 'DELETE FROM refused_requests WHERE user_id = $1',
+  },
   attempt_counters: {
     where: `FROM attempt_counters WHERE ${OF_NAME}`,
     change: `DELETE FROM attempt_counters WHERE ${OF_NAME}`,

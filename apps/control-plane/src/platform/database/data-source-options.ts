@@ -5,6 +5,7 @@ import { LastingClient } from './lasting-client.ts';
 import { SnakeCaseNames } from './snake-case-names.ts';
 import { Schema1763683200000 } from './migrations/1763683200000-schema.ts';
 import { Providers1764000000000 } from './migrations/1764000000000-providers.ts';
+import { Incidents1764100000000 } from './migrations/1764100000000-incidents.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** The server has the same setting; ten probes of a second each follow. */
@@ -37,7 +38,7 @@ export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
 const logger = new Logger('postgres');
 
 /** In the order in which they run. A new one is added at the end. */
-const MIGRATIONS = [Schema1763683200000, Providers1764000000000] as const;
+const MIGRATIONS = [Schema1763683200000, Providers1764000000000, Incidents1764100000000] as const;
 
 /** Entities are added by the features that own them (TypeOrmModule.forFeature). */
 export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_MAX'>) {

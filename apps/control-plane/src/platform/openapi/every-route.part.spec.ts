@@ -3,6 +3,7 @@ import { UsageIngest } from '../../features/usage/ingest/usage-ingest.service.ts
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { PASSWORD, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { runOneRequest } from '../../testing/running-request.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { readEvents } from '../../testing/event-stream-under-test.ts';
 import { uuidv7 } from '../http/visitor.ts';
@@ -214,6 +215,7 @@ async function usage(): Promise<void> {
     }),
   ]);
   await goAll('GET /usage/logs', 'GET /usage/logs?format=csv', `GET /usage/logs/${rid}/receipt`);
+  await goAll('GET /refused-requests', 'GET /refused-requests/counts', 'GET /upstream-errors');
   for (const group of ['model', 'key', 'user', 'upstream'])
     await go(`GET /usage/statistics?interval=hour&group_by=${group}`);
   const parts = { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
@@ -229,6 +231,10 @@ async function usage(): Promise<void> {
 }
 
 async function fleet(): Promise<void> {
+  const { rid, node: runner } = await runOneRequest(plane);
+  await goAll('GET /running-requests');
+  await go(`POST /running-requests/${rid}/end`, { reason: 'walked' });
+  runner.stop();
   const node = await go('POST /proxy-nodes', { name: 'walked', url: 'http://127.0.0.1:9' });
   await go(`PUT /proxy-nodes/${node.id}`, { name: 'walked-on' });
   await go(`POST /proxy-nodes/${node.id}/toggle`, { enabled: true });

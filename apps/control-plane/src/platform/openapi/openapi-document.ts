@@ -22,6 +22,7 @@ const TAGS: Readonly<Record<string, string>> = {
   playground: 'A temporary key to try models with',
   keys: 'API keys for /v1',
   budgets: 'What keys and accounts may use in a period',
+  incidents: 'Why requests fail, and which run',
   ceilings: 'What the request limits of keys are bounded by',
   upstreams: 'Providers that answer requests',
   routing: 'Which upstream answers for which model',

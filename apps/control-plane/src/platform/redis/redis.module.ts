@@ -5,6 +5,7 @@ import {
   Epochs,
   FleetStore,
   FunctionLibrary,
+  IncidentReports,
   KeyTypes,
   KeyWindows,
   LiveCounts,
@@ -109,6 +110,11 @@ const logger = new Logger('redis');
         new FleetStore({ redis, library }),
     },
     {
+      provide: IncidentReports,
+      inject: [REDIS],
+      useFactory: (redis: RedisConnection) => new IncidentReports(redis),
+    },
+    {
       provide: Acknowledgements,
       inject: [REDIS, CONTROL_PLANE_MAC],
       useFactory: (redis: RedisConnection, mac: ControlPlaneMac) =>
@@ -129,6 +135,7 @@ const logger = new Logger('redis');
     LostWithdrawals,
     ReapedRequests,
     FleetStore,
+    IncidentReports,
     Acknowledgements,
   ],
 })

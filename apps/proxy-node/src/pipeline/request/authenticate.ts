@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseApiKey, type ParsedApiKey } from '@tollgate/contracts';
+import type { Asking } from '../../observe/incident-log.ts';
 import { Refusal } from '../../refusals.ts';
 
 /** Keys presented, in the order in which they are tried; never empty. Whether one is valid is decided where the live record is read. */
@@ -26,6 +27,11 @@ export function authenticate(headers: IncomingHttpHeaders): Credentials {
   if (second) return [second];
   if (text === undefined) throw new Refusal('invalid_api_key');
   return [decoy(text)];
+}
+
+/** Names the caller of a refused request. A node that takes no requests has not looked for keys. */
+export function askingOf(credentials: Credentials | undefined, model: string | null): Asking {
+  return { keyHashes: credentials?.map(({ hash }) => hash) ?? [], model };
 }
 
 function isPlausible(text: string | undefined): text is string {

@@ -10,6 +10,7 @@ import {
 } from '@tollgate/protocols';
 import { secretTexts, type IdSealer } from '@tollgate/contracts';
 import { takesCacheKey } from '@tollgate/snapshot';
+import type { FailedAttempt } from '../../observe/incident-log.ts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import type { CallDeadlines } from '../../upstream/pace/call-deadlines.ts';
 import { collectBody } from '../../upstream/collect-body.ts';
@@ -45,7 +46,9 @@ export class Forwarder {
   readonly #limits: ForwardLimits;
   readonly #ids: IdSealer;
   readonly #refused: RefusedFields;
+  readonly #onError: (failed: FailedAttempt) => void;
 
+  /** `onError`: an upstream has answered with an error. */
   constructor({
     pools,
     health,
@@ -53,6 +56,7 @@ export class Forwarder {
     ids,
     refused,
     limits,
+    onError,
   }: {
     pools: UpstreamPools;
     health: UpstreamHealth;
@@ -60,6 +64,7 @@ export class Forwarder {
     ids: IdSealer;
     refused: RefusedFields;
     limits: ForwardLimits;
+    onError: (failed: FailedAttempt) => void;
   }) {
     this.#pools = pools;
     this.#health = health;
@@ -67,6 +72,7 @@ export class Forwarder {
     this.#ids = ids;
     this.#refused = refused;
     this.#limits = limits;
+    this.#onError = onError;
   }
 
   /** The flight's answer is the upstream's, or UpstreamFailure; the attempt is added to `attempts` either way. */
@@ -91,7 +97,7 @@ export class Forwarder {
       reader,
     });
     attempts.push(attempt.attempt);
-    this.#send(attempt, outbound, isAnew);
+    this.#send(attempt, outbound, { attempts, isAnew });
     return attempt;
   }
 
@@ -117,7 +123,11 @@ export class Forwarder {
     return this.#refused.learn(route, failure);
   }
 
-  #send(attempt: Attempt, outbound: Outbound, isAnew: boolean): void {
+  #send(
+    attempt: Attempt,
+    outbound: Outbound,
+    { attempts, isAnew }: Pick<Dispatch, 'attempts' | 'isAnew'>,
+  ): void {
     const { exchange, call, candidate, seen } = attempt;
     const { route, upstream } = candidate;
     const { ask } = outbound;
@@ -134,7 +144,7 @@ export class Forwarder {
         rid: outbound.rid,
         traceparent: seen?.traceparent ?? null,
       });
-      call.headTo(new AwaitedHead(attempt, { ask, auth: target.auth }, this.#limits));
+      call.headTo(this.#awaitedHead(attempt, { outbound, attempts, auth: target.auth }));
       const dispatch = (request: Awaited<typeof signed>): void => {
         if (isAnew) target.dispatchAnew(request, call);
         else target.pool.dispatch(request, call);
@@ -144,6 +154,10 @@ export class Forwarder {
     } catch (error) {
       attempt.failed(failureOf(error));
     }
+  }
+
+  #awaitedHead(attempt: Attempt, sent: Sent): AwaitedHead {
+    return new AwaitedHead(attempt, sent, { limits: this.#limits, onError: this.#onError });
   }
 
   #openUpstream(upstream: Candidate['upstream']): OpenUpstream {
@@ -158,20 +172,28 @@ export class Forwarder {
   }
 }
 
+/** The request of an attempt, which is the last of its `attempts` when it is sent. */
+interface Sent extends Pick<OpenUpstream, 'auth'> {
+  readonly outbound: Outbound;
+  readonly attempts: readonly RouteAttempt[];
+}
+
+/** Holds what the reading of an error needs. */
+interface ErrorReading {
+  readonly limits: ForwardLimits;
+  readonly onError: (failed: FailedAttempt) => void;
+}
+
 /** An attempt whose answer is still to come. */
 class AwaitedHead implements HeadListener {
   readonly #attempt: Attempt;
-  readonly #sent: Pick<Outbound, 'ask'> & Pick<OpenUpstream, 'auth'>;
-  readonly #limits: ForwardLimits;
+  readonly #sent: Sent;
+  readonly #reading: ErrorReading;
 
-  constructor(
-    attempt: Attempt,
-    sent: Pick<Outbound, 'ask'> & Pick<OpenUpstream, 'auth'>,
-    limits: ForwardLimits,
-  ) {
+  constructor(attempt: Attempt, sent: Sent, reading: ErrorReading) {
     this.#attempt = attempt;
     this.#sent = sent;
-    this.#limits = limits;
+    this.#reading = reading;
   }
 
   headArrived(head: AnswerHead): void {
@@ -189,19 +211,30 @@ class AwaitedHead implements HeadListener {
   /** Redirects are not followed (security S4): a 3xx is an upstream's failure like any other status. */
   async #failureOf(head: AnswerHead): Promise<UpstreamFailure> {
     const { call, candidate } = this.#attempt;
-    const { ask, auth } = this.#sent;
+    const { outbound, auth } = this.#sent;
+    const body = await collectBody(call, this.#reading.limits.errorBytesMax);
+    const secrets = auth ? secretTexts(auth) : [];
+    this.#note(head.status, body, secrets);
     const stated = readUpstreamError({
       status: head.status,
       headers: singleHeaders(head.headers),
-      body: await collectBody(call, this.#limits.errorBytesMax),
-      secrets: auth ? secretTexts(auth) : [],
+      body,
+      secrets,
       words: PROVIDERS[candidate.upstream.protocol].errorWords,
     });
-    const error = errorOfStored(ask, stated);
+    const error = errorOfStored(outbound.ask, stated);
     return new UpstreamFailure(
       head.status < 400 ? { ...error, kind: 'server', upstreamStatus: head.status } : error,
       { evidence: 'stated' },
     );
+  }
+
+  #note(status: number, body: Uint8Array, secrets: readonly string[]): void {
+    const { upstreamId, attempt } = this.#attempt;
+    const { outbound, attempts } = this.#sent;
+    const { rid, accountId } = outbound;
+    const place = attempts.indexOf(attempt);
+    this.#reading.onError({ rid, accountId, upstreamId, place, status, body, secrets });
   }
 }
 

@@ -5,7 +5,7 @@ import {
   JOURNAL_HEADERS,
   JOURNAL_PATH,
   journalReceiptSchema,
-  proveJournal,
+  proveUpload,
 } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import { request } from 'undici';
@@ -124,7 +124,7 @@ export class JournalUplink {
         'content-type': 'application/json',
         [JOURNAL_HEADERS.node]: node,
         [JOURNAL_HEADERS.at]: String(atMs),
-        [JOURNAL_HEADERS.proof]: proveJournal({ node, atMs, body }, this.#credentialHash),
+        [JOURNAL_HEADERS.proof]: proveUpload({ node, atMs, body }, this.#credentialHash),
       },
       signal: this.#ending.signal,
     });

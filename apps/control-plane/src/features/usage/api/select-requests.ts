@@ -51,6 +51,9 @@ function ownerConditions(which: RequestSelection, bind: Bind): string[] {
     ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) =>
       which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`],
     ),
+    ...(which.is_completed === undefined
+      ? []
+      : [`(e.outcome IS NOT DISTINCT FROM 'completed') = ${bind(which.is_completed)}`]),
     // A node's name means all its workers.
     ...(which.node === undefined
       ? []

@@ -24,7 +24,7 @@ import {
 } from './usage.dto.ts';
 
 /** A text that cannot be a request's id names an unknown request. */
-const requestId: PipeTransform<string, string> = {
+export const requestId: PipeTransform<string, string> = {
   transform(text) {
     if (!isRequestId(text)) throw new Refusal('not_found');
     return text.toLowerCase();

@@ -1,7 +1,7 @@
 import { OUTCOMES } from '@tollgate/contracts';
 import { z } from 'zod';
 import { cursorQuery } from '../../../platform/http/cursor.ts';
-import { idFilter, momentField } from '../../../platform/http/list-query.ts';
+import { booleanFilter, idFilter, momentField } from '../../../platform/http/list-query.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 
 const requestId = z.string().refine(isRequestId, 'must be a request id').meta({ format: 'uuid' });
@@ -18,6 +18,7 @@ export const usageLogsSchema = cursorQuery({
   upstream_id: idFilter.optional(),
   node: z.string().min(1).max(128).optional(),
   outcome: z.enum(OUTCOMES).optional(),
+  is_completed: booleanFilter.optional().describe('false: all other outcomes'),
   status: z.coerce.number().int().min(100).max(599).optional(),
   from: moment.optional(),
   to: moment.optional(),

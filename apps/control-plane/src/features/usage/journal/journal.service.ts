@@ -43,7 +43,7 @@ export class JournalService {
   /** Answers the request ids that are booked now, dead letters included. Idempotent. */
   async take(upload: ProvenUpload): Promise<JournalReceipt> {
     const isYoung = Math.abs(this.host.unixMs() - upload.atMs) <= PROOF_AGE_MAX_MS;
-    if (!isYoung || !(await this.nodes.isJournalProven(upload)))
+    if (!isYoung || !(await this.nodes.isUploadProven(upload)))
       throw new Refusal('unauthenticated');
     const { finals } = this.read(upload.body);
     const shards = Map.groupBy(finals, ({ payload }) => this.shardOf(payload));

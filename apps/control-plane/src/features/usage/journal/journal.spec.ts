@@ -3,7 +3,7 @@ import {
   hashCredential,
   JOURNAL_HEADERS,
   JOURNAL_PATH,
-  proveJournal,
+  proveUpload,
   type RelayedEvent,
 } from '@tollgate/contracts';
 import { shardOf } from '@tollgate/keyspace';
@@ -41,7 +41,7 @@ async function handOver(
       'content-type': 'application/json',
       [JOURNAL_HEADERS.node]: NODE,
       [JOURNAL_HEADERS.at]: String(atMs),
-      [JOURNAL_HEADERS.proof]: proveJournal({ node: NODE, atMs, body }, hashCredential(credential)),
+      [JOURNAL_HEADERS.proof]: proveUpload({ node: NODE, atMs, body }, hashCredential(credential)),
     },
   });
   return { status: response.status, body: await response.json() };

@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, Repository } from 'typeorm';
+import { ApiKeyRow } from './api-key.entity.ts';
+
+export interface KeyOwner {
+  keyId: number;
+  userId: number;
+}
+
+/** Finds the owners of keys that were presented to nodes. */
+@Injectable()
+export class KeyOwners {
+  constructor(@InjectRepository(ApiKeyRow) private readonly keys: Repository<ApiKeyRow>) {}
+
+  /** The owners by the hash of the key; keys that were deleted have theirs still, and those that were never issued have none. */
+  async of(hashes: readonly string[]): Promise<Map<string, KeyOwner>> {
+    if (hashes.length === 0) return new Map();
+    const rows = await this.keys.find({
+      where: { keyHash: In([...hashes]) },
+      select: { id: true, userId: true, keyHash: true },
+    });
+    return new Map(rows.map(({ id, userId, keyHash }) => [keyHash, { keyId: id, userId }]));
+  }
+}
