@@ -153,7 +153,7 @@ const HTML = '<img src=x onerror="document.title=1">';
       // Its upstream bills on, so what it used is read for a while.
       await row.getByText('Ending').waitFor();
       await go('/admin/activity');
-      await page.getByText('Request ended').first().waitFor();
+      await page.getByText('Request ended').locator('visible=true').first().waitFor();
       expect(complaints).toEqual([]);
       await context.close();
     },

@@ -24,13 +24,18 @@ export function Page() {
   const { rid = '' } = useParams({ strict: false });
   const { pathname } = useLocation();
   const list = pathname.startsWith(paths.admin()) ? paths.adminUsage() : paths.usage();
+  const refused = useQuery(refusedRequestQuery(rid));
   const receipt = useQuery({
     ...receiptQuery(rid),
+    // A refused request has none.
+    enabled: refused.isFetched && !refused.data,
     refetchInterval: ({ state }) => (isMissing(state.error) ? WAIT_MS : false),
   });
   return (
     <Frame title={request.title} parent={{ to: list, label: usage.title }}>
-      {isMissing(receipt.error) ? (
+      {refused.data ? (
+        <RefusedFacts of={refused.data} />
+      ) : isMissing(receipt.error) ? (
         <Unbooked rid={rid} />
       ) : (
         <Loaded of={receipt}>{(found) => <Receipt of={found} />}</Loaded>
@@ -39,11 +44,8 @@ export function Page() {
   );
 }
 
-/** A request that has no usage: it was refused, or has not ended. */
 function Unbooked({ rid }: { rid: string }) {
   const { request } = useWords();
-  const refused = useQuery(refusedRequestQuery(rid));
-  if (refused.data) return <RefusedFacts of={refused.data} />;
   return (
     <Panel>
       <p role="status">{request.notBooked}</p>
