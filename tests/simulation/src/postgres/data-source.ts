@@ -64,10 +64,7 @@ async function transact<T>(
   // A broken connection rolls back its open transaction.
   link.once('close', abort);
   try {
-    const manager = {
-      query: (sql: string, parameters: unknown[] = []) =>
-        link.call(`query ${nameOf(sql)}`, () => db.execute(tx, sql, parameters)),
-    } as unknown as EntityManager;
+    const manager = { query: inOrder(db, link, tx) } as unknown as EntityManager;
     const value = await work(manager);
     await link.call('commit', () => db.commit(tx));
     return value;
@@ -77,6 +74,20 @@ async function transact<T>(
   } finally {
     link.off('close', abort);
   }
+}
+
+/** A connection runs its statements in the order in which they were asked for, however many are asked for at once. */
+function inOrder(db: ModelPostgres, link: Link, tx: ModelTransaction) {
+  let underWay: Promise<unknown> | undefined;
+  return (sql: string, parameters: unknown[] = []): Promise<unknown> => {
+    const ask = (): Promise<unknown> =>
+      link.call(`query ${nameOf(sql)}`, () => db.execute(tx, sql, parameters));
+    const answer: Promise<unknown> = (underWay ? underWay.then(ask, ask) : ask()).finally(() => {
+      if (underWay === answer) underWay = undefined;
+    });
+    underWay = answer;
+    return answer;
+  };
 }
 
 /** For the trace: the table a statement names first. */

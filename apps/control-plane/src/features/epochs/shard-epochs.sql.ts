@@ -6,6 +6,7 @@ import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { send } from '../../platform/database/transactions.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { openRestoreSince } from '../restores/read-restores.sql.ts';
 
@@ -46,7 +47,8 @@ export class ShardEpochs {
   ): Promise<Map<string, string>> {
     const shards = [...new Set(accountIds.map((id) => this.shardOf(id)))].sort();
     if (shards.length === 0) return new Map();
-    await tx.query(
+    send(
+      tx,
       prepared(
         `SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${ADVISORY_LOCK_FAMILIES.shardEpoch}, i) FROM unnest($1::int[]) AS i`,
       ),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './token-lots.sql.ts';
 import { moveTokens, repaymentOf, withdrawTokens, type TokenMovement } from './token-movement.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { send } from '../../platform/database/transactions.ts';
 
 export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
 /** Moves Redis alone, PostgreSQL being right already: usage Redis has not seen, and the repair of a drift. */
@@ -120,21 +121,21 @@ export class TokenLedger {
         movement: moveTokens({ ...subscription, consumed: consumed.get(id) ?? 0 }, delta),
       };
     });
-    await consumeLots(
+    consumeLots(
       tx,
       moves.map(({ subscription, movement }) => ({
         subscriptionId: subscription.id,
         tokens: movement.fromBalance,
       })),
     );
-    await refillLots(
+    refillLots(
       tx,
       moves.map(({ subscription, movement }) => ({
         subscriptionId: subscription.id,
         tokens: 0 - movement.fromBalance,
       })),
     );
-    await this.post(tx, { kind: 'usage', reference }, moves);
+    this.post(tx, { kind: 'usage', reference }, moves);
   }
 
   /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units; `boughtAt`: by which moment it was priced. */
@@ -161,11 +162,11 @@ export class TokenLedger {
       [subscription.id, seq, purchase.tokens, purchase.kind],
     );
     subscription.creditSeq = seq;
-    await this.post(tx, { kind: 'credit', reference: `credit:${seq}` }, [
+    this.post(tx, { kind: 'credit', reference: `credit:${seq}` }, [
       { subscription, movement: { fromBalance: -purchase.tokens, overdraft: 0 } },
     ]);
     if (repaid > 0) {
-      await this.post(tx, { kind: 'usage', reference: `overdraft:${seq}` }, [
+      this.post(tx, { kind: 'usage', reference: `overdraft:${seq}` }, [
         { subscription, movement: { fromBalance: repaid, overdraft: -repaid } },
       ]);
     }
@@ -207,29 +208,25 @@ export class TokenLedger {
       tokens,
     );
     if (reclaimed > 0) {
-      await refillLots(tx, [{ subscriptionId: subscription.id, tokens: reclaimed }]);
-      await this.post(tx, { kind: 'usage', reference: `reclaimed:${reference}` }, [
+      refillLots(tx, [{ subscriptionId: subscription.id, tokens: reclaimed }]);
+      this.post(tx, { kind: 'usage', reference: `reclaimed:${reference}` }, [
         { subscription, movement: { fromBalance: -reclaimed, overdraft: reclaimed } },
       ]);
     }
     const refund = await withdrawFromLots(tx, subscription.id, tokens - uncovered);
-    await this.post(tx, { kind: 'withdrawal', reference }, [
+    this.post(tx, { kind: 'withdrawal', reference }, [
       { subscription, movement: { fromBalance: tokens - uncovered, overdraft: uncovered } },
     ]);
     return { refund };
   }
 
   /** The one place where balance and overdraft change, each with its append-only entry. */
-  private async post(
-    tx: EntityManager,
-    { kind, reference }: Posting,
-    moves: readonly Move[],
-  ): Promise<void> {
+  private post(tx: EntityManager, { kind, reference }: Posting, moves: readonly Move[]): void {
     for (const { subscription, movement } of moves) {
       subscription.balance -= movement.fromBalance;
       subscription.overdraft += movement.overdraft;
     }
-    await tx.query(POST, [
+    send(tx, POST, [
       kind,
       reference,
       moves.map((move) => move.subscription.id),

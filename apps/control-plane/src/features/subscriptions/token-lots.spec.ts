@@ -21,7 +21,7 @@ shareBooks();
 
 test('usage takes the oldest first, of each subscription its own', async () => {
   const [one, other] = [await threeLots(), await threeLots()];
-  await inTransaction((tx) =>
+  await inTransaction(async (tx) =>
     consumeLots(tx, [
       { subscriptionId: one.id, tokens: 100 },
       { subscriptionId: other.id, tokens: 165 },
@@ -29,7 +29,7 @@ test('usage takes the oldest first, of each subscription its own', async () => {
   );
   expect(await remaining(one)).toEqual([0, 60, 40]);
   expect(await remaining(other)).toEqual([0, 0, 35]);
-  await inTransaction((tx) => consumeLots(tx, [{ subscriptionId: one.id, tokens: 1 }]));
+  await inTransaction(async (tx) => consumeLots(tx, [{ subscriptionId: one.id, tokens: 1 }]));
   expect(await remaining(one)).toEqual([0, 59, 40]);
   expect(await inTransaction((tx) => consumedTokens(tx, [one.id, other.id]))).toEqual(
     new Map([
@@ -47,7 +47,7 @@ test('a correction puts back where usage took last, and nothing where usage took
     [other, 170],
   ]);
   expect(await remaining(one)).toEqual([0, 0, 30]);
-  await inTransaction((tx) =>
+  await inTransaction(async (tx) =>
     refillLots(tx, [
       { subscriptionId: one.id, tokens: 5 },
       { subscriptionId: other.id, tokens: 85 },
@@ -62,9 +62,9 @@ test('what was withdrawn is not refilled', async () => {
   await withdraw(one, 'w', 30);
   await charge([[one, 165]]);
   expect(await remaining(one)).toEqual([0, 0, 5]);
-  await inTransaction((tx) => refillLots(tx, [{ subscriptionId: one.id, tokens: 64 }]));
+  await inTransaction(async (tx) => refillLots(tx, [{ subscriptionId: one.id, tokens: 64 }]));
   expect(await remaining(one)).toEqual([0, 59, 10]);
-  await inTransaction((tx) => refillLots(tx, [{ subscriptionId: one.id, tokens: 101 }]));
+  await inTransaction(async (tx) => refillLots(tx, [{ subscriptionId: one.id, tokens: 101 }]));
   expect(await remaining(one)).toEqual([100, 60, 10]);
 });
 
@@ -73,8 +73,8 @@ test('demands of nothing, or below, change nothing', async () => {
   await charge([[one, 50]]);
   for (const demand of [0, -20])
     await inTransaction(async (tx) => {
-      await consumeLots(tx, [{ subscriptionId: one.id, tokens: demand }]);
-      await refillLots(tx, [{ subscriptionId: one.id, tokens: demand }]);
+      consumeLots(tx, [{ subscriptionId: one.id, tokens: demand }]);
+      refillLots(tx, [{ subscriptionId: one.id, tokens: demand }]);
     });
   expect(await remaining(one)).toEqual([50, 60, 40]);
 });

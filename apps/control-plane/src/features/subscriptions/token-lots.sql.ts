@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
+import { send } from '../../platform/database/transactions.ts';
 
 interface LotDemand {
   subscriptionId: number;
@@ -10,10 +11,11 @@ interface LotDemand {
 }
 
 /** Takes usage out of the oldest lots first. Demands of zero or less are skipped. The subscriptions are locked. */
-export async function consumeLots(tx: EntityManager, demands: readonly LotDemand[]): Promise<void> {
+export function consumeLots(tx: EntityManager, demands: readonly LotDemand[]): void {
   const wanted = demands.filter((demand) => demand.tokens > 0);
   if (wanted.length === 0) return;
-  await tx.query(
+  send(
+    tx,
     prepared(`WITH wanted AS (SELECT * FROM unnest($1::int[], $2::bigint[]) AS w(subscription_id, tokens)),
      open AS (
        SELECT l.id, l.remaining, w.tokens, sum(l.remaining) OVER (PARTITION BY l.subscription_id ORDER BY l.id) - l.remaining AS before
@@ -25,10 +27,11 @@ export async function consumeLots(tx: EntityManager, demands: readonly LotDemand
 }
 
 /** Puts a correction's tokens back where usage took them last. */
-export async function refillLots(tx: EntityManager, demands: readonly LotDemand[]): Promise<void> {
+export function refillLots(tx: EntityManager, demands: readonly LotDemand[]): void {
   const wanted = demands.filter((demand) => demand.tokens > 0);
   if (wanted.length === 0) return;
-  await tx.query(
+  send(
+    tx,
     `WITH wanted AS (SELECT * FROM unnest($1::int[], $2::bigint[]) AS w(subscription_id, tokens)),
      used AS (
        SELECT l.id, l.tokens - l.remaining - l.withdrawn AS room, w.tokens,

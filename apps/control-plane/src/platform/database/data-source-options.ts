@@ -8,6 +8,8 @@ import { Providers1764000000000 } from './migrations/1764000000000-providers.ts'
 import { Incidents1764100000000 } from './migrations/1764100000000-incidents.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A connection knows its plans and the catalogue. The driver's 10 s would replace most of them between two peaks, and each new one costs a batch several times its CPU. */
+const IDLE_TIMEOUT_MS = 600_000;
 /** The server has the same setting; ten probes of a second each follow. */
 const KEEP_ALIVE_AFTER_MS = 15_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -56,6 +58,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     extra: {
       Client: LastingClient,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
       // A server whose machine vanished answers no statement and closes no connection: without probes its client would wait without end.
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,

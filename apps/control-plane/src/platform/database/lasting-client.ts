@@ -5,29 +5,47 @@ import { lostPlan } from './database-errors.ts';
 import { preparedName } from './prepared.ts';
 
 const logger = new Logger('postgres');
+/** The text with which TypeORM begins a transaction. */
+const BEGIN = 'START TRANSACTION';
+
+/** Does not wait for the answer, so that the first statement leaves with the beginning: where it fails, as the connection is lost, that statement fails too. */
+function begun(answer: Promise<unknown>): Promise<{ rows: never[]; rowCount: number }> {
+  answer.catch(() => undefined);
+  return Promise.resolve({ rows: [], rowCount: 0 });
+}
 
 /**
  * A client that always has a listener for its errors. The pool listens while a client is idle and TypeORM while it is in use; between the two a
  * connection that breaks would be an unhandled error, which ends the process.
  * It prepares the statements that `prepared` names, where it speaks to PostgreSQL itself: a pooler may give each transaction another server
  * connection, which knows nothing of them. A plan that is lost is prepared again; in a transaction, when that is repeated.
+ * Statements that are asked for together leave together (the driver's pipeline mode), in the order in which they were asked for.
  */
 export class LastingClient extends pg.Client {
   private isDirect: boolean | undefined;
   /** Counts lost plans. The driver never prepares a name twice; what changed one plan may have changed others, so all get new names. */
   private losses = 0;
+  /** Resolves once `isDirect` is known. Statements wait for it, so that they keep their order. */
+  private learning: Promise<void> | undefined;
+  /** The driver reads it before each statement; its types do not know it. */
+  declare pipeline: boolean;
 
   constructor(config?: string | pg.ClientConfig) {
     super(config);
+    this.pipeline = true;
     this.on('error', (error) => logger.debug(error, 'a connection was lost'));
     const query = this.query.bind(this);
     const runOnce = (text: string, name: string, values: unknown[]): Promise<unknown> =>
       this.isDirect ? query({ name: `${name}_${this.losses}`, text, values }) : query(text, values);
-    const run = async (text: string, name: string, values: unknown[]): Promise<unknown> => {
-      if (this.isDirect === undefined) {
+    const learn = async (): Promise<void> => {
+      try {
         const { rows } = await query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
         this.isDirect = rows[0]?.pid === this.announcedPid();
+      } finally {
+        this.learning = undefined;
       }
+    };
+    const run = async (text: string, name: string, values: unknown[]): Promise<unknown> => {
       try {
         return await runOnce(text, name, values);
       } catch (error) {
@@ -37,14 +55,31 @@ export class LastingClient extends pg.Client {
     };
     const choose = (...args: [unknown, ...unknown[]]): unknown => {
       const [text, values = []] = args;
-      if (typeof text === 'string' && isCopied(text))
-        return copyIn(query, text, String((values as unknown[])[0]));
-      const name = typeof text === 'string' ? preparedName(text) : undefined;
-      return name !== undefined && Array.isArray(values)
-        ? run(text as string, name, values)
-        : Reflect.apply(query, this, args);
+      if (typeof text !== 'string') return Reflect.apply(query, this, args);
+      if (this.learning) return this.learning.then(() => choose(...args));
+      if (text === BEGIN) return begun(query(text));
+      if (isCopied(text)) return this.copy(query, text, String((values as unknown[])[0]));
+      const name = preparedName(text);
+      if (name === undefined || !Array.isArray(values)) return Reflect.apply(query, this, args);
+      if (this.isDirect !== undefined) return run(text, name, values);
+      this.learning = learn();
+      return this.learning.then(() => choose(...args));
     };
     this.query = choose as typeof this.query;
+  }
+
+  /** The driver refuses COPY in pipeline mode. Nothing else is under way: a copy is asked for when all before it is answered. */
+  private async copy(
+    query: pg.Client['query'],
+    sql: string,
+    text: string,
+  ): Promise<{ rows: never[]; rowCount: number }> {
+    this.pipeline = false;
+    try {
+      return await copyIn(query, sql, text);
+    } finally {
+      this.pipeline = true;
+    }
   }
 
   /** Returns whether the statement did not begin and has another way now. A session that does not know its name is not this client's alone. */

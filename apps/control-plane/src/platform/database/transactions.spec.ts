@@ -1,10 +1,11 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startServices, type Services, eventually } from '@tollgate/harness';
 import { DataSource, type EntityManager, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { isConnectionFailure, isUniqueViolation } from './database-errors.ts';
 import { dataSourceOptions } from './data-source-options.ts';
 import { migrate } from './migrate.ts';
-import { afterCommit, beforeCommit, Transactions } from './transactions.ts';
+import { afterCommit, beforeCommit, send, Transactions } from './transactions.ts';
 
 let services: Services;
 let dataSource: DataSource;
@@ -77,6 +78,86 @@ test('two that deadlock both get through, each with its effect once', async () =
     });
   await Promise.all([crossing(1, 2), crossing(2, 1)]);
   expect([await read(1), await read(2)]).toEqual([2, 2]);
+});
+
+/** PostgreSQL behind a connection whose answers wait while `isHeld`. */
+async function withHeldAnswers(
+  work: (source: DataSource, answers: { isHeld: boolean }) => Promise<void>,
+): Promise<void> {
+  const answers = { isHeld: false };
+  const waiting: [Socket, Buffer][] = [];
+  const server = createServer((client) => {
+    const upstream = connect(Number(new URL(services.databaseUrl).port), '127.0.0.1');
+    client.pipe(upstream);
+    upstream.on('data', (bytes: Buffer) =>
+      answers.isHeld ? waiting.push([client, bytes]) : client.write(bytes),
+    );
+    for (const socket of [client, upstream])
+      socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = new URL(services.databaseUrl);
+  url.port = String((server.address() as AddressInfo).port);
+  const options = dataSourceOptions({ DATABASE_URL: url.href, DATABASE_POOL_MAX: 1 });
+  const source = await new DataSource({ ...options, migrations: [] }).initialize();
+  try {
+    await work(source, {
+      get isHeld() {
+        return answers.isHeld;
+      },
+      set isHeld(isHeld) {
+        answers.isHeld = isHeld;
+        if (!isHeld) for (const [client, bytes] of waiting.splice(0)) client.write(bytes);
+      },
+    });
+  } finally {
+    answers.isHeld = false;
+    await source.destroy();
+    server.close();
+  }
+}
+
+test('the beginning and all that is sent reach PostgreSQL before its first answer arrives', async () => {
+  await withHeldAnswers(async (source, answers) => {
+    const connected: unknown = await source.query('SELECT 1 AS one');
+    expect(connected).toEqual([{ one: 1 }]);
+    answers.isHeld = true;
+    const done = new Transactions(source).run(async (tx) => {
+      for (const n of [1, 2, 3]) send(tx, 'SELECT pg_advisory_xact_lock(778899, $1::int)', [n]);
+    });
+    const locks = () =>
+      dataSource.query(
+        'SELECT objid::int AS n FROM pg_locks WHERE classid = 778899 AND granted ORDER BY n',
+      );
+    await eventually(async () => expect(await locks()).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]));
+    answers.isHeld = false;
+    await done;
+    expect(await locks()).toEqual([]);
+  });
+});
+
+test('what is sent runs in the order in which it was sent, and is committed with the rest', async () => {
+  await transactions.run(async (tx) => {
+    send(tx, 'UPDATE notes SET n = n + 1 WHERE id = $1', [1]);
+    send(tx, 'UPDATE notes SET n = n * 10 WHERE id = 1');
+    expect(await tx.query('SELECT n FROM notes WHERE id = 1')).toEqual([{ n: 10 }]);
+    beforeCommit(tx, async () => send(tx, 'UPDATE notes SET n = n + 3 WHERE id = 1'));
+  });
+  expect(await read(1)).toBe(13);
+});
+
+test('a sent statement that fails undoes its transaction, and its error is the one that is thrown', async () => {
+  const fail = (after: (tx: EntityManager) => Promise<unknown>) =>
+    transactions.run(async (tx) => {
+      send(tx, 'UPDATE notes SET n = 9 WHERE id = 1');
+      send(tx, 'INSERT INTO notes (id) VALUES (2)');
+      send(tx, 'UPDATE notes SET n = 8 WHERE id = 1');
+      await after(tx);
+    });
+  for (const after of [() => Promise.resolve(), (tx: EntityManager) => tx.query('SELECT 1')]) {
+    const error = await fail(after).catch((failure: unknown) => failure);
+    expect([isUniqueViolation(error, 'notes_pkey'), await read(1)]).toEqual([true, 0]);
+  }
 });
 
 test('serializable transactions that conflict are repeated until all are done', async () => {

@@ -8,6 +8,10 @@ type Hook = () => Promise<void>;
 interface Hooks {
   before: Hook[];
   after: Hook[];
+  /** The answers of what `send` sent. */
+  sent: Promise<unknown>[];
+  /** Why the first of them failed. What follows fails because of it, and says so less clearly. */
+  failure?: { error: unknown };
 }
 
 /** A conflicting transaction is repeated this often before the caller gets the error. */
@@ -27,6 +31,17 @@ export function afterCommit(tx: EntityManager, hook: Hook): void {
 /** Runs `hook` inside `tx` as its last step: for writes that take a lock everyone shares, so that it is held for a moment and never while waiting for a row. */
 export function beforeCommit(tx: EntityManager, hook: Hook): void {
   registered(tx).before.push(hook);
+}
+
+/**
+ * Sends a statement whose rows nobody needs, and does not wait for its answer: the next one follows at once, and PostgreSQL runs them in this order. The transaction
+ * waits for all answers before it commits, and fails where one of them failed.
+ */
+export function send(tx: EntityManager, sql: string, parameters: unknown[] = []): void {
+  const hooks = registered(tx);
+  const answer = tx.query(sql, parameters);
+  answer.catch((error: unknown) => (hooks.failure ??= { error }));
+  hooks.sent.push(answer);
 }
 
 @Injectable()
@@ -64,21 +79,27 @@ export class Transactions {
     work: (tx: EntityManager) => Promise<T>,
     isolation: Isolation,
   ): Promise<T> {
-    const hooks: Hooks = { before: [], after: [] };
+    const hooks: Hooks = { before: [], after: [], sent: [] };
     const inside = async (tx: EntityManager): Promise<T> => {
       hooksOf.set(tx, hooks);
       const value = await work(tx);
       for (const hook of hooks.before) await hook();
+      await Promise.all(hooks.sent);
       return value;
     };
-    // Sessions have this level already (`requireSessionSettings`): to name it is a statement of its own.
-    const result =
-      isolation === 'READ COMMITTED'
-        ? await this.dataSource.transaction(inside)
-        : await this.dataSource.transaction(isolation, inside);
+    const result = await this.transact(inside, isolation).catch((error: unknown) => {
+      throw hooks.failure ? hooks.failure.error : error;
+    });
     for (const hook of hooks.after)
       await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
     return result;
+  }
+
+  private transact<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation): Promise<T> {
+    // Sessions have this level already (`requireSessionSettings`): to name it is a statement of its own.
+    return isolation === 'READ COMMITTED'
+      ? this.dataSource.transaction(work)
+      : this.dataSource.transaction(isolation, work);
   }
 }
 

@@ -33,7 +33,7 @@ export class BookedFacts {
       adopted: readonly AdoptedUsage[];
     },
   ): Promise<void> {
-    await bookRollups(tx, booked);
+    bookRollups(tx, booked);
     await this.budgets.book(tx, {
       booked: booked.flatMap(budgetedUse),
       missed: missed.flatMap(budgetedUse),

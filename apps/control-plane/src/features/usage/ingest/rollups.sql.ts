@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { arrayLiteral } from '../../../platform/database/array-literal.ts';
 import { prepared } from '../../../platform/database/prepared.ts';
 import { SUMMED_COLUMNS } from '../../../platform/database/summed-columns.ts';
-import { beforeCommit } from '../../../platform/database/transactions.ts';
+import { beforeCommit, send } from '../../../platform/database/transactions.ts';
 import { BUCKET_COUNT } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 import { inPeriods, rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
@@ -44,12 +44,12 @@ const addToTotals = upsertInto('usage_totals', WHAT);
  * Adds a batch to the roll-ups, in the transaction that books its events, so that they never differ.
  * Every worker adds to the same few rows of the totals: they come last, so that one waits for another's commit and for nothing else of it.
  */
-export async function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): Promise<void> {
+export function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): void {
   const hours = rollupDeltas(events);
   if (hours.length === 0) return;
   const days = inPeriods(hours, DAY_MS);
-  await addToRollups(tx, hours, days);
-  beforeCommit(tx, () => addToTotals(tx, withoutRequesters(hours), withoutRequesters(days)));
+  addToRollups(tx, hours, days);
+  beforeCommit(tx, async () => addToTotals(tx, withoutRequesters(hours), withoutRequesters(days)));
 }
 
 /** One statement for the hours of a roll-up and its days, in this order: PostgreSQL runs a `WITH` that nothing reads last. */
@@ -58,13 +58,10 @@ function upsertInto(table: string, keys: Keys) {
   const sql = prepared(
     `WITH days AS (${upsert(`${table}_daily`, { period: DAY, keys, after: columns })})${upsert(table, { period: HOUR, keys, after: 0 })}`,
   );
-  return async (
-    tx: EntityManager,
-    hours: readonly RollupDelta[],
-    days: readonly RollupDelta[],
-  ): Promise<void> => {
+  return (tx: EntityManager, hours: readonly RollupDelta[], days: readonly RollupDelta[]): void => {
     const parameters = [...parametersOf(HOUR, keys, hours), ...parametersOf(DAY, keys, days)];
-    await tx.query(
+    send(
+      tx,
       sql,
       parameters.map((cells) => arrayLiteral(cells)),
     );
