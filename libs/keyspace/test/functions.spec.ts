@@ -25,6 +25,7 @@ import { windowChecks } from './checks-windows.ts';
 import { checkBudgetSpend } from './budget-spend-check.ts';
 import { checkDoubleSpend } from './double-spend-check.ts';
 import { checkWindows } from './window-checks.ts';
+import { refOf } from './tenant-acts.ts';
 import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
 
 const WINDOW_RUNS = Number(process.env.WINDOW_RUNS ?? 600);
@@ -46,6 +47,32 @@ afterAll(async () => {
 function run(checks: Checks): void {
   for (const [promise, check] of Object.entries(checks)) test(promise, () => check(world));
 }
+
+/** Calls of each command so far, but for those by which this spec calls the functions and asks. */
+async function commandsInside(): Promise<Map<string, number>> {
+  const stats = await world.redis.info('commandstats');
+  const found = stats.matchAll(/^cmdstat_(?!fcall|info)([^:]+):calls=(\d+)/gm);
+  return new Map([...found].map(([, name = '', calls]) => [name, Number(calls)]));
+}
+
+test('a request of a key with three windows runs 15 commands inside its functions beside its looks at the clock', async () => {
+  const tenant = await world.tenant();
+  await openAccount(tenant, { rpm: 100, rph: 100, rpd: 100 });
+  const pair = async (): Promise<void> => {
+    const rid = await admitted(tenant);
+    const settled = { chargeTokens: 1, payload: '{}', reEmit: false };
+    await tenant.store.settle({ ...refOf(tenant, rid), ...settled });
+  };
+  // The first opens the windows' buckets.
+  await pair();
+  const before = await commandsInside();
+  await pair();
+  const made = [...(await commandsInside())]
+    .map(([name, calls]) => [name, calls - (before.get(name) ?? 0)] as const)
+    .filter(([, calls]) => calls > 0);
+  const expected = { mget: 2, hmget: 5, hset: 3, set: 2, zadd: 1, zrem: 1, xadd: 1 };
+  expect(Object.fromEntries(made)).toEqual(expected);
+});
 
 describe('admission', () => run(admissionChecks));
 describe('budgets', () => run(budgetChecks));

@@ -1,9 +1,18 @@
 -- The limits of a key and of an account, as their records have them (LiveLimits of records/live-limits.ts); '' = none.
 -- { w = { { field, 'r' or 't', ms of a bucket, limit, globs of models ('' = all), 1 where cached reads do not count }, ... },
 --   c = requests at a time, i = tokens of a prompt, o = tokens of an answer }; 0 = none
+-- Many records have the same text, which is read once. Nobody changes what is returned.
+local LIMITS_KNOWN_MAX = 1000
+local known_limits, known_count = {}, 0
+
 local function limits_of(record)
   if not record or record == '' then return nil end
-  return cjson.decode(record)
+  local limits = known_limits[record]
+  if limits then return limits end
+  limits = cjson.decode(record)
+  if known_count >= LIMITS_KNOWN_MAX then known_limits, known_count = {}, 0 end
+  known_limits[record], known_count = limits, known_count + 1
+  return limits
 end
 
 local function is_limits(record)
