@@ -75,7 +75,10 @@ function readLua(folder = path.join(import.meta.dirname, '../../libs/keyspace/lu
 /** `admit` and `settle` answer what their typed twins accept, and do nothing. */
 function withEmptyFunctions(read: ReadLua): ReadLua {
   const empty = new Map([
-    ['admit', "local function admit() return { 'OK', '100', '100', '1', '1', '1', '0', '', '0' } end"],
+    [
+      'admit',
+      "local function admit() return { 'OK', '100', '100', '1', '1', '1', '0', '', '0' } end",
+    ],
     ['settle', "local function settle() return { 'OK', '100', 'open' } end"],
   ]);
   return (file) => empty.get(file) ?? read(file);

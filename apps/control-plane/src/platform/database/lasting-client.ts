@@ -68,7 +68,7 @@ export class LastingClient extends pg.Client {
     this.query = choose as typeof this.query;
   }
 
-  /** The driver refuses COPY in pipeline mode. Nothing else is under way: a copy is asked for when all before it is answered. */
+  /** The driver refuses COPY in pipeline mode. No other statement waits for its answer: a copy is asked for when all before it are answered. */
   private async copy(
     query: pg.Client['query'],
     sql: string,

@@ -34,7 +34,7 @@ export function beforeCommit(tx: EntityManager, hook: Hook): void {
 }
 
 /**
- * Sends a statement whose rows nobody needs, and does not wait for its answer: the next one follows at once, and PostgreSQL runs them in this order. The transaction
+ * Sends a statement whose rows are not needed, and does not wait for its answer: the next one follows at once, and PostgreSQL runs them in this order. The transaction
  * waits for all answers before it commits, and fails where one of them failed.
  */
 export function send(tx: EntityManager, sql: string, parameters: unknown[] = []): void {
