@@ -35,9 +35,18 @@ export function pinNewest(python: string | null): void {
   const agents = Object.keys(codingClients()).map((name) => [name, newestOfNpm(name)] as const);
   rewrite(CODING_CLIENTS, (text) => repinned(text, new Map(agents)));
   if (python !== null) pinPython(python);
-  // pnpm names again which of the versions are younger than its minimum age.
-  rewrite(WORKSPACE, (text) => text.replace(/\nminimumReleaseAgeExclude:\n(?: +- .*\n)+/, ''));
   output('npm', ['run', 'lockfile', '--', '--no-frozen-lockfile']);
+  const lockfile = readFileSync(path.join(ROOT, 'pnpm-lock.yaml'), 'utf8');
+  rewrite(WORKSPACE, (text) => withoutOldExceptions(text, lockfile));
+}
+
+/** pnpm adds each version that is younger than its minimum age, and keeps those that are pinned no longer. */
+function withoutOldExceptions(workspace: string, lockfile: string): string {
+  return workspace
+    .replaceAll(/^ +- '(.+@\d.*)'\n/gm, (line, pin: string) =>
+      lockfile.includes(`'${pin}':`) ? line : '',
+    )
+    .replace(/\nminimumReleaseAgeExclude:\n(?! )/, '');
 }
 
 function pinPython(python: string): void {
