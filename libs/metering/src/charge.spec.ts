@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE, tokenFields, usageOfFinal, weightFields } from '@tollgate/contracts';
 import fc from 'fast-check';
-import { chargeOf, dearestWeight, outputPaidBy, priceInForce } from './charge.ts';
+import { chargeOf, dearestWeight, mapWeights, outputPaidBy, priceInForce } from './charge.ts';
 import { chargeOfFinal } from './charge-of-final.ts';
 
 const PLAIN = {
@@ -174,5 +174,17 @@ describe('priceInForce', () => {
     expect(priceInForce(prices, 199)).toBe(prices[0]);
     expect(priceInForce(prices, 200)).toBe(prices[1]);
     expect(priceInForce(prices, 99)).toBeUndefined();
+  });
+});
+
+test('a multiplier changes the weights of tokens that are set, and not the price of a call', () => {
+  const price = { ...PLAIN, weight_cache_write_1h: 2_000_000, weight_searches: 10_000 };
+  expect(mapWeights(price, (weight) => 2 * weight)).toEqual({
+    weight_input: 2_000_000,
+    weight_output: 2_000_000,
+    weight_cache_read: 2_000_000,
+    weight_cache_write: 2_000_000,
+    weight_cache_write_1h: 4_000_000,
+    weight_searches: 10_000,
   });
 });

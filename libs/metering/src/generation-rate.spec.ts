@@ -1,10 +1,5 @@
 import { expect, test } from '@jest/globals';
-import {
-  generatedAtMost,
-  generationRate,
-  GENERATION_RATES,
-  GENERATION_RATE_SPREAD,
-} from './generation-rate.ts';
+import { generatedAtMost, generationRate, GENERATION_RATES } from './generation-rate.ts';
 
 test('a run without a report is charged by the rate of its own family, and of the fastest known one where its name says nothing', () => {
   expect(generationRate('o4-mini-2025-04-16')).toBe(180);
@@ -15,14 +10,10 @@ test('a run without a report is charged by the rate of its own family, and of th
   for (const unknown of ['', 'house-model', 'foo3']) expect(generationRate(unknown)).toBe(largest);
 });
 
-test('a rate that was seen counts where it is higher', () => {
+test('three times the usual rate is charged, and a rate that was seen counts where it is higher', () => {
   const upstreamModel = 'gpt-4o';
-  expect(generatedAtMost(1_000, { upstreamModel, usualTokens: 0 })).toBe(
-    80 * GENERATION_RATE_SPREAD,
-  );
-  expect(generatedAtMost(1_000, { upstreamModel, usualTokens: 200 })).toBe(
-    200 * GENERATION_RATE_SPREAD,
-  );
+  expect(generatedAtMost(1_000, { upstreamModel, usualTokens: 0 })).toBe(240);
+  expect(generatedAtMost(1_000, { upstreamModel, usualTokens: 200 })).toBe(600);
   expect(generatedAtMost(-5, { upstreamModel, usualTokens: 0 })).toBe(0);
 });
 

@@ -44,6 +44,13 @@ describe('an estimate', () => {
     expect(estimatePrompt(claude, counts({ calls: 2, callTokens: 10 }))).toBeGreaterThan(plain);
   });
 
+  test('of a prompt without tools is its text, its messages and its images, to the token where the family counts like o200k', () => {
+    const openai = estimateFamily('gpt-4o');
+    expect(estimatePrompt(openai, counts({ textTokens: 1_000, messages: 2 }))).toBe(1_011);
+    const images = [{ width: 512, height: 512 }, null];
+    expect(estimatePrompt(openai, counts({ images }))).toBe(17 + 255 + 765);
+  });
+
   test.each([
     ['claude-opus-5', { width: 750, height: 100 }, 100],
     ['claude-opus-5', { width: 8_000, height: 8_000 }, 1_600],
