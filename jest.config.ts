@@ -12,7 +12,7 @@ const config: Config = {
     '<rootDir>/tests',
     '<rootDir>/tools',
   ],
-  // What takes long runs by `npm run test:long`.
+  // Long suites run by `npm run test:long`.
   testMatch: ['**/*.spec.ts', '!**/*.long.spec.ts'],
   // Parts are imported by the spec of their feature, which starts one control plane for all of them.
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '\\.part\\.spec\\.ts$'],

@@ -27,7 +27,7 @@ for package in "$work"/packages/*.deb; do dpkg-deb -x "$package" "$root"; done
 mkdir -p "$root/app" "$root/data" "$root/tmp" "$root/usr/local/bin" "$root/etc/ssl/certs"
 cp -a "$packed/." "$root/app/"
 install -m 0755 "$node" "$root/usr/local/bin/node"
-# What the package's own script would do.
+# The package's own script would do this.
 find "$root/usr/share/ca-certificates" -name '*.crt' -exec cat {} + > "$root/etc/ssl/certs/ca-certificates.crt"
 echo 'node:x:1000:1000::/nonexistent:/usr/sbin/nologin' > "$root/etc/passwd"
 echo 'node:x:1000:' > "$root/etc/group"

@@ -104,7 +104,7 @@ function interrupt(preparing, signal) {
 }
 
 /**
- * Whether a start may have to fetch Redis, which then continues beside the install. Without a result: the start looks itself, waits
+ * Returns true if a start may have to fetch Redis, which then continues beside the install. Without a result: the start looks itself, waits
  * for a download that is in progress, and says what failed.
  * @param {string | undefined} command
  */

@@ -5,7 +5,7 @@ import { defineConfig } from 'vite';
 import { precompress } from './precompress.ts';
 
 const root = import.meta.dirname;
-/** Where `npm run dev` finds the running installation. */
+/** `npm run dev` finds the running installation here. */
 const gateway = process.env.TOLLGATE_ADDRESS ?? 'http://127.0.0.1:8080';
 
 export default defineConfig(({ command }) => ({

@@ -30,7 +30,7 @@ for name in REDIS_PASSWORD REDIS_CONTROL_PLANE_PASSWORD REDIS_NODE_PASSWORD REDI
   esac
 done
 
-# What each process may do, from the same file as without containers.
+# Rights of each process, from the same file as without containers.
 users() {
   sed \
     -e "s/\${REDIS_CONTROL_PLANE_PASSWORD}/$REDIS_CONTROL_PLANE_PASSWORD/" \

@@ -9,7 +9,7 @@ type FakeTimers = Parameters<SharedEnvironment['fakeTimersModern']['useFakeTimer
 
 const require = createRequire(import.meta.filename);
 const { default: JestRuntime } = require('jest-runtime') as typeof JestRuntimeModule;
-/** Where jest-circus keeps the handlers of a suite's events, beyond the suite. */
+/** jest-circus keeps the handlers of a suite's events under this name, beyond the suite. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
 /** By URL; for stack traces. */
 const SOURCE_MAPS = new Map<string, string>();

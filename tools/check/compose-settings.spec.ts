@@ -7,7 +7,7 @@ import { named, nodes, read } from './compose-under-test.ts';
 
 test('passes every setting that an app knows, but those that the images and the compose file choose', () => {
   const chosen = {
-    // Where the images listen, and where the console is in them.
+    // The images set where they listen and where the console is.
     'control-plane': ['HOST', 'PORT', 'CONSOLE_FOLDER'],
     // Names and addresses of each node.
     'node-1': ['HOST', 'PORT', 'NODE_CREDENTIAL_FILE', 'NODE_WORKER', 'PUBLIC_URL'],

@@ -64,7 +64,7 @@ export const RULE_NAMES = RULES.map(({ name }) => name);
 const SHARED =
   /^(Tollgate|UTC|CSV|API|OpenAI( SDK)?|Anthropic( SDK)?|Claude Code|Codex|JSON|tokens|English|中文|[\W\d_]*)$/;
 
-/** Where a catalogue lacks an entry of the English one, has one too many, or says nothing or the same. */
+/** Lists the places where a catalogue lacks an entry of the English one, has one too many, or has an empty or the same text. */
 export function untranslated(english: object, other: object, place = ''): string[] {
   const tooMany = Object.keys(other)
     .filter((name) => !Object.hasOwn(english, name))

@@ -46,7 +46,7 @@ const BY_PAGE = 'the page is about one object, whose id it sends';
 const BY_BUTTON = 'a button sets it';
 const BY_FILE = 'rarely set: the command line or the API sets it';
 
-/** Why a writable field has no field in a form, by operation and field, or by field. */
+/** Gives the reason why a writable field has no field in a form, by operation and field, or by field. */
 export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   user_id: BY_PAGE,
   'Budgets_create.scope': BY_PAGE,

@@ -18,7 +18,7 @@ interface Project {
   references: string[];
 }
 
-/** Where a program or another package enters a project. */
+/** A program or another package enters a project by one of these files. */
 const ENTRY = /\/src\/((main|index|admin|ops|write-openapi|token-counter)\.tsx?|cli\.ts)$/;
 const SPECIFIER = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 const PLANTED = 'tools/check/planted-references/app';

@@ -138,3 +138,22 @@ test('documents, comments and messages of the product use the plain word for a p
     'once more',
   ]);
 });
+
+/** Words that open a fragment: a comment states its subject, or begins with what the code does ("Returns ..."). */
+const FRAGMENT =
+  /(?:\/\*\*|(?<![:\w])\/\/|^\s*\*|--)\s+(What|Of|Whether|Which|How|Where|Why|Whose|Who)\s/gmu;
+
+test('no comment opens with a fragment', () => {
+  const code = tracked.filter(
+    (file) =>
+      /\.(ts|tsx|mjs|lua)$/.test(file) &&
+      !/(^|\/)(migrations|__generated__)\/|prose\.spec\.ts$/.test(file),
+  );
+  const found = code.flatMap((file) =>
+    [...read(file).matchAll(FRAGMENT)].map(([opening]) => `${file}: ${opening.trim()}`),
+  );
+  expect(found).toEqual([]);
+  const planted = '/** What follows. */\n// Of the key.\n * Whether it is open.\n-- How many.\n';
+  expect(planted.match(FRAGMENT)).toHaveLength(4);
+  expect('// Returns how many.\nhttps://x//Why y'.match(FRAGMENT)).toBe(null);
+});

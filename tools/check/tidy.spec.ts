@@ -20,7 +20,7 @@ test('no file is longer than 300 lines', () => {
 /** A class that takes more is two services, or a part of one. */
 const CONSTRUCTOR_PARAMETERS_MAX = 8;
 
-/** How many parameters each constructor of this text has. */
+/** Counts the parameters of each constructor of this text. */
 function constructorParameters(text: string): number[] {
   return [...text.matchAll(/\bconstructor\(/g)].map(({ index, 0: { length } }) => {
     let depth = 1;

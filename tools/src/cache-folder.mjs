@@ -16,7 +16,7 @@ export function cacheFolder() {
     : path.join(STATE_FOLDER, 'cache');
 }
 
-/** Where `HOME` is not set and the user has no entry in /etc/passwd, as in some containers: a path that cannot be written. */
+/** If `HOME` is not set and the user has no entry in /etc/passwd, as in some containers, it returns a path that cannot be written. */
 export function homeFolder() {
   try {
     return homedir();

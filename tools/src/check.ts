@@ -13,7 +13,7 @@ interface Step {
 interface Finding {
   isPassed: boolean;
   output: string;
-  /** Why nothing was judged; counts as neither. */
+  /** The reason why nothing was judged; counts as neither. */
   skipped?: string;
 }
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 
 export { cacheFolder, STATE_FOLDER } from './cache-folder.mjs';
 
-/** Where things are in this checkout. Everything that outlives a command is below `.tollgate/`, which git ignores. */
+/** The paths in this checkout. Everything that outlives a command is below `.tollgate/`, which git ignores. */
 export const ROOT = path.resolve(import.meta.dirname, '..', '..');
 export const BIN_FOLDER = path.join(ROOT, 'node_modules', '.bin');
 

@@ -107,7 +107,7 @@ const bodySchema = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
   system: z.unknown().optional(),
   input: z.unknown().optional(),
-  /** Of a legacy completion. */
+  /** Legacy completions send their text here. */
   prompt: z.unknown().optional(),
   n: z.number().int().nullish(),
   best_of: z.number().int().nullish(),

@@ -6,7 +6,7 @@ const H2_CONNECTIONS = 2;
 const PRIOR_KNOWLEDGE = { useH2c: true };
 
 /**
- * What all figures are compared with: node:http in, undici out, no key, no meter, nothing parsed. Arguments: the upstream's origin; how to speak to it
+ * Is the baseline of all figures: node:http in, undici out, no key, no meter, nothing parsed. Arguments: the upstream's origin; its protocol
  * (`h1`, which is the default, or `h2`: over TLS where the origin says https, else with prior knowledge). Prints its port.
  */
 const [origin = '', protocol = 'h1'] = process.argv.slice(2);

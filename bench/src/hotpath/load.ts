@@ -26,7 +26,7 @@ interface Answer {
   status: number;
   ms: number;
   firstMs: number;
-  /** Why it was refused. */
+  /** Names the reason of the refusal. */
   code: string;
 }
 

@@ -12,7 +12,7 @@ interface Profile {
 
 const TOP = 10;
 
-/** Where the CPU of a profile went: by stage (a package, a folder of ours, a part of Node), and the functions with the most time of their own. */
+/** Reports where the CPU of a profile went: by stage (a package, a folder of ours, a part of Node), and the functions with the most time of their own. */
 export function describeProfile(file: string, requests: number): string {
   const profile = JSON.parse(readFileSync(file, 'utf8')) as Profile;
   const byId = new Map(profile.nodes.map((node) => [node.id, node]));

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** Where a peer runs and what it sends to. */
+/** Says where a peer runs and where it sends requests. */
 export interface Place {
   /** Its own: what was installed, its configuration and what it writes. */
   folder: string;

@@ -90,5 +90,5 @@ function isProblem(body: unknown): body is Problem {
   );
 }
 
-/** Where the API document lies that this client is generated from (OpenAPI 3.1, JSON). */
+/** Names the API document from which this client is generated (OpenAPI 3.1, JSON). */
 export const API_DOCUMENT = new URL('../openapi.json', import.meta.url);

@@ -59,7 +59,7 @@ export const nodeReportSchema = z.strictObject({
   version: z.number().int().nonnegative(),
   checksum: z.string().max(64),
   applied_at: z.number().int().nonnegative(),
-  /** Why the newest published snapshot was refused, or null. */
+  /** The reason why the newest published snapshot was refused, or null. */
   refused: z.string().max(500).nullable(),
   started_at: z.number().int(),
   reported_at: z.number().int(),

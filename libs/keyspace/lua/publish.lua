@@ -7,7 +7,7 @@ local function publish(KEYS, ARGV)
   if not version then return invalid('publish') end
   local current = 0
   if ARGV[6] ~= '1' then
-    -- What is no version was written by another program, and is written over, whatever its type.
+    -- A value that is no version was written by another program, and is overwritten, whatever its type.
     local found = redis.pcall('GET', KEYS[1])
     current = type(found) == 'string' and natural(found) or 0
     if current > version then return { 'STALE', text(current) } end

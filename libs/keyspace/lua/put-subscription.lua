@@ -25,7 +25,7 @@ local function put_subscription(KEYS, ARGV)
   end
   if ARGV[13] == '1' then remove_altered(KEYS[2]) end
   local sub = redis.call('HMGET', KEYS[2], 'st', 'gen', 'rev', 'drain', 'bal', 'cseq', 'wd')
-  -- What is no number or status was written by another than these functions, and is written over.
+  -- A value that is no number or status was not written by these functions, and is overwritten.
   local known_generation, applied = natural(sub[2]) or 0, text(natural(sub[6]) or credit_seq)
   if generation < known_generation or (natural(sub[3]) or 0) > rev then return { 'STALE', applied } end
   if generation == known_generation and STATUS_RANK[status] < (STATUS_RANK[sub[1]] or 0) then status, drain = sub[1], sub[4] end

@@ -30,7 +30,7 @@ local function reap(KEYS, ARGV)
   if hold.bud then move_claims(KEYS[8], claims_in(hold.bud), { used = charge, unheld = hold.amt }) end
   hold.st, hold.chg, hold.c0 = 'reaped', charge, charge
   if withdrawn > 0 then hold.c2, hold.wd = withdrawn, sub.wd end
-  -- What its rates have counted stays, until a final says more.
+  -- Its counts in rates stay, until a final corrects them.
   if hold.lim then pcall(leave_running, hold.lim, rid) end
   write_ended_hold(KEYS[3], hold, REAPED_TTL_MS, now, latest_time(KEYS[6], now, found[3]))
   redis.call('ZREM', KEYS[4], rid)

@@ -69,6 +69,6 @@ local function relay(KEYS, ARGV)
   shorten_leases(KEYS[3], now, holds_max)
   local holds = expired_holds(KEYS[3], ARGV[6], now, holds_max)
   local entries = next_entries(KEYS[2], entries_max, bytes_max)
-  -- What is in an outbox was emitted under the epoch that stands beside it: the two are lost together. Without one, it was emitted under one that is gone.
+  -- The events of an outbox were emitted under the epoch that stands beside it: the two are lost together. Without an epoch, they were emitted under one that is gone.
   return { 'LEASED', redis.call('XLEN', KEYS[2]), epoch_of(redis.call('GET', KEYS[4]) or 'none'), holds, entries }
 end

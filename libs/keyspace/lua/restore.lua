@@ -11,7 +11,7 @@ local function restore(KEYS, ARGV)
   local want, used, lease_ms = natural(ARGV[10]), natural(ARGV[11]), natural(ARGV[12])
   if not want or not used or not lease_ms then return invalid('restore') end
   local hold = read_hold(KEYS[3])
-  -- What it released is booked (repeat_release): it has ended, and a second release under the same (rid, seq) would not be booked.
+  -- Its release is booked (repeat_release): it has ended, and a second release under the same (rid, seq) would not be booked.
   if hold and hold.st == 'released' then return { 'GONE', 'done' } end
   if hold and is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('restore: the hold belongs to another subscription') end
   local deadline = text(clock(ARGV[13]) + lease_ms)

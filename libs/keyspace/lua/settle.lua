@@ -18,7 +18,7 @@ local function may_have_been_settled(rid, now)
   return now - started >= DONE_TTL_MS - 60000
 end
 
--- What a correction gives back raises the ceiling if this server saw what the reap charged: another program can write a hold.
+-- The refund of a correction raises the ceiling if this server saw the charge of the reap: another program can write a hold.
 local function moved_by(epoch, change)
   local reaped = memory_of(epoch).reaped
   local charged = reaped[change.rid]
@@ -57,7 +57,7 @@ local function settle(KEYS, ARGV)
     released = hold.amt - charge
   elseif from == 'reaped' then
     seq, delta = '1', charge - hold.chg
-    -- What the reaper charged too much. It cannot be withdrawn twice under one (rid, seq).
+    -- The excess of the reaper's charge. It cannot be withdrawn twice under one (rid, seq).
     released = hold.c2 and 0 or -delta
   end
   sub.bal = sub.bal - delta
@@ -72,7 +72,7 @@ local function settle(KEYS, ARGV)
     move_claims(KEYS[7], claims_in(claims), { used = charge, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil })
   end
   if hold and hold.lim then
-    -- What another program wrote there must not keep a charge from being settled.
+    -- A value that another program wrote there must not keep a charge from being settled.
     pcall(settle_limits, hold.lim, reported, uncached, rid, now)
     hold.lim = nil
   end

@@ -23,7 +23,7 @@ const CANCELLED = 'cancelled';
 const NEVER = '+inf';
 
 /**
- * Which responses are still to be settled by what their upstreams say of them: a response must not be deleted before, by whichever node is asked to. With each
+ * Marks the responses that are still to be settled by their upstreams' reports: a response must not be deleted before, by whichever node is asked to. With each
  * goes what nodes other than its own have shown of it. Lost with Redis' data, until its node looks at it again.
  */
 export class BackgroundMarks {

@@ -111,7 +111,7 @@ export class FleetStore {
 
   /**
    * Listens on a connection of its own (role `subscriber`), which subscribes again by itself after a reconnect. Messages sent meanwhile are lost: pull periodically.
-   * What cannot be read, as a message of a later release, is dropped. `onMessage` must not throw.
+   * Drops a message that cannot be read, such as one of a later release. `onMessage` must not throw.
    */
   async subscribe(
     subscriber: RedisConnection,
@@ -166,7 +166,7 @@ export class FleetStore {
     return text === null ? null : readJson(text, desiredNodeStateSchema);
   }
 
-  /** How long Redis takes to answer, and by how much this process' clock is ahead of Redis' in the middle of that time. */
+  /** Measures how long Redis takes to answer, and by how much this process' clock is ahead of Redis' in the middle of that time. */
   async measureRedis(): Promise<{ roundTripMs: number; clockAheadMs: number }> {
     const sentAtMs = Date.now();
     const startedAt = performance.now();

@@ -6,7 +6,7 @@ import type { SubscriptionRef } from './records/subscription-balance.ts';
 /** A key that every function of its shard or account fails at. */
 export interface WrongKey {
   name: string;
-  /** Whose record it is; null for one of a whole shard. */
+  /** The account of the record; null for one of a whole shard. */
   accountId: number | null;
 }
 

@@ -15,7 +15,7 @@ export interface WindowFill {
   resetMs: number;
 }
 
-/** Whose windows are read. */
+/** Names the owner of the windows. */
 export type WindowsOf = { accountId: number; keyHash?: string };
 
 /** Reads how full the windows of a key are, or those of an account over all its keys. */

@@ -3,7 +3,7 @@ import { primariesOf } from './functions/function-library.ts';
 import type { RedisConnection } from './connection/redis-connection.ts';
 
 /**
- * How full the fullest primary is, from 0 to 1: used memory of `maxmemory`, or of the machine where none is set.
+ * Returns how full the fullest primary is, from 0 to 1: used memory of `maxmemory`, or of the machine if none is set.
  * https://redis.io/docs/latest/commands/info/
  */
 export async function memoryUse(redis: RedisConnection): Promise<number> {

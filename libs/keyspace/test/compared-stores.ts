@@ -9,7 +9,7 @@ import { ReferenceModel } from './reference-model.ts';
 import type { ModelSubscription } from './model-records.ts';
 import { SHARDS, type Tenant } from './world.ts';
 
-/** How often each reply was seen: a test that never reaches a branch proves nothing about it. */
+/** Counts each reply: a test that never reaches a branch proves nothing about it. */
 export type Seen = Map<string, number>;
 
 /** Redis and the reference model side by side, and what must be equal in both. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Which request: one never seen, one that is running, or any seen before (`nth`, modulo how many there are). */
+/** Picks a request: one never seen, one that is running, or any seen before (`nth`, modulo how many there are). */
 export interface Pick {
   of: 'new' | 'open' | 'known';
   nth: number;

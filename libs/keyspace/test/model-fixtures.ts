@@ -2,7 +2,7 @@ import { hashOf, MODEL_ID, OTHER_MODEL_ID, type Tenant } from './world.ts';
 import { NO_LIMITS, type SubscriptionRef } from '../src/index.ts';
 import type { ModelKey } from './model-records.ts';
 
-/** What the indexes of model-commands.ts stand for. */
+/** The indexes of model-commands.ts refer to these values. */
 export const LIMITS = [
   { ...NO_LIMITS, rpm: 0, rph: 0, rpd: 0 },
   { ...NO_LIMITS, rpm: 3, rph: 8, rpd: 20 },

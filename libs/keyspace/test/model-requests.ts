@@ -29,7 +29,7 @@ import {
 } from './model-records.ts';
 import { ModelShard } from './model-shard.ts';
 
-/** What requests do to a shard. */
+/** Applies requests to a shard. */
 export abstract class ModelRequests extends ModelShard {
   admit(request: AdmitRequest & Signed, address: string): AdmitReply {
     const { epoch } = this;

@@ -103,7 +103,7 @@ async function judge(redisUrl: string): Promise<number> {
   return noticed / tried >= NOTICED_MIN ? 0 : 1;
 }
 
-/** What the first failing check says of a mutant; undefined when all pass. */
+/** Returns the complaint of the first check that fails for a mutant; undefined if all pass. */
 async function complaintOf(
   redisUrl: string,
   mutant: Mutant | undefined,

@@ -44,7 +44,7 @@ export interface UsageBounds {
   outputTokens: number;
 }
 
-/** Why a report was not believed, or is worth an operator's look. */
+/** Names the reason why a report was not believed, or why an operator should look at it. */
 export type Doubt =
   | 'not_a_count'
   | 'prompt_beyond_bound'

@@ -11,7 +11,7 @@ export class AddressRefused extends Error {
 /** Every address of a name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** Why this host must not be dialled, where it is an address; a name is judged by `guardedLookup`. */
+/** Returns the reason why this host must not be dialled, if it is an address; a name is judged by `guardedLookup`. */
 export function literalRefusal(
   hostname: string,
   policy: OutboundPolicy,

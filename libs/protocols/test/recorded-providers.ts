@@ -3,7 +3,7 @@ import { readChat, type Reading } from './direct-reading.ts';
 import { jsonEvents, type Loose } from './drive.ts';
 import type { ProviderRecording } from './fixtures.ts';
 
-/** What a recording says, read without the library. */
+/** Holds the content of a recording, read without the library. */
 export interface Recorded {
   says: Pick<Reading, 'text' | 'thinking' | 'tools'> & { prompt: number; output: number };
   /** The classes of the report that the recording shows. */

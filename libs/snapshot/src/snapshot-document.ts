@@ -22,7 +22,7 @@ export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as co
 export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number];
 /** The administrators' setting; `auto`: by the family of the model. */
 export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;
-/** Which fields of requests reach an upstream: those that a vendor or a server documents as safe, or all but the routing fields of the closed table. */
+/** Selects the fields of requests that reach an upstream: those that a vendor or a server documents as safe, or all but the routing fields of the closed table. */
 export const UPSTREAM_FIELDS = ['known', 'all'] as const;
 export type UpstreamFields = (typeof UPSTREAM_FIELDS)[number];
 export const MODEL_KINDS = ['chat', 'embedding'] as const;

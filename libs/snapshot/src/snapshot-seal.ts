@@ -34,7 +34,7 @@ export function isSealGenuine(mac: ControlPlaneMac, seal: SnapshotSeal): boolean
   return mac.isSigned('snapshot-seal', signedParts(seal), seal.mac);
 }
 
-/** Why a node must not apply a snapshot that it found with this seal; null when it may. */
+/** Returns the reason why a node must not apply a snapshot that it found with this seal; null if it may. */
 export function sealFault(
   mac: ControlPlaneMac,
   { snapshot, seal, standing }: SealedSnapshot,

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** How a cut feels: connections break and new ones are refused, or everything stays open and nothing arrives. */
+/** Names how a cut acts: connections break and new ones are refused, or everything stays open and nothing arrives. */
 export type CutMode = 'reset' | 'silence';
 
 export interface Address {

@@ -1,7 +1,7 @@
 import { letPass } from '@tollgate/harness';
 import { drawFault, revive, type Fault, type FaultKind, type Stage } from './faults.ts';
 
-/** How many faults run at once: enough that the parts meet each other's faults, few enough that work is done in between. */
+/** So many faults run at once: enough that the parts meet each other's faults, few enough that work is done in between. */
 const AT_ONCE_MAX = 3;
 const LAST_LINES = 6;
 const LAST_CHARS = 3_000;

@@ -44,7 +44,7 @@ export class RedisServers {
     );
   }
 
-  /** Where it keeps its append-only file. */
+  /** Returns the folder of its append-only file. */
   folderOf(name: string): string {
     const server = this.#tollgate.services.redisServers.find(({ spec }) => spec.name === name);
     return path.join(server?.spec.cwd ?? '', 'appendonlydir');

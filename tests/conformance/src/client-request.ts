@@ -2,7 +2,7 @@ import type { NormalUsage } from './expected-usage.ts';
 import type { RecordedProtocol, Recording } from './recordings.ts';
 import { recordingName } from './replay-upstream.ts';
 
-/** Where the recording does not say how much it generated. */
+/** A recording that does not name its limit is assumed to have this one. */
 const OUTPUT_TOKENS = 4_096;
 
 interface Wanted {

@@ -28,7 +28,7 @@ export interface Replayed {
   way: 'same' | 'translated';
   /** Empty when all is as promised. */
   failures: string[];
-  /** Why meaning was not compared. */
+  /** The reason why meaning was not compared. */
   note: string | null;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 
-/** Where recordings are kept beside the repository, or where TOLLGATE_FIXTURES says; they are never copied into it. */
+/** The folder of recordings beside the repository, or TOLLGATE_FIXTURES; they are never copied into it. */
 export const RECORDINGS_FOLDER =
   process.env['TOLLGATE_FIXTURES'] ??
   path.resolve(import.meta.dirname, '../../../../shared/fixtures');
@@ -15,7 +15,7 @@ export interface Recording {
   file: string;
   protocol: RecordedProtocol;
   isStream: boolean;
-  /** Who recorded it. */
+  /** The author of the recording. */
   source: string;
   provider: string;
   status: number;

@@ -5,7 +5,7 @@ import { startStage, type Stage } from './stage.ts';
 
 const PASSWORD = 'a sentence for the demo';
 const PAUSE_MS = 40;
-/** How the demo's hour is repeated over the two days before it: requests of each earlier hour, in percent. */
+/** The demo's hour is repeated over the two days before it by these percentages of its requests for each earlier hour. */
 const DAY = [
   35, 28, 22, 18, 20, 26, 40, 62, 88, 104, 112, 97, 84, 92, 118, 126, 109, 90, 70, 58, 49, 44, 38,
   30,

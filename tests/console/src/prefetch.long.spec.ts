@@ -5,7 +5,7 @@ import { browser, startStage, WITHOUT, type Stage } from './stage.ts';
 
 const START_MS = 120_000;
 const ROUND_MS = 240_000;
-/** Where a visitor stands before pointing at another page, by role. */
+/** A visitor of each role stands here before pointing at another page. */
 const FROM = { 'a user': '/settings', 'an administrator': '/admin/snapshots' } as const;
 /** The stream of events, and what is asked with another answer's words and so cannot be asked ahead. */
 const NO_QUESTIONS = new Set(['/admin-api/events', '/admin-api/routing/simulation']);

@@ -112,7 +112,7 @@ export async function violationsOn(page: Page): Promise<string[]> {
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
 }
 
-/** How far the page is wider than the window. */
+/** Returns by how much the page is wider than the window. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

@@ -89,7 +89,7 @@ describe('a node that died', () => {
     await Promise.all([tollgate.kill('node-2'), tollgate.kill('node-2.1')]);
     const first = await outcomes();
     expect(first['node-1']).toBe('applied');
-    // Which of the two depends on how long ago it last spoke.
+    // The status of the two depends on the time of its last report.
     expect(['timeout', 'offline']).toContain(first['node-2']);
     await until('node-2 is offline', async () =>
       (await status()).nodes.some((node) => node.name === 'node-2' && node.state === 'offline'),

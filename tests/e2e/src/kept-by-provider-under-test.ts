@@ -186,7 +186,7 @@ export function asking(kind: Kind, model: SnapshotModel, fields: object = {}): o
   return { model: model.name, max_tokens: 50, messages: words, ...fields };
 }
 
-/** How a request of each protocol names what an earlier answer left behind. */
+/** Lists how a request of each protocol names the objects that an earlier answer left. */
 export const NAMED: [Kind, string, (id: string) => object][] = [
   [
     'responses',

@@ -14,7 +14,7 @@ import {
 import { recordOf, settledRows } from './books.ts';
 
 /**
- * What an administrator does while a hundred streams run. Every case gets a customer, a model and a key of its own, all act at the same
+ * An administrator acts while a hundred streams run. Every case gets a customer, a model and a key of its own, all act at the same
  * moment, and the books of the whole installation must close at the end.
  */
 const STREAMS_EACH = 10;

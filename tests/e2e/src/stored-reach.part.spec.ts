@@ -32,7 +32,7 @@ async function share(): Promise<void> {
     keys[name] = (await node.putKey({ allowedModels })).key;
 }
 
-/** How a caller reaches what `model` has made, named by the ids of the response, of its item, and of its conversation. */
+/** A way in which a caller reaches the objects that `model` has made, named by the ids of the response, of its item, and of its conversation. */
 type Way = (ids: { response: string; item: string }, key: string) => Promise<Answered>;
 
 const TO_RESPONSE: Record<string, Way> = {

@@ -22,7 +22,7 @@ import {
 } from '@tollgate/keyspace';
 
 /**
- * What one account can cost a fleet: several keys, two nodes of two processes each, and an upstream that ignores the limits it is given or generates
+ * Measures the most that one account can cost a fleet: several keys, two nodes of two processes each, and an upstream that ignores the limits it is given or generates
  * what it does not show. docs/reliability.md states the bounds that are tried here.
  */
 const KEYS = 4;

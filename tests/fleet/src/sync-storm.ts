@@ -16,7 +16,7 @@ const OUTCOMES = new Set(['applied', 'offline', 'timeout', 'failed']);
 export interface StormOptions {
   /** Administrators who change something and press sync, all at the same time. */
   administrators: number;
-  /** How often each does it. */
+  /** The number of times that each does it. */
   rounds: number;
   seed: number;
 }

@@ -40,7 +40,7 @@ const testBeside = previous === undefined ? test.skip : test;
 
 let tollgate: Tollgate;
 let load: SteadyLoad;
-/** Where clients send to: as a load balancer does, they leave a node before it is restarted. */
+/** The addresses that clients use: like a load balancer, they leave a node before it is restarted. */
 let origins: string[];
 let scene: Scene;
 beforeAll(async () => {

@@ -23,7 +23,7 @@ interface FundsParts {
   waitMs: number;
 }
 
-/** How a node asks for a hold: as `Admitter` does, a request for which a purchase of auto-recharge is due waits for it. */
+/** Takes a hold as `Admitter` does: a request for which a purchase of auto-recharge is due waits for it. */
 export class Funds {
   readonly #parts: FundsParts;
 

@@ -18,7 +18,7 @@ export interface NodeParts {
   disk: (disk: JournalDisk) => JournalDisk;
   tryLock: (lock: TryLock) => TryLock;
   waits: (parts: RechargeWaitsParts) => RechargeWaits;
-  /** How long a request took, for its final. */
+  /** The duration of a request, for its final. */
   durationMs: (
     process: SimulatedProcess,
     startedAt: { unixMs: number; monotonicMs: number },

@@ -12,7 +12,7 @@ export interface TrueRequest {
   endedAtMs: number;
   /** Address of the worker that served it to its end. */
   node: string;
-  /** Why it may be charged less: its final was lost in a way the product's documents say it may be. */
+  /** The reason for a lower charge: its final was lost in a way that the product's documents allow. */
   excuse: string | null;
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { ROOT } from '../checkout.ts';
 
 /**
- * What Docker Compose's own loader (compose-go) finds in docker-compose.yml that is not of the Compose specification. Values, volumes and networks
+ * Returns the complaints of Docker Compose's own loader (compose-go) about docker-compose.yml. Values, volumes and networks
  * are compared by tools/check/deploy.spec.ts.
  */
 export function composeProblems(loader: string): string[] {

@@ -57,7 +57,7 @@ function goProgram(name: string, versioned: string): string {
   return program;
 }
 
-/** Where `go install` puts programs. */
+/** Returns the folders in which `go install` puts programs. */
 function goBinFolders(): string[] {
   const folder = go(['env', 'GOPATH']).trim();
   return folder === '' ? [] : [path.join(folder, 'bin')];

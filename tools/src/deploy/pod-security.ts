@@ -45,7 +45,7 @@ const podSpec = z.looseObject({
 });
 
 /**
- * What of a pod the profile "restricted" of the Pod Security Standards forbids
+ * Lists the settings of a pod that the profile "restricted" of the Pod Security Standards forbids
  * (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and two rules of this chart: a read-only root and no token of the API.
  */
 export function podViolations(pod: unknown): string[] {

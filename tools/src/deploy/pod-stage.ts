@@ -5,7 +5,7 @@ import type { ApiServer } from './api-server.ts';
 export const NAMESPACE = 'tollgate';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const TICK_MS = 50;
-/** How long a pod takes to become ready, and to end. */
+/** A pod takes this long for each step to become ready, and to end. */
 const STEP_MS = 200;
 const CONDITION_MS = 60_000;
 

@@ -33,7 +33,7 @@ interface Proxy {
   /** In the Debian package of this name; null for Envoy, which Debian does not have. */
   program: string | null;
   args: (config: string, folder: string) => string[];
-  /** How it names a caller on this machine; 127.0.0.1 unless given. */
+  /** The name of a caller on this machine; 127.0.0.1 unless given. */
   caller?: RegExp;
 }
 

@@ -3,7 +3,7 @@ import type { ApiServer, Manifest } from './api-server.ts';
 import { NAMESPACE, PodStage, type Pod } from './pod-stage.ts';
 
 const CLAIMS = `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`;
-/** How long an update that waits for a node out of service is watched: several steps of a pod. */
+/** An update that waits for a node out of service is watched for this long: several steps of a pod. */
 const WATCHED_MS = 3_000;
 
 const withReplicas = z.looseObject({

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { ROOT } from '../checkout.ts';
 
 const FOLDER = path.join(ROOT, 'deploy/systemd');
-/** Where the units expect Node; another machine has it elsewhere. */
+/** The units expect Node at this path; another machine has it elsewhere. */
 const NODE = '/usr/bin/node';
 
 export function hasSystemdAnalyze(): boolean {

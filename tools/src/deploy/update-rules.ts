@@ -75,7 +75,7 @@ function problemsOf(
   return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 }
 
-/** How long its `preStop` waits; the images have no shell. */
+/** Returns how long its `preStop` waits; the images have no shell. */
 function noticeSeconds({ lifecycle }: z.output<typeof container>): number {
   const command = lifecycle?.preStop.exec.command.join(' ') ?? '';
   return Number(/setTimeout\(\(\) => \{\}, (\d+)\)/.exec(command)?.[1] ?? 0) / 1_000;

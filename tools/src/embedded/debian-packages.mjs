@@ -22,7 +22,7 @@ const ABANDONED_AFTER_MS = 3_600_000;
  */
 
 /**
- * Where the packages are, or would be, unpacked.
+ * Returns the folder in which the packages are, or would be, unpacked.
  * @param {Pick<DebianPackages, 'name'>} packages
  */
 export function debianFolder({ name }) {

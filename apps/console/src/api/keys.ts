@@ -33,7 +33,7 @@ export const keyQuery = (id: number) =>
     queryFn: () => dataOf(client.GET('/admin-api/keys/{id}', { params: { path: { id } } })),
   });
 
-/** How full each window of requests is now. */
+/** Reads how full each window of requests is now. */
 export const keyWindowsQuery = (id: number) =>
   queryOptions({
     queryKey: ['keys', id, 'windows'],

@@ -49,7 +49,7 @@ export const modelRemovalPreviewQuery = (modelId: number) =>
     staleTime: 0,
   });
 
-/** How long the tokens of each subscription last. */
+/** Reads how long the tokens of each subscription last. */
 export const burnRateQuery = (userId: number) =>
   queryOptions({
     queryKey: ['subscriptions', 'burn-rate', userId],

@@ -74,7 +74,7 @@ export const statisticsQuery = (
     placeholderData: keepPreviousData,
   });
 
-/** How far the account that is signed in has come to its first call. */
+/** Reads which first steps the account that is signed in has done. */
 export const firstStepsQuery = queryOptions({
   queryKey: ['usage', 'first-steps'],
   queryFn: () => dataOf(client.GET('/admin-api/first-steps')),

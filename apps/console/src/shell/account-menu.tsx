@@ -10,7 +10,7 @@ const ROW =
   'flex h-8 cursor-default items-center gap-2 rounded-sm px-2 outline-none select-none data-[highlighted]:bg-sunken';
 const HEADING = 'px-2 pt-2 pb-1 text-tiny font-medium text-text-3';
 
-/** Who is signed in; theme, language and the way out. */
+/** Shows the account that is signed in, theme, language and the way out. */
 export function AccountMenu({ me, isWide = false }: { me: Me; isWide?: boolean }) {
   const { shell } = useWords();
   return (

@@ -22,7 +22,7 @@ export function Shell() {
   const hasEnded = me === null;
   useEffect(() => {
     if (hasEnded) void navigate({ to: paths.login({ next: location.href }), replace: true });
-    // Where the session was lost is where it continues; later addresses do not count.
+    // The next sign-in continues where the session was lost; later addresses do not count.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [hasEnded]);
   const queries = useQueryClient();

@@ -1,6 +1,6 @@
 import { numberFormat } from './formats.ts';
 
-/** How figures are written. Amounts come as decimal text and stay text: no rounding happens on the way to the eye. */
+/** Figures come as decimal text and stay text: no rounding happens on the way to the eye. */
 const THOUSAND = 1_000;
 
 export function formatMoney(

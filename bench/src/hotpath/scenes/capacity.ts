@@ -38,7 +38,7 @@ export const workers: Scene = async ({ subjects, rounds }) => {
   }
 };
 
-/** How fast usage that waits is booked. */
+/** Measures how fast waiting usage is booked. */
 export const booking: Scene = async (stage) => {
   for (let round = 0; round < stage.rounds; round += 1)
     await forEachSubject(stage, (subject) => drain(subject, BOOKING_RECORDS));

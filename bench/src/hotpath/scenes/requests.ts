@@ -70,7 +70,7 @@ async function measureFloor(
     figures.add(`${kind.name}: floor, CPU a request`, 'us', micros);
     figures.add(`${kind.name}: floor`, 'x bare', micros / bareMicros);
   }
-  // What the node relays of it is not to be counted as the node's.
+  // The usage that the node relays here must not be counted as the node's.
   await first.installation.audit();
 }
 

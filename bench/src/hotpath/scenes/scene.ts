@@ -8,7 +8,7 @@ export interface Subject {
   figures: Figures;
 }
 
-/** How large the scenes are that stand for a large installation. */
+/** Sets the size of the scenes that represent a large installation. */
 export interface Sizes {
   streams: number;
   keys: number;

@@ -8,7 +8,7 @@ const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/;
 /** In front of credentials that the control plane issues to nodes. */
 const ISSUED_PREFIX = /^tg-node-/;
 
-/** Why a text cannot be a secret: 32 random bytes or more, in base64url or hex. Undefined when it can. The text itself is never repeated. */
+/** Returns the reason why a text cannot be a secret: 32 random bytes or more, in base64url or hex. Undefined if it can. The text itself is never repeated. */
 export function secretFault(text: string): string | undefined {
   const bytes = bytesOf(text.replace(ISSUED_PREFIX, ''));
   if (bytes.length < BYTES_MIN) return `must be ${BYTES_MIN} random bytes in base64url or hex`;

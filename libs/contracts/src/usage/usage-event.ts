@@ -62,7 +62,7 @@ export const routeAttemptSchema = z.strictObject({
   cost: attemptCostSchema.optional(),
 });
 
-/** Why an upstream was passed over. resting: its route failed again and again, or its provider asked to be left alone. full: as many requests run there as it may have. */
+/** Lists the reasons to pass over an upstream. resting: its route failed again and again, or its provider asked to be left alone. full: as many requests run there as it may have. */
 export const SKIP_REASONS = ['resting', 'full'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
@@ -169,7 +169,7 @@ export interface FundsHint {
 }
 export interface UsageJob {
   events: RelayedEvent[];
-  /** Whose requests were refused for lack of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
+  /** Names subscriptions whose requests were refused for lack of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
   refusedForFunds?: FundsHint[];
 }
 export const USAGE_QUEUE = 'usage';

@@ -38,7 +38,7 @@ local function withdraw_payload(account, subscription, model, withdrawal)
     .. ',"model_id":' .. model .. ',"withdrawal_id":"' .. withdrawal .. '"}'
 end
 
--- How many of `released` tokens leave the subscription at once: those of a hold that the subscription's withdrawal could not take,
+-- Returns how many of the `released` tokens leave the subscription at once: those of a hold that the subscription's withdrawal could not take,
 -- because it is closing, or was closed and opened again since. Never more than no other hold has a claim to.
 local function leaving(released, generation, sub)
   local is_leaving = sub.wd and (sub.st ~= 'active' or tonumber(generation) < tonumber(sub.gen))

@@ -3,7 +3,7 @@
 -- A key and an account each have a hash of windows: the field of a rate holds what a request touches of it, the newest bucket, the amount counted in the
 -- window as that bucket began or later, and that of the newest bucket. Behind it (`<hash>:past:<field>`) is a ring of 60 pairs (bucket, amount): bucket b
 -- is at b % 60, once a newer one was opened. A pair of another bucket counts nothing. So most requests read and write 20 bytes a rate.
--- What is counted in bucket b is forgotten when bucket b + 60 begins: at most one window later, at least one window less a bucket later.
+-- The count of bucket b is forgotten when bucket b + 60 begins: at most one window later, at least one window less a bucket later.
 -- So the whole limit is back one window after it was spent, and no window less one bucket ever sees more requests than the limit.
 --
 -- Rates count requests at their admission. Rates of tokens count the prompt's estimate at admission, the output as it is made, and at settlement the
@@ -30,7 +30,7 @@ local function read_head(window, found)
   if found and #found == HEAD_BYTES then window.newest, window.total, window.count = struct.unpack(HEAD, found) end
 end
 
--- What is counted in a bucket that is older than the newest.
+-- Returns the count of a bucket that is older than the newest.
 local function count_in(window, bucket)
   if not window.past then window.past = redis.call('GET', past_of(window)) or '' end
   local at = PAIR_BYTES * (bucket % BUCKETS)

@@ -5,7 +5,7 @@ local TOMBSTONE_TTL_MS = 48 * 60 * 60 * 1000
 local function replace_record(key, rev_argument, status, fields)
   local rev = natural(rev_argument)
   if not rev then return invalid('record: rev') end
-  -- What is no number was written by another than these functions, and is written over.
+  -- A value that is no number was not written by these functions, and is overwritten.
   if (natural(redis.call('HGET', key, 'rev')) or 0) > rev then return { 'STALE' } end
   redis.call('HSET', key, 'rev', text(rev), 'st', status, unpack(fields))
   if status == 'deleted' then redis.call('PEXPIRE', key, TOMBSTONE_TTL_MS) else redis.call('PERSIST', key) end

@@ -25,7 +25,7 @@ local function integer(argument)
   return natural(argument)
 end
 
--- What a call with bad arguments answers. Nothing was written before it.
+-- Returns the answer to bad arguments. Nothing was written before it.
 local function invalid(what)
   return redis.error_reply('ERR tollgate: invalid ' .. what)
 end

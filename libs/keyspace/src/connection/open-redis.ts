@@ -90,7 +90,7 @@ export function isRedisReachable(connection: RedisConnection): boolean {
   );
 }
 
-/** How ioredis reports a missing answer: the connection broke or did not exist, or the command timed out. */
+/** Matches ioredis' messages about a missing answer: the connection broke or did not exist, or the command timed out. */
 const UNANSWERED =
   /^(?:Too many Cluster redirections\. Last error: (?:\w+: )?)?(?:Connection is closed|Command timed out|Command aborted due to connection close|Reached the max retries per request|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes is available)/;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Where Redis is, from REDIS_URL. */
+/** Holds the address of Redis, from REDIS_URL. */
 export type RedisTarget =
   /** `url` without the files of a client certificate, and with `redis:` when there are some: `tls` says the rest. */
   | { kind: 'single'; url: string; tls: RedisTls | null }

@@ -61,7 +61,7 @@ export class FunctionLibrary {
   }
 
   /**
-   * What a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. No `async` here, as
+   * A call that a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. No `async` here, as
    * each request would pay for its frames.
    */
   #send(call: Call): Promise<unknown> {
@@ -157,7 +157,7 @@ export class FunctionLibrary {
     await Promise.all(primariesOf(this.#redis).map((primary) => this.#load(primary)));
   }
 
-  /** Where the key lives; all of them while that is not known. */
+  /** Returns the server of the key; all of them while that is not known. */
   #homesOf(key = ''): Redis[] {
     const primaries = primariesOf(this.#redis);
     if (!(this.#redis instanceof Cluster)) return primaries;

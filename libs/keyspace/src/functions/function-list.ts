@@ -13,7 +13,7 @@ const library = pairs.transform(asRecord).pipe(
 
 export interface LoadedLibrary {
   name: string;
-  /** Where FUNCTION LIST was asked WITHCODE. */
+  /** The code, if FUNCTION LIST was asked WITHCODE. */
   code: string | undefined;
   functions: string[];
 }

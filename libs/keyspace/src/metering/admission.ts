@@ -1,7 +1,7 @@
 import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
 import type { RateOwner } from '../records/live-limits.ts';
 
-/** What a node asks of `admit` and what it may be answered. All token amounts are charged tokens; all times Unix ms. */
+/** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times Unix ms. */
 export interface AccessRequest {
   accountId: number;
   keyHash: string;
@@ -60,7 +60,7 @@ export interface AdmitRequest {
 export type RateName = Pick<WindowState, 'window' | 'owner' | 'models'>;
 export interface WindowState {
   window: RateWindow;
-  /** Whose rate it is. */
+  /** Names the owner of the rate. */
   owner: RateOwner;
   /** Globs of the models that it counts; '' = all. */
   models: string;
@@ -78,7 +78,7 @@ export type AdmitReply =
       keyId: number;
       subscriptionId: number;
       generation: number;
-      /** Of the key; 0 = never. */ expiresAtMs: number;
+      /** The expiry of the key; 0 = never. */ expiresAtMs: number;
       /** Tokens of an answer that the key may have at most; 0 = no limit. */
       outputTokensMax: number;
       /** To be journalled: see HoldRef. */ epoch: string;
@@ -139,7 +139,7 @@ export type AccessDenied =
   | { kind: 'account_not_active'; status: string }
   | { kind: 'model_not_allowed' };
 
-/** Of an inquiry: as of a look at access, or the window of inquiries is full. */
+/** Answers an inquiry: a look at access, or a full window of inquiries. */
 export type InquiryReply = AccessReply | Extract<AdmitReply, { kind: 'rate_limited' }>;
 
 export type AccessReply =
@@ -189,7 +189,7 @@ export interface RestoreRequest extends Required<HoldRef> {
   claims?: string | undefined;
   /** Node address, as in `AdmitRequest`. */
   node: string;
-  /** What it held. Less is held when others have taken it meanwhile; 0 at least. */
+  /** The amount that it held. Less is held if others have taken it meanwhile; 0 at least. */
   wantTokens: number;
   usedTokens: number;
   leaseMs: number;
@@ -248,7 +248,7 @@ export interface WithdrawRequest {
   withdrawalId: string;
   /** Running streams may finish. */
   drain: boolean;
-  /** Of the last credit that the ledger has given: without it the balance is not all there is to withdraw. */
+  /** The number of the last credit that the ledger has given: without it the balance is not all there is to withdraw. */
   creditSeq: number;
 }
 export type WithdrawReply =
@@ -259,7 +259,7 @@ export type WithdrawReply =
   | { kind: 'fenced' };
 
 export interface RelayRequest {
-  /** Who relays: unique per process, the same from poll to poll. */
+  /** The relaying process: unique per process, the same from poll to poll. */
   owner: string;
   leaseMs: number;
   /** Outbox ids of the last batch, now safely in the queue; at most 1,000. */

@@ -44,7 +44,7 @@ export interface MeteringStoreParts {
   library: FunctionLibrary;
   epochs: EpochCache;
   shards: number;
-  /** Of a node: its MAC over what a hold has used, for the hold's reap. */
+  /** Signs the use of a hold by the node's MAC, for the hold's reap. */
   signHold?: SignHold;
   /** Tests only: replaces Redis' clock. */
   now?: () => number;

@@ -4,7 +4,7 @@ import { identifier, keys, natural, shardNames, shardOf } from '../keys.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 import type { SubscriptionRef } from './subscription-balance.ts';
 
-/** What Redis said that a subscription holds, in its own words, and what its open holds hold. Charged tokens. */
+/** Holds Redis' own count of a subscription's holds, and the sum of its open holds. Charged tokens. */
 export interface Recounted extends SubscriptionRef {
   before: string;
   held: number;

@@ -23,7 +23,7 @@ export const NO_LIMITS: LiveLimits = {
   rates: [],
 };
 
-/** Whose windows: a field of an account begins with `account `. */
+/** Names the owner of the windows: a field of an account begins with `account `. */
 export type RateOwner = 'key' | 'account';
 const PREFIXES: Readonly<Record<RateOwner, string>> = { key: '', account: 'account ' };
 

@@ -19,7 +19,7 @@ import {
   type SubscriptionRef,
 } from './subscription-balance.ts';
 
-/** Of a shard whose holds are removed, in one command. */
+/** One command removes this many holds of a shard. */
 const FORGOTTEN_AT_ONCE = 500;
 
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
@@ -52,7 +52,7 @@ export interface LiveSubscription {
   generation: number;
   drain: boolean;
   revision: number;
-  /** Of the last withdrawal, so that a rebuilt shard still withdraws what older holds release. */
+  /** The id of the last withdrawal, so that a rebuilt shard still withdraws the tokens that older holds release. */
   withdrawalId: string | null;
   /** While it is armed: switched on, and no purchase of it was refused since. Charged tokens. */
   autoRecharge?: { threshold: number; amount: number } | null;
@@ -63,7 +63,7 @@ export interface LiveSubscription {
 /** A subscription's balance together with the last event of its shard at that very moment. */
 export interface BalanceMark extends SubscriptionBalance {
   shard: string;
-  /** Of the last event ever written to the shard's outbox; `0-0` before the first. */
+  /** The id of the last event ever written to the shard's outbox; `0-0` before the first. */
   outboxId: string;
 }
 

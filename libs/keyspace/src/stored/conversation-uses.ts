@@ -23,7 +23,7 @@ const USED = '1';
 /** Since its last use; afterwards its list counts as lost. It bounds what an account's conversations take in Redis. */
 const KEPT_MS = 90 * 24 * 3_600_000;
 
-/** Which models a conversation was used with. Its id is made before its first use, so the id cannot say. */
+/** Remembers the models with which a conversation was used. Its id is made before its first use, so the id cannot name them. */
 export class ConversationUses {
   readonly #redis: RedisConnection;
   readonly #shards: number;

@@ -244,7 +244,7 @@ function countParts(value: unknown, tally: Tally): void {
   }
 }
 
-/** Whose text, or whose parts, are in the request. */
+/** Returns true if the text, or the parts, of a document are in the request. */
 function isInlineDocument(part: JsonRecord): boolean {
   const { type } = record(part['source']);
   return part['type'] === 'document' && (type === 'text' || type === 'content');

@@ -1,6 +1,6 @@
 import type { ClientProtocol } from '../exchange.ts';
 
-/** Which error shape a path speaks; paths of neither protocol speak OpenAI's. */
+/** Names the error shape of a path; paths of neither protocol use OpenAI's. */
 export type ErrorShape = Extract<ClientProtocol, 'chat' | 'messages'>;
 
 /** `path` without its query. Both vendors have a list of models: there the header decides that every Anthropic client sends, and no other. */

@@ -15,7 +15,7 @@ export interface AlikeChunks {
 }
 
 /**
- * Why this is fast: almost every chunk of a stream equals the one before it but for the generated text (and, with some vendors, a padding
+ * The reason for its speed: almost every chunk of a stream equals the one before it but for the generated text (and, with some vendors, a padding
  * string at its end). A chunk that went the long way once (parsed, checked, edited) leaves a template: its bytes with those two strings as
  * holes, and what became of them. A later chunk whose bytes around the holes are the same is the same JSON with another text, so it needs no
  * parsing and no framing: neither hole can hold a line feed, so that the event ends where the template does. All such chunks of one read are

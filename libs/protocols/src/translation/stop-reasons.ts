@@ -1,4 +1,4 @@
-/** Why a model stopped, in both vocabularies (docs/translation.md#answers). Unknown reasons after content are an ordinary end. */
+/** Maps the reasons why a model stopped, in both vocabularies (docs/translation.md#answers). Unknown reasons after content are an ordinary end. */
 
 /** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons -> https://platform.openai.com/docs/api-reference/chat/object */
 const FINISH_REASONS: Readonly<Record<string, string>> = {

@@ -2,11 +2,11 @@
 export interface Finding {
   name: string;
   promise: string;
-  /** How many things were compared. */
+  /** The number of compared things. */
   compared: number;
   /** One line per violation; empty = the promise holds. */
   problems: string[];
-  /** Why nothing can be said of it this time: neither held nor broken. */
+  /** The reason why nothing can be said this time: neither held nor broken. */
   notJudged?: string;
 }
 
@@ -60,7 +60,7 @@ function verdictOf({ problems, notJudged }: Finding): Verdict {
   return notJudged === undefined ? 'held' : 'not judged';
 }
 
-/** How many promises came to which verdict. */
+/** Counts the promises by verdict. */
 export function countVerdicts(findings: readonly Finding[]): string {
   const count = (verdict: ReturnType<typeof verdictOf>): number =>
     findings.filter((finding) => verdictOf(finding) === verdict).length;

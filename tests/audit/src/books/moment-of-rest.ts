@@ -7,7 +7,7 @@ import { findUnarrived, type Books } from './live-checks.ts';
 const BALANCES = `SELECT coalesce(md5(string_agg(concat_ws(':', id, balance, overdraft, credit_seq), ',' ORDER BY id)), '') AS balances FROM subscriptions`;
 const MOVED = 'requests ended or balances changed while they were compared';
 
-/** How long an audit waits, in milliseconds. */
+/** Sets how long an audit waits, in milliseconds. */
 export interface Patience {
   /** For a moment of rest. */
   drainMs: number;
@@ -16,7 +16,7 @@ export interface Patience {
 }
 
 /**
- * What holds at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. Each comparison therefore is taken between
+ * Judges promises that hold at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. Each comparison therefore is taken between
  * two looks, and counts when neither found anything on its way and nothing ended in between. Repeated until one is sound, or until `settleMs` after the first
  * moment of rest, at most for `drainMs`. The last one that was taken at rest is judged; without any, all that is known is that the installation did not rest.
  */

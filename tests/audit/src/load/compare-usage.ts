@@ -187,7 +187,7 @@ function problemOfCutOff(
       ];
 }
 
-/** Which class its tokens are of is not known to the provider's record where the answer was cut off. */
+/** The provider's record does not name the class of the tokens if the answer was cut off. */
 function limitOf(
   { isEveryClass, protocol }: ClientRecord['plan'],
   row: UsageRow,

@@ -30,7 +30,7 @@ export function readUse(pid: number): ProcessUse {
   };
 }
 
-/** How many files this process and those it starts may open each. */
+/** Returns how many files this process and those it starts may open each. */
 export function openFilesMax(): number {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(
     readFileSync('/proc/self/limits', 'utf8'),

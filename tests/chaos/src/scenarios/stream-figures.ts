@@ -111,7 +111,7 @@ export function promisesOf(
   ];
 }
 
-/** How many streams ended in each way; the most frequent one first. */
+/** Counts the streams that ended in each way; the most frequent way first. */
 function endings(broken: readonly PacedStream[]): string[] {
   const counts = new Map<string, number>();
   for (const { status, failure, error } of broken) {

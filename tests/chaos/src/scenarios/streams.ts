@@ -80,7 +80,7 @@ export async function streams({
   }
 }
 
-/** How many requests ended in each way, as the books have it; the most frequent one first. */
+/** Counts the requests that ended in each way, by the books; the most frequent way first. */
 async function readOutcomes(databaseUrl: string): Promise<string> {
   const rows = await withDatabase(databaseUrl, async (database) => {
     const { rows: found } = await database.query(

@@ -30,7 +30,7 @@ export interface Fault {
   act: ((scene: Scene) => void) | undefined;
   json: Expected;
   stream: Expected;
-  /** Where chat and messages differ in what they can tell. */
+  /** The outcome of messages, if they can report more or less than chat. */
   messagesStream?: Expected;
   /** Header the client must see. */
   retryAfter?: string;

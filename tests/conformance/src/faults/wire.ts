@@ -11,7 +11,7 @@ export interface AnswerParts {
   json: string;
   /** Everything up to and including the text. */
   begin: string;
-  /** Why it stopped; messages report their usage here. */
+  /** The reason of the stop; messages report their usage here. */
   finish: string;
   /** Usage of chat, and the end mark. */
   end: string;

@@ -16,7 +16,7 @@ export interface Scene extends Ask {
 
 type Setting = (world: World) => Promise<Scene> | Scene;
 
-/** How one endpoint is tried. Whatever a call changes was made for that call alone. */
+/** Describes how one endpoint is tried. An object that a call changes was made for that call alone. */
 export interface EndpointCase {
   /** admin: a user gets 403. user: only the anonymous are kept out. Otherwise what the public endpoint itself refuses as 401 or 403. */
   access: 'admin' | 'user' | Setting;

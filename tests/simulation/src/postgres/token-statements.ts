@@ -27,7 +27,7 @@ const consumeLots: Statement = (db, tx, [ids, tokens]) => {
   return [];
 };
 
-/** Where usage took last. */
+/** Refills the lots from which usage took last. */
 const refillLots: Statement = (db, tx, [ids, tokens]) => {
   for (const [index, id] of numbers(ids).entries()) {
     let wanted = number((tokens as unknown[])[index]);

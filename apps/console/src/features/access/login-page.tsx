@@ -18,7 +18,7 @@ const search = z.object({
 export function Page() {
   const { access } = useWords();
   const [{ next }] = useSearchState(search);
-  // Who opened the console itself wants the page where their work begins.
+  // A person who opened the console itself wants the page where their work begins.
   const isNowhere = next === undefined || next === paths.home();
   const queries = useQueryClient();
   const navigate = useNavigate();

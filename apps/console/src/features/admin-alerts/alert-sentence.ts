@@ -5,7 +5,7 @@ import type { AlertSentences } from '../../words/alert-sentences.ts';
 type SaidAlert = Pick<Alert, 'rule' | 'subject' | 'subject_name' | 'message' | 'detail'>;
 
 /**
- * What an alert says, from the catalogue's sentence of its rule and the figures it comes with. The server's own sentence where the catalogue
+ * Returns the text of an alert: the catalogue's sentence of its rule with the alert's figures. The server's own sentence is used if the catalogue
  * has none, or where a figure is missing because the alert is of an earlier release.
  */
 export function alertSentence(

@@ -9,7 +9,7 @@ export function useNewest(nodes: readonly ProxyNode[]): number {
   return Math.max(0, data?.data[0]?.version ?? 0, ...nodes.map(({ version }) => version ?? 0));
 }
 
-/** Why a node is not well or not where the fleet is, in words; nothing where it is. */
+/** Says why a node is not well or behind the fleet; nothing if it is up to date. */
 export function useLags(): (node: ProxyNode, newest: number) => string[] {
   const { words, locale } = useSpeech();
   const { findings, nodes } = words.admin;

@@ -14,7 +14,7 @@ export interface RouteHealth {
   stateOf: (route: Route, isUpstreamEnabled: boolean) => RouteState;
 }
 
-/** How each route fares: what it carried in the last day, and what nodes leave alone now. */
+/** Reads the health of each route: its traffic of the last day, and the nodes that leave it alone now. */
 export function useRouteHealth(): RouteHealth {
   const { data } = useQuery({ ...routingHealthQuery, ...SLOWLY_LIVE });
   const trafficOf: RouteHealth['trafficOf'] = (route) =>

@@ -18,7 +18,7 @@ export interface UpstreamFares {
   of: (upstreamId: number) => UpstreamFare;
 }
 
-/** How each upstream fares, all its routes together. */
+/** Reads the health of each upstream, all its routes together. */
 export function useUpstreamFares(): UpstreamFares {
   const { data: routes } = useQuery(routesQuery);
   const { data: health } = useQuery({ ...routingHealthQuery, ...SLOWLY_LIVE });

@@ -29,7 +29,7 @@ export function NextStep() {
     { name: 'key', title: steps.key, act: steps.keyAct, to: paths.keys({ create: 1 }) },
     { name: 'first_call', title: steps.call, act: steps.callAct, to: paths.playground() },
   ];
-  // Who subscribes to what costs nothing needs no money.
+  // A person who subscribes to a free model needs no money.
   const next = ways.find(
     ({ name }) => !isDone(name) && !(name === 'wallet' && isDone('subscription')),
   );

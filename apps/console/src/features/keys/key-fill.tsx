@@ -11,7 +11,7 @@ import { windowName } from './window-name.ts';
 
 export type KeyFills = ReadonlyMap<number, readonly KeyWindow[]>;
 
-/** How full the windows of these keys are; only keys with limits are asked about, all in one request. */
+/** Reads how full the windows of these keys are. Only keys with limits are asked about, all in one request. */
 export function useKeyFills(keys: readonly Key[]): KeyFills {
   const ids = keys
     .filter((key) => isLimited(key.limits_in_force) || key.rates.length > 0)

@@ -138,7 +138,7 @@ interface OrderFieldsProps {
   setAmountText: (text: string) => void;
 }
 
-/** How much: tokens, or what they may cost. */
+/** Asks for the amount: tokens, or their cost. */
 function OrderFields(props: OrderFieldsProps) {
   const { market } = useWords();
   const { price, unit, setUnit, tokensText, setTokensText, amountText, setAmountText } = props;
@@ -179,7 +179,7 @@ function OrderFields(props: OrderFieldsProps) {
   );
 }
 
-/** Why the button cannot be pressed. */
+/** Says why the button cannot be pressed. */
 function useBlock({
   isComplete,
   isShort,

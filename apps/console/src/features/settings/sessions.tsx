@@ -14,7 +14,7 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
-/** Where the account is signed in; each can be ended. */
+/** Lists the sessions of the account; each can be ended. */
 export function Sessions() {
   const words = useWords();
   const { settings } = words;

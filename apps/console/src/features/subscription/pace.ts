@@ -1,4 +1,4 @@
-/** How long tokens last, at the pace of the last day. */
+/** Says how long tokens last, at the pace of the last day. */
 export type Pace =
   | { kind: 'empty' }
   | { kind: 'unused' }

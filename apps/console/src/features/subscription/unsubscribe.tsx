@@ -22,7 +22,7 @@ export function UnsubscribeDialog({
   of: MyModel;
   isOpen: boolean;
   onClose: () => void;
-  /** Where to continue from there. */
+  /** Leads to the next page. */
   onUnsubscribed?: () => Promise<void>;
 }) {
   const { words } = useSpeech();

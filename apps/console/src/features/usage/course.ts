@@ -32,7 +32,7 @@ export function timesOf({ from, to, interval }: UsageStatistics): number[] {
   );
 }
 
-/** Which group a row belongs to. */
+/** Returns the group of a row. */
 function groupOf(
   row: StatisticsRow,
   group: Group | null,

@@ -31,7 +31,7 @@ export const denseBars: uPlot.Series.PathBuilder = (plot, series, from, to) => {
   return { fill: outline, stroke: null };
 };
 
-/** Where a value is on the canvas. */
+/** Returns the position of a value on the canvas. */
 function scaleOf(
   scale: uPlot.Scale | undefined,
   { start, length }: { start: number; length: number },

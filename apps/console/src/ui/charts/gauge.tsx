@@ -13,7 +13,7 @@ export interface GaugeProps {
 const FILLS = { accent: 'fill-accent', warn: 'fill-warn', bad: 'fill-bad', good: 'fill-good' };
 const WIDTH = 1000;
 
-/** How much is left, as a bar drawn in attributes: the content policy allows no style in markup. */
+/** Shows the remaining part as a bar drawn in attributes: the content policy allows no style in markup. */
 export function Gauge({ part, whole, held = 0, tone, label, text }: GaugeProps) {
   const scale = (value: number): number =>
     whole <= 0 ? 0 : Math.min(WIDTH, Math.max(0, (value / whole) * WIDTH));

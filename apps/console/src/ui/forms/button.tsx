@@ -25,7 +25,7 @@ interface Appearance {
 export interface ButtonProps extends Appearance, Omit<ComponentProps<'button'>, 'disabled'> {
   /** Something runs that this button has started. */
   isBusy?: boolean;
-  /** Why it cannot be pressed now. A button is never disabled without saying so. */
+  /** Says why the button cannot be pressed now. A button is never disabled without a reason. */
   blockedBy?: string | undefined;
 }
 

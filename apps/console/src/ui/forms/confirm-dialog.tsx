@@ -12,7 +12,7 @@ interface ConfirmDialogProps<Answer> {
   act: (values: FormValues) => Promise<Answer>;
   done: (answer: Answer) => string;
   onDone?: (answer: Answer) => void | Promise<void>;
-  /** Why it cannot be done yet, e.g. because the name is not typed. */
+  /** Says why the act cannot be confirmed yet, e.g. because the name is not typed. */
   blockedBy?: string | undefined;
   children?: ReactNode;
 }

@@ -14,11 +14,11 @@ export interface ActFormProps<Answer> {
   verb: string;
   look?: ButtonLook;
   act: (values: FormValues) => Promise<Answer>;
-  /** Where it leads to another page, the answer is the promise of being there. */
+  /** If it leads to another page, its promise ends when that page is open. */
   onDone: (answer: Answer) => void | Promise<void>;
   onCancel?: (() => void) | undefined;
   onChanged?: (() => void) | undefined;
-  /** Why it cannot be sent as it is. */
+  /** Says why the form cannot be sent as it is. */
   blockedBy?: string | undefined;
   children?: ReactNode;
 }

@@ -6,7 +6,7 @@ import { pageNumber, useSearchState, withDefault, z } from './search-state.ts';
 import type { Loadable } from '../states.tsx';
 import { Table, type TableProps } from './table.tsx';
 
-/** Which part of a list is asked for; the address holds it. */
+/** Names the part of a list that is asked for; the address holds it. */
 export interface ListState<Sort extends string> {
   page: number;
   /** '' where nothing is searched for. */

@@ -35,7 +35,7 @@ export function withDefault<Schema extends ZodMiniType>(schema: Schema, value: o
 export const pageNumber = withDefault(z.coerce.number().check(z.int(), z.positive()), 1);
 
 /**
- * What the address says, read by a schema whose every field has a fallback (`optional`, `withDefault`), and a function that changes some of it.
+ * Reads the address by a schema whose every field has a fallback (`optional`, `withDefault`), and returns a function that changes some of it.
  * Filters, range, sort, page and open tab live here, so that a copied address shows another person the same view.
  */
 export function useSearchState<Schema extends ZodMiniType>(

@@ -23,7 +23,7 @@ export interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowId: (row: Row) => string | number;
-  /** Where a click on a row leads; the link is in one of its cells, for keyboards. */
+  /** Returns the page to which a click on a row leads; the link is in one of its cells, for keyboards. */
   rowTo?: (row: Row) => string;
   /** `name` or `-name`, as the server writes it. */
   sort?: string | undefined;

@@ -52,7 +52,7 @@ export class AlertWebhook extends BackgroundService {
     await forgetDelivery(this.dataSource, { alertId, event });
   }
 
-  /** Why it was not taken, or undefined. */
+  /** Returns the reason why the delivery was not accepted, or undefined. */
   private async send(alertId: number, event: Delivery['event']): Promise<string | undefined> {
     const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = this.config;
     const alert = await this.alerts.find(alertId);

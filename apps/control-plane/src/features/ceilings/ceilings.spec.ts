@@ -105,7 +105,7 @@ test('a ceiling that is lowered later applies to the keys that are there; raised
     { rpm: 60, rph: 900, rpd: 0 },
     { ...NONE, rpm: 60 },
   ]);
-  // What is above stays as it was set: the rest of the key can still be changed.
+  // A value above the ceiling stays as it was set: the rest of the key can still be changed.
   expect(
     await as('PUT', `/keys/${high.id}`, { name: 'renamed', rpm: 500, rph: 900 }),
   ).toMatchObject({ status: 200, body: { rpm: 500 } });

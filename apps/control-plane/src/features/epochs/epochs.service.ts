@@ -76,7 +76,7 @@ export class EpochsService extends BackgroundService {
       return;
     }
     const shards = this.nextShards();
-    // Which is read first does not matter: `ensure` reads both again in their order, and knows of restores.
+    // The order of these reads does not matter: `ensure` reads both again in their order, and knows of restores.
     const [current, ...found] = await Promise.all([
       this.shardEpochs.lookedAt(shards),
       ...shards.map((shard) => this.epochs.readOpen(shard)),
@@ -132,7 +132,7 @@ export class EpochsService extends BackgroundService {
   /**
    * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
    * so the next one starts over, with nothing of what is there. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
-   * Of a shard that lost its epoch, no balance stays: it has debits of usage that is booked as unknown to Redis. Only books from a backup learn from it.
+   * Keeps no balance of a shard that lost its epoch: it has debits of usage that is booked as unknown to Redis. Only books from a backup learn from it.
    */
   private async fill(
     shard: string,

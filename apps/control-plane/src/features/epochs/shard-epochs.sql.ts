@@ -21,7 +21,7 @@ export function filledAt(column: string): string {
 }
 
 /**
- * Which epoch each shard is in, as far as PostgreSQL knows. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
+ * Knows the epoch of each shard, as far as PostgreSQL has it. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
  * usage of the old epoch booked after it is not, and reaches Redis as a credit of its own. The lock leaves no third case.
  */
 @Injectable()

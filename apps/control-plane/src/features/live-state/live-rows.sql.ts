@@ -124,7 +124,7 @@ const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, 
    CASE WHEN ${IS_ARMED} THEN least(auto_recharge_threshold, 9007199254740991) END AS armed_threshold,
    CASE WHEN ${IS_ARMED} THEN least(auto_recharge_amount, 9007199254740991) END AS armed_amount FROM subscriptions`;
 
-/** Which rows: by id, or the next ones of a shard (account id mod shards) after an id. */
+/** Selects rows by id, or the next ones of a shard (account id mod shards) after an id. */
 type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };
 
 /** Reads the rows that have a live copy, across features. It writes the revisions of keys only. */

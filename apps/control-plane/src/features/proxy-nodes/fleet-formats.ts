@@ -13,7 +13,7 @@ import type { KnownNode } from './node-watch.ts';
 /** A process of the control plane that has not said anything for this long is gone. It says something each second. */
 const GONE_MS = 30_000;
 
-/** Which formats may be written: those that every registered node and every running process of the control plane reads. */
+/** Knows which formats may be written: those that every registered node and every running process of the control plane reads. */
 @Injectable()
 export class FleetFormats implements OnApplicationShutdown {
   private readonly instance = randomUUID();

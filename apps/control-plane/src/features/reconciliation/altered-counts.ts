@@ -18,7 +18,7 @@ export type Subscription = SubscriptionRef & { id: number };
 
 export interface Marks {
   readable: BalanceMark[];
-  /** Whose record has a field, or a type, that Tollgate's functions never write, or names another subscription. */
+  /** The record has a field or a type that Tollgate's functions never write, or names another subscription. */
   unreadable: Subscription[];
 }
 

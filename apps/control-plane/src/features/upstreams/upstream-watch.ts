@@ -57,7 +57,7 @@ export class UpstreamWatch extends Watch {
     });
   }
 
-  /** Which workers have seen which upstream fail again and again, and whether they leave it alone now. `isWhole`: every live worker reports it. */
+  /** Returns which workers see which upstream fail again and again, and if they leave it alone now. `isWhole`: every live worker reports it. */
   private async failing(): Promise<{
     failing: { upstreamId: number; by: string; isOpen: boolean }[];
     isWhole: boolean;

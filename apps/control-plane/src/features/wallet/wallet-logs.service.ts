@@ -115,7 +115,7 @@ export class WalletLogsService {
   }
 }
 
-/** Whose entries, and who reads them. */
+/** Names the owner of the entries, and the reader. */
 interface View {
   caller: Caller;
   userId: number;

@@ -4,7 +4,7 @@ import { noSuch } from '../http/refusal.ts';
 import type { Caller } from './caller.ts';
 
 /**
- * Whose data a call is about. Callers act on their own account; an administrator names another with `user_id`.
+ * Decides which account's data a call is about. Callers act on their own account; an administrator names another with `user_id`.
  * Anyone else naming another account learns nothing: 404, as if it did not exist (security S24).
  */
 @Injectable()

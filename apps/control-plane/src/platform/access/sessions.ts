@@ -125,7 +125,7 @@ export class Sessions {
   }
 }
 
-/** Why an account that proved who it is may still not come in; undefined when it may. */
+/** Returns the reason why an account that proved its identity is still refused; undefined if it is not. */
 export function statusRefusal(status: string): RefusalCode | undefined {
   switch (status) {
     case 'active':

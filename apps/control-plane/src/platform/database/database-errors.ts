@@ -76,7 +76,7 @@ export function isTransactionConflict(error: unknown): boolean {
 }
 
 /**
- * Why a prepared statement did not begin: its plan answers other columns since a migration, or the session does not have it under its name, as
+ * Returns why a prepared statement did not begin: its plan answers other columns since a migration, or the session does not have it under its name, as
  * behind a pooler. Null for all other errors. Inside a transaction PostgreSQL has aborted that.
  */
 export function lostPlan(error: unknown): 'changed' | 'unknown' | null {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { prepared } from './prepared.ts';
 
 /**
- * Which transactions a statement sees, of which start of which server: https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT.
+ * Reads which transactions a statement sees, and of which start of which server: https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT.
  * It changes with the end of every transaction that wrote.
  */
 const MOMENT = prepared(

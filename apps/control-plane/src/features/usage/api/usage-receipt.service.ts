@@ -19,7 +19,7 @@ const eventRow = z.object({
   created_at: z.date(),
 });
 
-/** Why one request cost what it cost. */
+/** Explains the cost of one request. */
 @Injectable()
 export class UsageReceiptService {
   constructor(

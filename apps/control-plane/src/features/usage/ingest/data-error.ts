@@ -13,7 +13,7 @@ export function isRefusedData(error: unknown): boolean {
 }
 
 /**
- * Whether PostgreSQL refused the data itself (class 22 data exception, class 23 integrity), so that every retry of the same batch would fail.
+ * Returns true if PostgreSQL refused the data itself (class 22 data exception, class 23 integrity), so that every retry of the same batch would fail.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 export function isDataError(error: unknown): error is QueryFailedError {

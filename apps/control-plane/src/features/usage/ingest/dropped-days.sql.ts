@@ -9,7 +9,7 @@ import type { ReadEvent } from './read-event.ts';
 const markRow = z.object({ before: z.string() });
 
 /**
- * Which days of single requests are gone. A final of such a day may have been charged already, and the row that would tell is not there any
+ * Knows the days whose single requests are gone. A final of such a day may have been charged already, and the row that would prove it is not there any
  * more: it is set aside for an administrator. Withdrawals are identified by the token ledger, which keeps its entries.
  */
 @Injectable()

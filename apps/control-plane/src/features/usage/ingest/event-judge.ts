@@ -8,7 +8,7 @@ import { KnownFacts } from './known-facts.ts';
 import { KnownWithdrawals } from './known-withdrawals.sql.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
 
-/** Which events of a batch may be booked, and why the others may not. */
+/** Decides which events of a batch may be booked, and why the others may not. */
 @Injectable()
 export class EventJudge {
   constructor(

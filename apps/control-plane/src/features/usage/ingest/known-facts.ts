@@ -60,7 +60,7 @@ export class KnownFacts {
     return { ...read, event: { ...event, payload: { ...payload, subscription_id: id } } };
   }
 
-  /** Why an event must not be booked; null when it may. `load` has seen it. */
+  /** Returns the reason why an event must not be booked; null if it may. `load` has seen it. */
   faultOf({ event: { payload } }: ReadEvent, facts: BatchFacts): string | null {
     const id = payload.subscription_id;
     const subscription =

@@ -82,7 +82,7 @@ export class LateUsage {
     );
   }
 
-  /** Where a restore keeps the data of Redis, its events are of today whatever epoch they name: Redis has debited them, and keeps that. */
+  /** If a restore keeps the data of Redis, its events are of today whatever epoch they name: Redis has debited them, and keeps that. */
   private async keptIn(
     tx: EntityManager,
     events: readonly ReadEvent[],

@@ -9,7 +9,7 @@ const NO_UPSTREAM = 0;
 
 /** Holds the amounts that a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
 export interface RollupDelta {
-  /** Where the hour or day (UTC) begins. */
+  /** The beginning of the hour or day (UTC). */
   periodMs: number;
   userId: number;
   keyId: number;

@@ -69,7 +69,7 @@ export class UsageIngest {
     }
   }
 
-  /** Why this event could not be booked; null when it can, or is. */
+  /** Returns the reason why this event could not be booked; null if it can be, or is. */
   async faultOf(relayed: RelayedEvent): Promise<string | null> {
     return (await this.judge.judge([relayed])).poison[0]?.reason ?? null;
   }
