@@ -24,7 +24,7 @@ const PROFILE_SECONDS = 8;
 const PROFILE_RECORDS = 60_000;
 const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; by default all but ${[...LARGE].join(', ')}
   --rounds N        repetitions; 5 by default, 3 for --check
-  --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
+  --write NAME      keeps the figures as bench/results/NAME.json
   --compare REF     another commit side by side, from a build of its own; the last columns are ratios within each round
   --beside NAME=VALUE   this build with another environment of its node, e.g. NODE_OPTIONS=--v8-pool-size=1, or of its control plane:
                     control-plane:NODE_OPTIONS=--max-semi-space-size=64; may be repeated
@@ -112,17 +112,15 @@ function report(sets: ReadonlyMap<string, readonly Figure[]>, name: string | und
     machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
     loadAverage: loadavg().map((load) => Math.round(load * 10) / 10),
   };
-  say(table);
+  say(
+    `${about.at}, ${about.commit}, ${about.machine}, load ${about.loadAverage.join(' ')}. Median (least-most). The books were audited and close.\n\n${table}`,
+  );
   const folder = name === undefined ? STATE : RESULTS;
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, name ?? 'last');
   writeFileSync(
     `${file}.json`,
     `${JSON.stringify({ ...about, sets: Object.fromEntries(sets) }, null, 2)}\n`,
-  );
-  writeFileSync(
-    `${file}.md`,
-    `${about.at}, ${about.commit}, ${about.machine}, load ${about.loadAverage.join(' ')}. Median (least-most). The books were audited and close.\n\n${table}\n`,
   );
 }
 

@@ -60,7 +60,7 @@ CREATE TABLE token_lots (
 );
 CREATE INDEX token_lots_open ON token_lots (subscription_id, id) WHERE remaining > 0;
 
--- Credits that Redis gets, by contiguous sequence (docs/design/metering.md#functions). Redis itself says which it has.
+-- Credits that Redis gets, by contiguous sequence (libs/keyspace/README.md). Redis itself says which it has.
 CREATE TABLE token_credits (
   subscription_id integer NOT NULL REFERENCES subscriptions (id),
   seq bigint NOT NULL,
