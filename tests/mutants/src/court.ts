@@ -19,7 +19,7 @@ const WHOLE_MS = 3_000;
 const NEVER = -1;
 const LATE = 'the time limit';
 
-/** What a spec does without any mutant. */
+/** The outcome of a spec without any mutant. */
 interface Hearing {
   isSound: boolean;
   tookMs: number;

@@ -8,7 +8,7 @@ import { SeenCall } from './redis/seen-call.ts';
 
 /** Holds what is known of an event: how often Redis has debited it, and how the ledger booked it. */
 interface KnownEvent {
-  /** What Redis debited, each with the number of its call. */
+  /** The debits of Redis, each with the number of its call. */
   debits: { delta: number; call: number }[];
   /** Redis lost a debit with the end of what it wrote. */
   wasLost: boolean;

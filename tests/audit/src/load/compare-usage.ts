@@ -193,7 +193,7 @@ function limitOf(
   row: UsageRow,
   most: { prompt: number; output: number },
 ): number {
-  // What a run in the background may have generated unseen is charged by its time.
+  // Text that a background run may have generated unseen is charged by its time.
   if (protocol === 'responses')
     return chargeFor(row, { input_tokens: most.prompt, output_tokens: OUTPUT_MAX });
   return isEveryClass
