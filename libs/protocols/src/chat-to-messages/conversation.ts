@@ -17,7 +17,7 @@ export interface Turn {
   content: JsonRecord[];
 }
 
-/** Chat messages as a system prompt and alternating turns (docs/design/protocols.md#chat-to-messages). */
+/** Chat messages as a system prompt and alternating turns (docs/translation.md#requests-chat-to-messages). */
 export function conversation(
   chatMessages: readonly unknown[],
   { takesMidSystem }: { takesMidSystem: boolean },

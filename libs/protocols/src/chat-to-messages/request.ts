@@ -20,7 +20,7 @@ export interface MessagesRequestOptions {
   outputLimit: number | null;
 }
 
-/** A chat request body as a messages request body (docs/design/protocols.md#chat-to-messages). Throws `InvalidRequest` naming what cannot be said. */
+/** A chat request body as a messages request body (docs/translation.md#requests-chat-to-messages). Throws `InvalidRequest` naming what cannot be said. */
 export function toMessagesRequest(
   body: JsonRecord,
   { upstreamModel, outputLimit }: MessagesRequestOptions,

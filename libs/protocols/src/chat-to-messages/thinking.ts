@@ -27,7 +27,7 @@ export interface ThinkingChoice {
   effort?: string;
 }
 
-/** reasoning_effort in the words of the model's generation (docs/design/protocols.md#chat-to-messages; https://platform.claude.com/docs/en/build-with-claude/effort). */
+/** reasoning_effort in the words of the model's generation (docs/translation.md#requests-chat-to-messages; https://platform.claude.com/docs/en/build-with-claude/effort). */
 export function thinkingChoice(
   effort: unknown,
   facts: { model: ClaudeModel; maxTokens: number; turns: readonly Turn[]; toolChoice: unknown },

@@ -5,7 +5,7 @@ import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../errors/unsupported.ts';
 import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
-/** Parts of an assistant turn that only its own vendor can use again. They are dropped, never shown as text (docs/design/protocols.md#messages-to-chat). */
+/** Parts of an assistant turn that only its own vendor can use again. They are dropped, never shown as text (docs/translation.md#requests-messages-to-chat). */
 const VENDOR_BLOCKS =
   /^(?:redacted_thinking|compaction|container_upload|fallback|mcp_tool_listing|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
@@ -14,7 +14,7 @@ export interface ConversationOptions {
   returnsReasoning: boolean;
 }
 
-/** A messages conversation as chat messages (docs/design/protocols.md#messages-to-chat). */
+/** A messages conversation as chat messages (docs/translation.md#requests-messages-to-chat). */
 export function chatMessages(
   system: unknown,
   messages: readonly unknown[],

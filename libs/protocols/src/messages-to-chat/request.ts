@@ -13,7 +13,7 @@ export interface ChatRequestOptions {
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
 }
 
-/** A messages request body as a chat request body (docs/design/protocols.md#messages-to-chat). Throws `InvalidRequest` naming what cannot be said. */
+/** A messages request body as a chat request body (docs/translation.md#requests-messages-to-chat). Throws `InvalidRequest` naming what cannot be said. */
 export function toChatRequest(
   body: JsonRecord,
   { upstreamModel, outputLimit, outputLimitField }: ChatRequestOptions,
