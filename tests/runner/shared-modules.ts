@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 /** Holds what importing needs to know of the project's Jest configuration. */
 export interface Project {
-  /** The compiled code of node_modules is kept below it between runs. */
+  /** The compiled code is kept below it between runs of one suite. */
   cacheDirectory: string;
   /** Mirrors `moduleNameMapper`: a pattern of specifiers and the path that they lead to, with `$1`. */
   aliases: readonly (readonly [RegExp, string])[];
@@ -28,7 +28,8 @@ export async function importSpec(
   suite: SuiteGlobals,
 ): Promise<void> {
   if (project === undefined) {
-    module.enableCompileCache(path.join(settings.cacheDirectory, 'v8'));
+    // A process writes its compiled code as it ends. In a worker that takes longer than the 500 ms after which Jest kills it.
+    if (!process.send) module.enableCompileCache(path.join(settings.cacheDirectory, 'v8'));
     module.registerHooks({ resolve, load });
   }
   project = settings;

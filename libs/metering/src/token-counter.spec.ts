@@ -139,11 +139,11 @@ describe('TokenCounter', () => {
     fc.assert(
       fc.property(unbroken, fc.integer({ min: 30, max: 700 }), (text, step) => {
         const counter = new TokenCounter();
+        const expected = countTokens(text);
         for (let start = 0; start < text.length; start += step) {
           counter.push(text.slice(start, start + step));
-          expect(counter.tokens).toBeLessThanOrEqual(countTokens(text));
+          expect(counter.tokens).toBeLessThanOrEqual(expected);
         }
-        const expected = countTokens(text);
         expect(counter.tokensIfEnded).toBe(expected);
         expect(expected - counter.tokens).toBeLessThanOrEqual(1_100);
         expect(counter.finish()).toBe(expected);
@@ -165,13 +165,14 @@ describe('TokenCounter', () => {
     '\u0301x',
   ])('counts %j without end as in one go, however it comes', (unit) => {
     const text = unit.repeat(1_000);
+    const whole = countTokens(text);
     for (const step of [7, 64, 1_000, 10_000]) {
       const counter = new TokenCounter();
       for (let start = 0; start < text.length; start += step) {
         counter.push(text.slice(start, start + step));
-        expect(counter.tokens).toBeLessThanOrEqual(countTokens(text));
+        expect(counter.tokens).toBeLessThanOrEqual(whole);
       }
-      expect(counter.finish()).toBe(countTokens(text));
+      expect(counter.finish()).toBe(whole);
     }
   });
 

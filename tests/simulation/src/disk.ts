@@ -6,6 +6,8 @@ import type { Random } from './random.ts';
 
 interface File {
   bytes: Buffer;
+  /** The beginning of it is `bytes`, unless they were replaced since. */
+  room?: Buffer;
   /** Holds what survives a power loss for certain. */
   durable: Buffer;
   /** Bytes of it that the disk has given room to. */
@@ -202,12 +204,7 @@ export class SimulatedDisk {
     const end = position + bytes.length;
     if (this.isFull && end > file.allocated) throw new Error('ENOSPC: no space left on device');
     file.allocated = Math.max(file.allocated, end);
-    if (file.bytes.length < end) {
-      // Zeros behind the end are room; they are kept out of the copy that grows with each write.
-      const grown = Buffer.alloc(end);
-      file.bytes.copy(grown);
-      file.bytes = grown;
-    }
+    if (file.bytes.length < end) grow(file, end);
     file.bytes.set(bytes, position);
     return bytes.length;
   }
@@ -224,6 +221,15 @@ export class SimulatedDisk {
     if (file && !this.isLying) file.durable = Buffer.from(file.bytes);
     return null;
   }
+}
+
+/** Lengthens a file by zeros, in room that doubles: most writes are short and at its end. */
+function grow(file: File, end: number): void {
+  if (file.bytes.buffer !== file.room?.buffer || file.room.length < end) {
+    file.room = Buffer.alloc(2 * end);
+    file.bytes.copy(file.room);
+  }
+  file.bytes = file.room.subarray(0, end);
 }
 
 function firstDifference(one: Buffer, other: Buffer): number {

@@ -16,7 +16,8 @@ export function finalsOn(disk: SimulatedDisk): string[] {
 export function hasFinal(disk: SimulatedDisk, rid: string): boolean {
   if (disk.hasFailed) return true;
   return journalsOf(disk).some((bytes) => {
-    for (let at = bytes.indexOf(rid); at >= 0; at = bytes.indexOf(rid, at + 1)) {
+    // Few lines name a request behind its final.
+    for (let at = bytes.lastIndexOf(rid); at > 0; at = bytes.lastIndexOf(rid, at - 1)) {
       const from = bytes.lastIndexOf('\n', at) + 1;
       if (finalOf(bytes.toString('utf8', from, bytes.indexOf('\n', at))) === rid) return true;
     }

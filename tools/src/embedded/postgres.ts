@@ -195,12 +195,21 @@ function checkVersion(
   user: ServiceUser | undefined,
 ): void {
   const stored = readFileSync(path.join(dataFolder, 'PG_VERSION'), 'utf8').trim();
-  const ours = /PostgreSQL\) (\d+)/.exec(run(binaries.postgres, ['--version'], user))?.[1];
+  const ours = majorOf(binaries.postgres, user);
   if (stored !== ours) {
     throw new Error(
       `The data in ${dataFolder} were written by PostgreSQL ${stored}, this release brings ${ours}. Fix: go back to the earlier release, or move the folder away to start empty.`,
     );
   }
+}
+
+const majors = new Map<string, string | undefined>();
+
+/** Returns the major version of a server; each is asked once in a process. */
+function majorOf(postgres: string, user: ServiceUser | undefined): string | undefined {
+  if (!majors.has(postgres))
+    majors.set(postgres, /PostgreSQL\) (\d+)/.exec(run(postgres, ['--version'], user))?.[1]);
+  return majors.get(postgres);
 }
 
 function run(

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runOps, startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services } from '@tollgate/harness';
 import { SESSION_SETTINGS } from '../platform/database/data-source-options.ts';
 import {
   asked,
@@ -15,6 +15,7 @@ import {
   withoutRoles,
   type Addresses,
 } from '../testing/roles-under-test.ts';
+import { runOpsHere } from '../testing/run-ops-here.ts';
 
 /** Each way to install makes the roles; here what it runs is run on a PostgreSQL of its own, and the runtime role tries to change the books. */
 const root = path.join(import.meta.dirname, '../../../..');
@@ -209,8 +210,8 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
       "COPY (SELECT 1) TO PROGRAM 'true'",
     ];
     expect(await codes(reader, attempts)).toEqual(attempts.map(() => MAY_NOT));
-    expect(await runOps(addresses, 'verify')).toMatchObject({ status: 0 });
-    expect(await runOps(addresses, 'audit')).toMatchObject({ status: 0 });
+    expect(await runOpsHere(addresses, 'verify')).toMatchObject({ status: 0 });
+    expect(await runOpsHere(addresses, 'audit')).toMatchObject({ status: 0 });
   });
 
   test('all tables belong to the owner, functions with its rights have a fixed search path, and what is append-only has no right to change', async () => {

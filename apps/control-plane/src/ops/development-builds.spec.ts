@@ -3,6 +3,7 @@ import { runOps, startServices, type Services } from '@tollgate/harness';
 import { dataSourceOptions } from '../platform/database/data-source-options.ts';
 import { openDatabase } from '../platform/database/open-database.ts';
 import { asked, withoutRoles } from '../testing/roles-under-test.ts';
+import { runOpsHere } from '../testing/run-ops-here.ts';
 
 /** The database of a development build, whose tables are not those of any release. */
 const DEVELOPED = `
@@ -45,7 +46,7 @@ test('a database of a development build is refused unchanged, with what to do, b
     refused,
   );
   const alone = { DATABASE_URL: databaseUrl };
-  expect(await runOps(alone, 'migrate')).toMatchObject(refused);
-  expect(await runOps(alone, 'migrate', '--dry-run')).toMatchObject(refused);
+  expect(await runOpsHere(alone, 'migrate')).toMatchObject(refused);
+  expect(await runOpsHere(alone, 'migrate', '--dry-run')).toMatchObject(refused);
   expect(await contentOf(databaseUrl)).toEqual(before);
 }, 60_000);

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runOps, startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services } from '@tollgate/harness';
 import {
   asked,
   books,
@@ -10,6 +10,7 @@ import {
   succeeds,
   withoutRoles,
 } from '../testing/roles-under-test.ts';
+import { runOpsHere } from '../testing/run-ops-here.ts';
 
 describe('what is refused, with its remedy', () => {
   let services: Services;
@@ -29,7 +30,7 @@ describe('what is refused, with its remedy', () => {
       [{}, 'runtime'],
       [{ DATABASE_URL: urls.runtime, DATABASE_READER_URL: urls.owner }, 'reader'],
     ] as const)
-      expect(await runOps({ ...env, ...changed }, 'migrate')).toMatchObject({
+      expect(await runOpsHere({ ...env, ...changed }, 'migrate')).toMatchObject({
         status: 2,
         err: expect.stringMatching(`may do more than the ${role} [^]*Fix: .*${role}`),
       });
@@ -40,7 +41,7 @@ describe('what is refused, with its remedy', () => {
     const unknown = new URL(urls.runtime);
     unknown.username = 'unknown';
     const env = { DATABASE_OWNER_URL: urls.owner, DATABASE_URL: unknown.href };
-    expect(await runOps(env, 'migrate')).toMatchObject({
+    expect(await runOpsHere(env, 'migrate')).toMatchObject({
       status: 2,
       err: expect.stringMatching(/no role unknown.*\n {2}Fix: .*DATABASE_ADMIN_URL/),
     });
@@ -48,7 +49,7 @@ describe('what is refused, with its remedy', () => {
     await succeeds({ DATABASE_URL: other }, 'migrate');
     const named = services.urlsOf(other);
     const both = { DATABASE_OWNER_URL: named.owner, DATABASE_URL: named.runtime };
-    expect(await runOps(both, 'migrate')).toMatchObject({
+    expect(await runOpsHere(both, 'migrate')).toMatchObject({
       status: 2,
       err: expect.stringMatching(
         /belongs to the role tollgate, and .*\n {2}Fix: .*DATABASE_ADMIN_URL/,

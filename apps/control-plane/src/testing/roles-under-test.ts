@@ -1,8 +1,9 @@
 import { expect } from '@jest/globals';
-import { runOps, type Services } from '@tollgate/harness';
+import type { Services } from '@tollgate/harness';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../platform/database/data-source-options.ts';
+import { runOpsHere } from './run-ops-here.ts';
 
 /** The addresses of an installation, by the name of their variable. */
 export type Addresses = Record<string, string>;
@@ -65,7 +66,7 @@ export async function codes(url: string, statements: readonly string[]): Promise
 }
 
 export async function succeeds(env: Addresses, ...args: string[]): Promise<void> {
-  expect(await runOps(env, ...args)).toMatchObject({ status: 0 });
+  expect(await runOpsHere(env, ...args)).toMatchObject({ status: 0 });
 }
 
 /** The state that an attempt must leave unchanged. */

@@ -59,17 +59,18 @@ function packNumber(value: number): string {
 
 /** Every message of the text. */
 export function unpackMessage(text: string): Lua[] {
-  const reader = new MessageReader(Buffer.from(text, 'latin1'));
+  const reader = new MessageReader(text);
   const values: Lua[] = [];
   while (!reader.isAtEnd) values.push(reader.value());
   return values;
 }
 
 class MessageReader {
-  readonly #from: Buffer;
+  /** A character is a byte. */
+  readonly #from: string;
   #at = 0;
 
-  constructor(from: Buffer) {
+  constructor(from: string) {
     this.#from = from;
   }
 
@@ -89,31 +90,35 @@ class MessageReader {
     if (code >= 0xd9 && code <= 0xdb) return this.#text(this.#unsigned(2 ** (code - 0xd9)));
     if (code === 0xdc || code === 0xdd) return this.#list(this.#unsigned(2 ** (code - 0xdb)));
     if (code === 0xde || code === 0xdf) return this.#names(this.#unsigned(2 ** (code - 0xdd)));
-    if (code === 0xca) return this.#take(4).readFloatBE();
-    if (code === 0xcb) return this.#take(8).readDoubleBE();
+    if (code === 0xca) return this.#bytes(4).readFloatBE();
+    if (code === 0xcb) return this.#bytes(8).readDoubleBE();
     if (code === 0xc0) return undefined;
     if (code === 0xc2 || code === 0xc3) return code === 0xc3;
     throw new LuaError('Bad data format in input.');
   }
 
-  #take(size: number): Buffer {
+  #text(size: number): string {
     if (this.#at + size > this.#from.length) throw new LuaError('Missing bytes in input.');
     this.#at += size;
-    return this.#from.subarray(this.#at - size, this.#at);
+    return this.#from.slice(this.#at - size, this.#at);
+  }
+
+  #bytes(size: number): Buffer {
+    return Buffer.from(this.#text(size), 'latin1');
   }
 
   #unsigned(size: number): number {
-    const taken = this.#take(size);
-    return size === 8 ? Number(taken.readBigUInt64BE()) : taken.readUIntBE(0, size);
+    if (size === 8) return Number(this.#bytes(8).readBigUInt64BE());
+    const bytes = this.#text(size);
+    let value = 0;
+    for (let at = 0; at < size; at += 1) value = value * 256 + bytes.charCodeAt(at);
+    return value;
   }
 
   #signed(size: number): number {
-    const taken = this.#take(size);
-    return size === 8 ? Number(taken.readBigInt64BE()) : taken.readIntBE(0, size);
-  }
-
-  #text(size: number): string {
-    return this.#take(size).toString('latin1');
+    if (size === 8) return Number(this.#bytes(8).readBigInt64BE());
+    const value = this.#unsigned(size);
+    return value < 2 ** (8 * size - 1) ? value : value - 2 ** (8 * size);
   }
 
   #list(size: number): Table {
