@@ -36,7 +36,7 @@ function count(conversation: Conversation, { content, usage }: Anthropic.Beta.Be
 const clientOf = ({ origin, apiKey }: Errand): Anthropic =>
   new Anthropic({ baseURL: origin, apiKey, maxRetries: 0 });
 
-/** How a client asks for a thread. The first request is refused where it does. */
+/** Lists how a client asks for a thread. The first such request is refused. */
 const RUNS: readonly {
   name: string;
   refused: readonly number[];
