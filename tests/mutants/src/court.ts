@@ -118,7 +118,7 @@ export class Court {
     const asked = { spec, names: isWhole ? undefined : some };
     const { failed } = await this.order({ mutant, ...asked });
     if (failed !== LATE) return failed;
-    // Where the spec takes as long without the mutant, the machine is slow.
+    // If the spec takes as long without the mutant, the machine is slow.
     const without = await this.order({ mutant: NEVER, ...asked });
     if (without.failed !== LATE) return failed;
     this.doubted.add(mutant);

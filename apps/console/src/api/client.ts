@@ -39,7 +39,7 @@ export function present<Query extends object>(query: Query) {
   };
 }
 
-/** Where an export is downloaded from: the browser fetches it as a file, with the session's cookie. */
+/** Returns the address of an export's download: the browser fetches it as a file, with the session's cookie. */
 export function exportAddress(
   path:
     | '/admin-api/usage/logs'

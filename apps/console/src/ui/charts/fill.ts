@@ -2,7 +2,7 @@ const NEAR = 0.8;
 
 export const FILL_TONES = { reached: 'bad', near: 'warn', free: 'accent' } as const;
 
-/** How a limit stands: reached, near, or neither. */
+/** Returns the state of a limit: reached, near, or neither. */
 export function fillOf({
   limit,
   used,

@@ -84,7 +84,7 @@ const bookedRow = z
     startedAt: row.started_at,
     used: row.used,
   }));
-/** What is booked of a budget in its current period, less what Redis never counted. */
+/** Returns the booked use of a budget in its current period, less what Redis never counted. */
 export type BookedPeriod = z.output<typeof bookedRow>;
 
 /** Returns the current periods of these budgets, or of the next ones after an id, of which something is booked. */
