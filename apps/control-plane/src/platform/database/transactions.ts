@@ -10,7 +10,7 @@ interface Hooks {
   after: Hook[];
   /** The answers of what `send` sent. */
   sent: Promise<unknown>[];
-  /** Why the first of them failed. What follows fails because of it, and says so less clearly. */
+  /** The first failure. The later ones follow from it, and say so less clearly. */
   failure?: { error: unknown };
 }
 
