@@ -45,11 +45,13 @@ describe('an attempt is given up at the pace of its route', () => {
     {
       model = 'gpt-4o',
       failover,
+      reads,
       limits = [120_000, 120_000],
       ...waiting
     }: {
       model?: string;
       failover?: Model['failover'];
+      reads?: true;
       limits?: [number, number];
       isStream?: boolean;
       hasOther?: boolean;
@@ -62,7 +64,7 @@ describe('an attempt is given up at the pace of its route', () => {
         upstream: { first_token_timeout_ms: limits[0], idle_timeout_ms: limits[1] },
       } as Candidate,
       {
-        model: (failover ? { failover } : {}) as Model,
+        model: { failover, reads_more_than_sent: reads } as Model,
         isStream: true,
         hasOther: true,
         ...waiting,
@@ -94,11 +96,12 @@ describe('an attempt is given up at the pace of its route', () => {
     ).toBe(false);
   });
 
-  test('not where it thinks, works in the background, or has tools of its provider', () => {
+  test('not where it thinks, searches, works in the background, or has tools of its provider', () => {
     const serverTools = [{}] as unknown as Parameters<typeof isPaced>[2]['serverTools'];
     expect(
       [
         paced({ model: 'gpt-5' }),
+        paced({ reads: true, isStream: false }),
         paced({}, { body: { thinking: { type: 'adaptive' } } }),
         paced({}, { body: { reasoning_effort: 'high' } }),
         paced({}, { serverTools }),

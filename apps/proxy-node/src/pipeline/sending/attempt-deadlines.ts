@@ -94,13 +94,13 @@ export function deadlinesFor(
   };
 }
 
-/** False on the last route, where an operator has set limits, where a model thinks or a provider's tools work in silence, and where `replay` forbids another attempt. */
+/** False on the last route, where an operator has set limits, where a model thinks, searches by itself or has tools of its provider at work in silence, and where `replay` forbids another attempt. */
 export function isPaced(
   { route, upstream }: Candidate,
-  { model: { failover }, isStream, hasOther }: Waiting,
+  { model: { failover, reads_more_than_sent: reads }, isStream, hasOther }: Waiting,
   ask: Pick<Ask, 'serverTools' | 'body' | 'isBackground'>,
 ): boolean {
-  if (!hasOther || ask.isBackground || ask.serverTools.length > 0) return false;
+  if (!hasOther || reads || ask.isBackground || ask.serverTools.length > 0) return false;
   const set = isStream
     ? (failover?.first_token_timeout_ms ?? failover?.idle_timeout_ms)
     : failover?.first_byte_timeout_ms;
