@@ -49,7 +49,6 @@ const BY_FILE = 'rarely set: the command line or the API sets it';
 /** Gives the reason why a writable field has no field in a form, by operation and field, or by field. */
 export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   user_id: BY_PAGE,
-  'Budgets_create.scope': BY_PAGE,
   'Subscriptions_subscribe.model_id': BY_PAGE,
   'Subscriptions_renew.model_id': BY_PAGE,
   'Subscriptions_unsubscribe.model_id': BY_PAGE,

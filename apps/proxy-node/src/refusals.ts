@@ -135,6 +135,11 @@ export const REFUSALS = {
     error: 'budget_exceeded',
     message: 'A budget of this key or account is used up.',
   },
+  budget_value_missing: {
+    error: 'invalid_request',
+    message: 'A budget of this key or account counts by session or end user; name it.',
+    vendorCode: 'budget_value_missing',
+  },
   metering_unavailable: {
     error: 'unavailable',
     message: 'The gateway cannot meter requests right now; try again shortly.',

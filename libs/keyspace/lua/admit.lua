@@ -9,13 +9,15 @@
 --      17 MAC of the node over what this hold has used: nothing ('' = none)
 --      18 price of a million charged tokens, in micro-units ('' = not known)
 --      19 tokens of the prompt, estimated  20 the same, at most
+--      21 its session  22 its end user, as values of budget-values.lua ('' = it names none)
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), claims on budgets,
 --        tokens of an answer (0 = no limit), (rate, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation, claims on budgets (0 and '' for a request that has ended)
 --      or RATE_LIMITED, rate, retry ms, (rate, limit, remaining, reset ms)...
 --      or INPUT_TOO_LONG, limit | PROMPT_TOO_LONG, rate, limit: by what the prompt is at most
 --      or CONCURRENCY_EXCEEDED (, limit: of the key) | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
---      or BUDGET_EXCEEDED, tokens that are left, budget id, unit, limit, used, held, end of its period (s, 0 = none)
+--      or BUDGET_EXCEEDED, tokens that are left, budget id, unit, limit, used, held, end of its period (s, 0 = none), kind of its values
+--      or VALUE_REQUIRED, budget id, kind: the budget counts values, and the request names none
 --      or RECHARGE_DUE: a purchase that is due makes the request fit
 --      (due: tokens that auto-recharge is due to buy, 0 when none)
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
@@ -26,6 +28,8 @@ local function admit(KEYS, ARGV)
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
   local prompt, bound = natural(ARGV[19]), natural(ARGV[20])
   if not want or not min or min > want or not concurrency_max or not lease_ms or not prompt or not bound then return invalid('admit') end
+  local values = { s = ARGV[21] or '', u = ARGV[22] or '' }
+  if not is_value(values.s, 's') or not is_value(values.u, 'u') then return invalid('admit') end
   local known = unpack_hold(found[2])
   if known then
     if known.st == 'open' then return { 'DUPLICATE', 'open', text(known.amt), known.key, known.sub, known.gen, known.bud or '' } end
@@ -54,9 +58,10 @@ local function admit(KEYS, ARGV)
 
   local claims, within
   if has_budgets(key[8]) or has_budgets(account[2]) then
-    claims = claims_of({ key[8], account[2] }, { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1' })
-    if not claims then return { 'FENCED' } end
     local refusal
+    claims, refusal = claims_of(KEYS[8], { key[8], account[2] },
+      { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1', values = values })
+    if not claims then return refusal end
     within, refusal = judge_claims(KEYS[8], claims, min)
     if refusal then return refusal end
   end
@@ -83,7 +88,7 @@ local function admit(KEYS, ARGV)
   local granted = text(grant)
   local lim = windows and take_limits(own, windows, KEYS[10], prompt, ARGV[2], now, lease_ms)
   redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
-  local budgets = claims and hold_claims(KEYS[8], claims, grant)
+  local budgets = claims and hold_claims(KEYS[8], claims, grant, now)
   write_open_hold(KEYS[5], {
     st = 'open', acct = ARGV[3], model = ARGV[4], amt = grant, used = 0, gen = sub[5], sub = sub[6], key = key[5],
     price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '', bud = budgets, lim = lim,

@@ -27,11 +27,13 @@ local function checkpoint(KEYS, ARGV)
     if extended < extend and purchase_due(sub[6], sub[7], free_of(balance, held) - extended, balance, 0) > 0 then is_due = 1 end
   end
 
-  if extended > 0 and hold.bud then extended = grow_claims(KEYS[7], claims_in(hold.bud), { amount = amount, wanted = extended, lists = { key[3], account[3] } }) end
+  local now = clock(ARGV[8])
+  if extended > 0 and hold.bud then
+    extended = grow_claims(KEYS[7], claims_in(hold.bud), { amount = amount, wanted = extended, lists = { key[3], account[3] }, now = now })
+  end
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
   hold.amt = amount + extended
   note_used(hold, used, ARGV[9], ARGV[10])
-  local now = clock(ARGV[8])
   if hold.lim then pcall(renew_limits, hold.lim, output, ARGV[2], now, lease_ms) end
   write_open_hold(KEYS[5], hold)
   redis.call('ZADD', KEYS[6], 'XX', text(now + lease_ms), ARGV[2])

@@ -27,7 +27,7 @@ local function reap(KEYS, ARGV)
   memory_of(KEYS[1]).reaped[rid] = charge
 
   write_balance(KEYS[2], sub)
-  if hold.bud then move_claims(KEYS[8], claims_in(hold.bud), { used = charge, unheld = hold.amt }) end
+  if hold.bud then move_claims(KEYS[8], claims_in(hold.bud), { used = charge, unheld = hold.amt, now = now }) end
   hold.st, hold.chg, hold.c0 = 'reaped', charge, charge
   if withdrawn > 0 then hold.c2, hold.wd = withdrawn, sub.wd end
   -- Its counts in rates stay, until a final corrects them.

@@ -5,7 +5,7 @@
 local function note_account(counted, name)
   local account = string.sub(name, 1, string.find(name, ':', 1, true) - 1)
   if counted.budgets[account] then return end
-  counted.budgets[account] = {}
+  counted.budgets[account] = { names = { 'all' }, held = { all = {} } }
   table.insert(counted.accounts, account)
 end
 
@@ -14,6 +14,16 @@ local function note_subscription(counted, name)
   counted.held[name], counted.running[name] = 0, 0
   table.insert(counted.order, name)
   note_account(counted, name)
+end
+
+-- What the open holds of an account have of its budgets, by budget and period, for one value or ('all') those without values.
+local function counted_budgets(counted, account, value)
+  local values = counted.budgets[account]
+  if not values.held[value] then
+    values.held[value] = {}
+    table.insert(values.names, value)
+  end
+  return values.held[value]
 end
 
 local function open_holds(holds, prefix, ARGV)
@@ -26,8 +36,8 @@ local function open_holds(holds, prefix, ARGV)
       note_subscription(counted, name)
       counted.held[name] = counted.held[name] + math.max(0, hold.amt)
       counted.running[name] = counted.running[name] + 1
-      local budgets = counted.budgets[hold.acct]
       for _, claim in ipairs(claims_in(hold.bud)) do
+        local budgets = counted_budgets(counted, hold.acct, claim.value or 'all')
         budgets[claim.name] = (budgets[claim.name] or 0) + claim_units(claim.rate, hold.amt)
       end
     end
@@ -36,16 +46,32 @@ local function open_holds(holds, prefix, ARGV)
 end
 
 -- A budget that holds something has been counted since it was first used.
-local function recount_budgets(key, account, held, corrected)
-  local found = redis.pcall('HGETALL', key)
+local function recount_place(place, account, held, corrected)
+  local found = redis.pcall('HGETALL', place)
   for i = 1, math.floor(#found / 2) do
     local name = found[2 * i - 1]
     local used, before = read_counts(found[2 * i])
     local units = held[name] or 0
     if before ~= units then
-      write_counts(key, name, used, units)
+      write_counts(place, name, used, units)
       for _, part in ipairs({ account .. ':' .. name, text(before), text(units) }) do table.insert(corrected, part) end
     end
+  end
+end
+
+-- Budgets without values, the values that hold something, and the first of the others.
+local function recount_budgets(key, account, values, corrected)
+  for _, kind in ipairs({ 's', 'u' }) do
+    local others = redis.pcall('ZRANGEBYSCORE', value_list(key, kind), '-inf', '+inf', 'LIMIT', '0', text(VALUES_RECOUNTED))
+    for _, value in ipairs(others) do
+      if not values.held[value] then
+        values.held[value] = {}
+        table.insert(values.names, value)
+      end
+    end
+  end
+  for _, value in ipairs(values.names) do
+    recount_place(value == 'all' and key or place_of(key, value), account, values.held[value], corrected)
   end
 end
 

@@ -14,7 +14,8 @@ local function restore(KEYS, ARGV)
   -- Its release is booked (repeat_release): it has ended, and a second release under the same (rid, seq) would not be booked.
   if hold and hold.st == 'released' then return { 'GONE', 'done' } end
   if hold and is_of_other(hold, ARGV[3], ARGV[4]) then return invalid('restore: the hold belongs to another subscription') end
-  local deadline = text(clock(ARGV[13]) + lease_ms)
+  local now = clock(ARGV[13])
+  local deadline = text(now + lease_ms)
   if hold and hold.st == 'open' then
     -- Its node counts on a lease that begins now, as after a checkpoint.
     note_used(hold, used, ARGV[14], ARGV[9])
@@ -31,7 +32,7 @@ local function restore(KEYS, ARGV)
   sub.conc = sub.conc + 1
   write_balance(KEYS[2], sub)
   local budgets = ARGV[15] ~= '' and ARGV[15] or nil
-  if budgets then move_claims(KEYS[5], claims_in(budgets), { held = amount }) end
+  if budgets then move_claims(KEYS[5], claims_in(budgets), { held = amount, now = now }) end
   write_open_hold(KEYS[3], {
     st = 'open', acct = ARGV[3], model = ARGV[4], amt = amount, used = used, gen = ARGV[8], sub = ARGV[5], key = ARGV[6],
     price = ARGV[7], node = ARGV[9], mac = ARGV[14] or '', bud = budgets,

@@ -69,7 +69,9 @@ local function settle(KEYS, ARGV)
   local claims = ARGV[9]
   if hold then claims = hold.bud end
   if claims and claims ~= '' then
-    move_claims(KEYS[7], claims_in(claims), { used = charge, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil })
+    move_claims(KEYS[7], claims_in(claims), {
+      used = charge, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil, now = now,
+    })
   end
   if hold and hold.lim then
     -- A value that another program wrote there must not keep a charge from being settled.

@@ -1,5 +1,6 @@
 import { keys, natural, shardNames, shardOf } from './keys.ts';
 import type { RedisConnection } from './connection/redis-connection.ts';
+import { SCOPE_KINDS } from './metering/scope-value.ts';
 import { isWrongType } from './connection/reply-reader.ts';
 import type { SubscriptionRef } from './records/subscription-balance.ts';
 
@@ -48,6 +49,10 @@ export class KeyTypes {
         [keys.account(shard, accountId), (name) => this.#redis.hget(name, 'rev')],
         [keys.subscribedModels(shard, accountId), (name) => this.#redis.smembers(name)],
         [keys.budgets(shard, accountId), (name) => this.#redis.hget(name, '')],
+        ...Object.values(SCOPE_KINDS).map((kind): Probe => [
+          keys.budgetValues(shard, accountId, kind),
+          (name) => this.#redis.zcard(name),
+        ]),
       ];
       return wrong(probes, accountId);
     });

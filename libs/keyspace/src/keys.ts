@@ -1,7 +1,10 @@
+import { SCOPE_VALUE } from '@tollgate/contracts';
+
 /**
  * Every Redis key of Tollgate (docs/internals.md). Parts are checked, so no two different things can ever share a key: an integer is an
  * integer, a hash is 64 hex digits, a rid is a UUIDv7, a name has no colon or brace.
  */
+const SCOPE_KIND = /^[su]$/;
 const SHARD = /^s\d{2,5}$/;
 const HASH = /^[0-9a-f]{64}$/;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -40,6 +43,12 @@ export const keys = {
   budgets: (shard: string, accountId: number): string =>
     `${budgetsPrefix(shard)}${identifier(accountId, 'account id')}`,
   budgetsPrefix,
+  /** Of a session or an end user: see `SCOPE_VALUE` of libs/contracts. */
+  budgetsOfValue: (shard: string, accountId: number, value: string): string =>
+    `${keys.budgets(shard, accountId)}:${matching(value, SCOPE_VALUE, 'value of a budget')}`,
+  /** Lists the values of one kind, by its letter. */
+  budgetValues: (shard: string, accountId: number, kind: string): string =>
+    `${keys.budgets(shard, accountId)}:${matching(kind, SCOPE_KIND, 'kind of values')}`,
   subscription: (shard: string, accountId: number, modelId: number): string =>
     `${subscriptionPrefix(shard)}${subscriptionName(accountId, modelId)}`,
   subscriptionPrefix,

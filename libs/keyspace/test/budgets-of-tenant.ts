@@ -11,6 +11,8 @@ export interface Budget {
   models?: string;
   action?: 'refuse' | 'notify';
   adjusted?: Record<string, number>;
+  each?: 's' | 'u';
+  isRequired?: boolean;
 }
 
 /** As the control plane writes them. */
@@ -23,6 +25,8 @@ function written(budgets: readonly Budget[]): string {
     one.models ?? '',
     one.action ?? 'refuse',
     one.adjusted ?? {},
+    one.each ?? '',
+    one.isRequired ? 1 : 0,
   ]);
   return list.length === 0 ? '' : JSON.stringify(list);
 }
@@ -43,9 +47,9 @@ export async function setBudgets(
   assert.equal(reply.kind, 'applied');
 }
 
-/** `<used>,<held>` by `<budget>:<period>`. */
-export async function counts(tenant: Tenant): Promise<Record<string, string>> {
-  const found = await tenant.live.budgets.read(tenant.accountId);
+/** `<used>,<held>` by `<budget>:<period>`, of all requests together or of one value. */
+export async function counts(tenant: Tenant, value = ''): Promise<Record<string, string>> {
+  const found = await tenant.live.budgets.read(tenant.accountId, value);
   return Object.fromEntries(
     found.map(({ budgetId, period, used, held }) => [`${budgetId}:${period}`, `${used},${held}`]),
   );

@@ -160,8 +160,9 @@ export const budgetPeriodChecks: Checks = {
   'a lost shard counts from what the ledger has used, and what is counted stays': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
-    await tenant.live.budgets.fill(tenant.accountId, { '7:0': 40, '8:100': 1 });
-    await tenant.live.budgets.fill(tenant.accountId, { '7:0': 99 });
+    const used = (name: string, units: number) => ({ name, value: '', used: units, ends: 0 });
+    await tenant.live.budgets.fill(tenant.accountId, [used('7:0', 40), used('8:100', 1)]);
+    await tenant.live.budgets.fill(tenant.accountId, [used('7:0', 99)]);
     assert.deepEqual(await counts(tenant), { '7:0': '40,0', '8:100': '1,0' });
     await tenant.live.budgets.forget(tenant.accountId, ['8:100']);
     assert.deepEqual(await counts(tenant), { '7:0': '40,0' });
@@ -176,7 +177,7 @@ export const budgetPeriodChecks: Checks = {
     await openAccount(tenant);
     const { library, epochCache: epochs, accountId } = tenant;
     const live = new LiveCounts({ library, epochs, shards: SHARDS });
-    const raise = (used: number) => live.raiseBudget({ accountId, name: '7:0', used });
+    const raise = (used: number) => live.raiseBudget({ accountId, name: '7:0', value: '', used });
     await tenant.redis.hset(keys.budgets(tenant.shard, accountId), '7:0', '30,5');
     assert.deepEqual([await raise(30), await raise(29)], [null, null]);
     assert.deepEqual(await counts(tenant), { '7:0': '30,5' });

@@ -59,7 +59,7 @@ export const budgetChecks: Checks = {
       await settled(tenant, rid, 95);
       assert.deepEqual(await ask(tenant), {
         ...{ kind: 'budget_exceeded', leftTokens: 5, budgetId: 8, unit: 'charged_tokens' },
-        ...{ limit: 100, used: 95, held: 0, endsAtMs: (start + 60) * 1_000 },
+        ...{ limit: 100, used: 95, held: 0, endsAtMs: (start + 60) * 1_000, scope: null },
       });
       const fits = await ask(tenant, { minTokens: 5 });
       assert.equal(fits.kind === 'admitted' && fits.grantedTokens, 5);

@@ -5,6 +5,7 @@ import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { budgetChecks } from './checks-budgets.ts';
 import { budgetPeriodChecks } from './checks-budget-periods.ts';
+import { scopeChecks } from './checks-scopes.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
 import { relayChecks } from './checks-relay.ts';
@@ -77,6 +78,7 @@ test('a request of a key with three windows runs 15 commands inside its function
 describe('admission', () => run(admissionChecks));
 describe('budgets', () => run(budgetChecks));
 describe('periods of budgets', () => run(budgetPeriodChecks));
+describe('budgets of sessions and end users', () => run(scopeChecks));
 describe('callers', () => run(callerChecks));
 describe('fencing', () => run(fencingChecks));
 describe('what other programs wrote', () => run(foreignChecks));

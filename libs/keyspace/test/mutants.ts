@@ -10,6 +10,7 @@ import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { budgetChecks } from './checks-budgets.ts';
 import { budgetPeriodChecks } from './checks-budget-periods.ts';
+import { scopeChecks } from './checks-scopes.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
 import { relayChecks } from './checks-relay.ts';
@@ -57,6 +58,7 @@ const CHECKS = {
   ...boundaryChecks,
   ...budgetChecks,
   ...budgetPeriodChecks,
+  ...scopeChecks,
 };
 
 const services = await startServices({ postgres: false });

@@ -68,6 +68,32 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
     'DONE_TTL_MS = 15 * 60 * 1000',
     'DONE_TTL_MS = 1000',
   ],
+  'a reap keeps what it held of budgets': ['reap', 'unheld = hold.amt, now = now', 'now = now'],
+  'a settlement keeps what it held of budgets': [
+    'settle',
+    "unheld = from == 'open' and hold.amt or nil, now = now",
+    'now = now',
+  ],
+  'a correction is used of budgets on top of the reap': [
+    'settle',
+    "unused = from == 'reaped' and hold.chg or nil, ",
+    '',
+  ],
+  'a restored hold is held twice in budgets': [
+    'restore',
+    '{ held = amount, now',
+    '{ held = 2 * amount, now',
+  ],
+  'a hold names another period than it counts in': [
+    'shared/budgets',
+    "claim.name .. ':' .. text(claim.rate)",
+    "claim.id .. ':' .. claim.ends .. ':' .. text(claim.rate)",
+  ],
+  'what a session used counts for all': [
+    'shared/budgets',
+    'write_counts(place_of(key, claim.value), claim.name, used, held)',
+    'write_counts(key, claim.name, used, held)',
+  ],
   'a shard opens whatever stands there': ['advance-epoch', '~= ARGV[1]', '== false'],
 };
 

@@ -48,6 +48,7 @@ const zh: AlertSentences = {
   overdraft: '使用或取出的 token 超出余额 {tokens} 个；已记为透支',
   budget_threshold: '预算 {budget_id} 已用 {percent}%：{used} / {limit}（{unit}）',
   budget_exhausted: '预算 {budget_id} 已用完：{used} / {limit}（{unit}）',
+  budget_shared: '预算 {budget_id} 的会话或最终用户超过 {values_max} 个；其余的共用一个计数',
   low_balance: '最近一次购买的 {bought} 个 token 还剩 {balance} 个',
   'auto_recharge_failed.funds': '无法自动充值：钱包余额不足以购买 {amount} 个 token',
   'auto_recharge_failed.refused': '无法自动充值：{reason}',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { until } from '@tollgate/harness';
+import { scopeValue } from '@tollgate/keyspace';
 import { ACCOUNT_ID } from '../testing/node-under-test.ts';
 import { ask, COMPLETION, json, node, STREAM, upstreamOf } from './pipeline-under-test.ts';
 
@@ -11,6 +12,8 @@ interface Budget {
   unit?: string;
   amount: number;
   starts?: readonly number[];
+  each?: 's' | 'u';
+  isRequired?: boolean;
 }
 
 /** A key with these budgets, and a model that answers. */
@@ -22,15 +25,17 @@ async function budgeted(...budgets: Budget[]) {
   );
   const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'openai' }]);
   const ids: number[] = [];
-  const list = budgets.map(({ unit = 'charged_tokens', amount, starts = [0] }) => {
+  const list = budgets.map(({ unit = 'charged_tokens', amount, starts = [0], ...of }) => {
     ids.push((lastBudget += 1));
     const begins = starts.map((start) => String(start).padStart(10, '0')).join('');
-    return [lastBudget, unit, amount, begins, '', 'refuse', {}];
+    const { each = '', isRequired = false } = of;
+    return [lastBudget, unit, amount, begins, '', 'refuse', {}, each, Number(isRequired)];
   });
   const { key } = await node.putKey({ budgets: JSON.stringify(list) });
-  const call = (more: object = {}, path = '/v1/chat/completions') =>
+  const call = (more: object = {}, path = '/v1/chat/completions', headers = {}) =>
     node.post(path, ask(model, { max_tokens: 50, ...more }), {
       authorization: `Bearer ${key}`,
+      ...headers,
     });
   return { model, upstream, call, ids };
 }
@@ -101,5 +106,52 @@ describe('a request of a key with budgets', () => {
     expect(sent.max_tokens).toBeGreaterThan(0);
     expect(sent.max_tokens).toBeLessThan(60);
     await response.text();
+  });
+});
+
+describe('a budget of each session or end user', () => {
+  const running = (run: string) => ['/v1/chat/completions', { 'x-tollgate-run': run }] as const;
+
+  test('stops the run that loops, and no other run of the key', async () => {
+    const { call, upstream } = await budgeted({ unit: 'requests', amount: 2, each: 's' });
+    const isSettled = async (run: string): Promise<boolean> => {
+      const counted = await node.live.budgets.read(
+        ACCOUNT_ID,
+        scopeValue(ACCOUNT_ID, 'session', run),
+      );
+      return counted.every(({ held }) => held === 0);
+    };
+    const statuses: number[] = [];
+    for (const run of ['loop', 'loop', 'loop', 'calm']) {
+      const response = await call({}, ...running(run));
+      statuses.push(response.status);
+      const text = await response.text();
+      if (response.status === 429) expect(text).toContain('of this session');
+      await until('it is settled', () => isSettled(run));
+    }
+    expect(statuses).toEqual([200, 200, 429, 200]);
+    expect(upstream.requests.length).toBe(3);
+  });
+
+  test.each([
+    ['the header x-tollgate-end-user', '/v1/messages', {}, { 'x-tollgate-end-user': 'ann' }],
+    ['safety_identifier', '/v1/chat/completions', { safety_identifier: 'ann', user: 'x' }, {}],
+    ['user', '/v1/chat/completions', { user: 'ann' }, {}],
+    ['metadata.user_id', '/v1/messages', { metadata: { user_id: 'ann' } }, {}],
+  ])('takes the end user from %s', async (_name, path, more, headers) => {
+    const { call, ids } = await budgeted({ amount: 100_000, each: 'u', isRequired: true });
+    const response = await call(more, path, headers);
+    await response.text();
+    const value = scopeValue(ACCOUNT_ID, 'end_user', 'ann');
+    expect((await finalOf(response)).budgets).toBe(`${ids[0]}:0:1000000:${value}`);
+  });
+
+  test('is refused with the way to name one where it must be named', async () => {
+    const { call, ids } = await budgeted({ amount: 100_000, each: 'u', isRequired: true });
+    const refused = await call();
+    const { error } = (await refused.json()) as { error: Record<string, unknown> };
+    expect([refused.status, error['code']]).toEqual([400, 'budget_value_missing']);
+    expect(error['message']).toContain(`Budget ${ids[0]} `);
+    expect(error['message']).toContain('x-tollgate-end-user');
   });
 });

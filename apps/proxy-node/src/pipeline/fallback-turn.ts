@@ -1,6 +1,7 @@
 import { monotonicMs } from '../monotonic-ms.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
 import type { Credentials } from './request/authenticate.ts';
+import { namedScopes } from '../http/named-scopes.ts';
 import { routesFor } from './request/parse.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import { Turn, type TurnHost } from './turn.ts';
@@ -27,7 +28,8 @@ export async function fallbackTurn(
     if (!other) continue;
     const rid = newRid();
     const overrun = trust.overrunOf(other.candidates, credentials, monotonicMs());
-    const place = { rid, receivedAtMs, addressHex, client: reply };
+    const scopes = namedScopes(request.incoming.headers, other.ask.body);
+    const place = { rid, receivedAtMs, addressHex, client: reply, scopes };
     // The key's windows have counted this request already. A model that refuses it leaves the others to be tried.
     const admitted = await admitter
       .admit(credentials, { ...other, ...place, overrun, isCounted: false })

@@ -19,6 +19,7 @@ import { fallbackTurn } from './fallback-turn.ts';
 import { AccessEnded, ChargedFailure, nothing, notServing, stopping } from './answers/no-answer.ts';
 import { namedStored, NOTHING_STORED, noteUse, type NamedStored } from './named-stored.ts';
 import { askOf, routesFor, type Asked } from './request/parse.ts';
+import { namedScopes } from '../http/named-scopes.ts';
 import { droppedHeaders } from './request/premiums.ts';
 import { finalOf } from './final-of.ts';
 import { Turn, type TurnHost } from './turn.ts';
@@ -143,6 +144,7 @@ export class RequestLife implements BodyListener, MeteredListener {
       model: asked.model,
       upstreamModels: asked.upstreamModels,
       price: asked.price,
+      scopes: namedScopes(this.#request.incoming.headers, asked.ask.body),
       overrun: trust.overrunOf(asked.candidates, this.#credentials, monotonicMs()),
     };
     admitter.admit(this.#credentials, admission).then(

@@ -2041,7 +2041,7 @@ export interface components {
             resolved_at: string | null;
         };
         /** @enum {string} */
-        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "budget_shared" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
         AutoRecharge: {
             id: number;
             user_id: number;
@@ -2092,6 +2092,9 @@ export interface components {
             user_id: number;
             /** @description Null: it is of the whole account */
             key_id: number | null;
+            /** @description It counts each of these by itself; null: all requests together */
+            each: ("session" | "end_user") | null;
+            require: boolean;
             /** @enum {string} */
             unit: "charged_tokens" | "money" | "requests";
             /** @description Units of the budget; decimal text where it counts money, else a whole number */
@@ -2143,7 +2146,9 @@ export interface components {
             used: string;
             /** @description Units of the budget; decimal text where it counts money, else a whole number */
             granted: string;
-            /** @description As admission counts; null where Redis does not answer */
+            /** @description Sessions or end users that are booked; `used` is of the one that used most */
+            values: number | null;
+            /** @description As admission counts; null where Redis does not answer, and for sessions and end users */
             live: {
                 /** @description Of requests that have ended, booked or not */
                 used: string;
@@ -6157,12 +6162,29 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description A key with its later rotations, or the whole account */
+                    /** @description A key with its later rotations, or the whole account; sessions_of and end_users_of: each of their sessions, or end users, by itself */
                     scope: {
                         key_id: number;
                     } | {
                         user_id: number;
+                    } | {
+                        sessions_of: {
+                            key_id: number;
+                        } | {
+                            user_id: number;
+                        };
+                    } | {
+                        end_users_of: {
+                            key_id: number;
+                        } | {
+                            user_id: number;
+                        };
                     };
+                    /**
+                     * @description Refuses requests that name no session, or end user; otherwise they count together
+                     * @default false
+                     */
+                    require?: boolean;
                     /** @enum {string} */
                     unit: "charged_tokens" | "money" | "requests";
                     /** @description Units of one period. Money is decimal text in the currency of the installation */

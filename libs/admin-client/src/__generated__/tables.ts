@@ -84,6 +84,10 @@ export const ALERT_RULES = [
     "severity": "warning"
   },
   {
+    "name": "budget_shared",
+    "severity": "warning"
+  },
+  {
     "name": "low_balance",
     "severity": "info"
   },

@@ -1,9 +1,10 @@
 -- Budgets of keys and accounts, and the claims that requests have on them.
 --
--- A live record's `bud` has its budgets, as the control plane writes them: a JSON list of {id, unit, amount, starts, models, action, adjustments}. `starts`: Unix seconds at
--- which its periods begin, ten digits each, in order; the last one has no end. `adjustments`: by period, what is added to the amount.
+-- A live record's `bud` has its budgets, as the control plane writes them: a JSON list of {id, unit, amount, starts, models, action, adjustments, kind, required}. `starts`: Unix
+-- seconds at which its periods begin, ten digits each, in order; the last one has no end. `adjustments`: by period, what is added to the amount. `kind`: of its values
+-- (budget-values.lua), '' where it counts all requests together. `required`: 1 where a request without a value is refused.
 -- The hash {s}:bud:<account> counts, for each budget and period `<id>:<period>`, '<used>,<held>' in the budget's units.
--- A claim is '<id>:<period>:<rate>': units for a million charged tokens, or 0 where the budget counts requests. A hold keeps its claims, so that whatever ends it
+-- A claim is '<id>:<period>:<rate>', with ':<value>' behind it where the budget counts values: units for a million charged tokens, or 0 where the budget counts requests. A hold keeps its claims, so that whatever ends it
 -- changes the period in which it was admitted, without the budget.
 local MILLION = 1000000
 local PERIOD_DIGITS = 10
@@ -78,31 +79,62 @@ local function claim_on(budget, request)
   }
 end
 
--- The claims of a request on the budgets in `lists`; nil when one counts money and the price is not known.
-local function claims_of(lists, request)
+-- Names the value that a claim counts under. Returns the refusal of a request that names none although it must.
+local function note_value(key, budget, claim, request)
+  local kind = budget[8]
+  if not kind or kind == '' then return nil end
+  local value = request.values[kind]
+  if value == '' and budget[9] == 1 then return { 'VALUE_REQUIRED', claim.id, kind } end
+  claim.value = counted_value(key, kind, value, request.now)
+end
+
+-- The claims of a request on the budgets in `lists`; nil and a refusal when one counts money and the price is not known, or a value is missing.
+local function claims_of(key, lists, request)
   local claims = {}
   for i = 1, 2 do
     if has_budgets(lists[i]) then
       for _, budget in ipairs(cjson.decode(lists[i])) do
-        if budget[2] == 'money' and not request.price then return nil end
+        if budget[2] == 'money' and not request.price then return nil, { 'FENCED' } end
         local claim = claim_on(budget, request)
-        if claim then table.insert(claims, claim) end
+        if claim then
+          local refusal = note_value(key, budget, claim, request)
+          if refusal then return nil, refusal end
+          table.insert(claims, claim)
+        end
       end
     end
   end
   return claims
 end
 
+-- A key of another type, which another program wrote, counts as nothing, and must not keep a charge from being settled.
+local function read_value(place, name)
+  local found = redis.pcall('HGET', place, name)
+  if type(found) ~= 'table' then return found end
+  redis.call('DEL', place)
+  return false
+end
+
 local function counts_of(key, claims)
-  if #claims == 0 then return {} end
-  local names = {}
-  for _, claim in ipairs(claims) do table.insert(names, claim.name) end
-  return redis.call('HMGET', key, unpack(names))
+  local counts, names, places = {}, {}, {}
+  for i, claim in ipairs(claims) do
+    if claim.value then
+      counts[i] = read_value(place_of(key, claim.value), claim.name)
+    else
+      table.insert(names, claim.name)
+      table.insert(places, i)
+    end
+  end
+  if #names > 0 then
+    for i, found in ipairs(redis.call('HMGET', key, unpack(names))) do counts[places[i]] = found end
+  end
+  return counts
 end
 
 local function budget_exceeded(claim, left)
   return {
     'BUDGET_EXCEEDED', text(math.max(0, left)), claim.id, claim.unit, text(claim.limit), text(claim.used), text(claim.held), claim.ends,
+    claim.value and string.sub(claim.value, 1, 1) or '',
   }
 end
 
@@ -112,6 +144,7 @@ local function judge_claims(key, claims, min)
   local counts, tokens, held = counts_of(key, claims), INTEGER_MAX, nil
   for i, claim in ipairs(claims) do
     claim.used, claim.held = read_counts(counts[i])
+    claim.is_new = not counts[i]
     if claim.is_bound then
       local left = tokens_within(claim.rate, claim.limit - claim.used)
       if left < min then return tokens, budget_exceeded(claim, left) end
@@ -123,13 +156,33 @@ local function judge_claims(key, claims, min)
   return tokens, held
 end
 
+-- Forgets what a value has used of a budget in periods that are over, once nothing runs of them.
+local function drop_ended(place, claim)
+  local prefix = claim.id .. ':'
+  local found = redis.call('HGETALL', place)
+  for i = 1, math.floor(#found / 2) do
+    local name = found[2 * i - 1]
+    local _, held = read_counts(found[2 * i])
+    if name ~= claim.name and held == 0 and string.sub(name, 1, #prefix) == prefix then redis.call('HDEL', place, name) end
+  end
+end
+
+local function claim_text(claim)
+  local written = claim.name .. ':' .. text(claim.rate)
+  return claim.value and written .. ':' .. claim.value or written
+end
+
 -- Holds a grant in the budgets that were read. Returns the claims as their text, nil without any.
-local function hold_claims(key, claims, grant)
+local function hold_claims(key, claims, grant, now)
   local claims_text
   for _, claim in ipairs(claims) do
-    write_counts(key, claim.name, claim.used, claim.held + claim_units(claim.rate, grant))
-    local one = claim.name .. ':' .. text(claim.rate)
-    claims_text = claims_text and claims_text .. ',' .. one or one
+    local place = place_of(key, claim.value)
+    write_counts(place, claim.name, claim.used, claim.held + claim_units(claim.rate, grant))
+    if claim.value then
+      if claim.is_new then drop_ended(place, claim) end
+      keep_value(key, claim.value, claim.ends == '0' and now + VALUES_KEPT_MS or tonumber(claim.ends) * 1000 + VALUE_KEPT_MS, now)
+    end
+    claims_text = claims_text and claims_text .. ',' .. claim_text(claim) or claim_text(claim)
   end
   return claims_text
 end
@@ -142,9 +195,11 @@ local function claims_in(claims_text)
     local one = string.sub(claims_text, from, (comma or 0) - 1)
     local after_id = string.find(one, ':', 1, true)
     local after_period = string.find(one, ':', after_id + 1, true)
+    local after_rate = string.find(one, ':', after_period + 1, true)
     table.insert(claims, {
       id = string.sub(one, 1, after_id - 1), period = string.sub(one, after_id + 1, after_period - 1),
-      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(one, after_period + 1)),
+      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(one, after_period + 1, (after_rate or 0) - 1)),
+      value = after_rate and string.sub(one, after_rate + 1) or nil,
     })
     if not comma then break end
     from = comma + 1
@@ -152,25 +207,26 @@ local function claims_in(claims_text)
   return claims
 end
 
--- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` and `unheld` taken away.
+-- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` and `unheld` taken away. `now`: Unix ms.
 local function move_claims(key, claims, move)
   local counts = counts_of(key, claims)
   for i, claim in ipairs(claims) do
     local used, held = read_counts(counts[i])
     used = used + claim_units(claim.rate, move.used) - claim_units(claim.rate, move.unused)
     held = held + claim_units(claim.rate, move.held) - claim_units(claim.rate, move.unheld)
-    write_counts(key, claim.name, used, held)
+    write_counts(place_of(key, claim.value), claim.name, used, held)
+    if claim.value then keep_found(key, claim.value, move.now) end
   end
 end
 
 -- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
 local function grown_within(key, claim, budget, amount)
   if not budget or budget[6] ~= 'refuse' or claim.rate == 0 then return INTEGER_MAX end
-  local used, held = read_counts(redis.call('HGET', key, claim.name))
+  local used, held = read_counts(redis.call('HGET', place_of(key, claim.value), claim.name))
   return tokens_within(claim.rate, limit_of(budget, claim.period) - used - math.max(0, held) + claim_units(claim.rate, amount))
 end
 
--- Grows a hold of `growth.amount` tokens by up to `growth.wanted` in its budgets, whose live records have `growth.lists`. Returns by how many.
+-- Grows a hold of `growth.amount` tokens by up to `growth.wanted` in its budgets at `growth.now`, whose live records have `growth.lists`. Returns by how many.
 local function grow_claims(key, claims, growth)
   local budgets, amount, grown = {}, growth.amount, growth.wanted
   for i = 1, 2 do
@@ -180,6 +236,6 @@ local function grow_claims(key, claims, growth)
   end
   for _, claim in ipairs(claims) do grown = math.min(grown, grown_within(key, claim, budgets[claim.id], amount) - amount) end
   if grown <= 0 then return 0 end
-  move_claims(key, claims, { held = amount + grown, unheld = amount })
+  move_claims(key, claims, { held = amount + grown, unheld = amount, now = growth.now })
   return grown
 end

@@ -10,6 +10,7 @@ const SHARED = [
   'globs',
   'rates',
   'limits',
+  'budget-values',
   'budgets',
   'addresses',
   'caller',

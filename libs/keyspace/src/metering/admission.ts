@@ -1,5 +1,6 @@
 import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
 import type { RateOwner } from '../records/live-limits.ts';
+import type { NamedScopes, ScopeKind } from './scope-value.ts';
 
 /** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times Unix ms. */
 export interface AccessRequest {
@@ -52,6 +53,8 @@ export interface AdmitRequest {
   isCounted?: boolean;
   /** Less than `wantTokens` would shorten the output: `recharge_due` instead, while a purchase is due that brings all of it. False by default. */
   isWhole?: boolean;
+  /** For budgets that count each session or each end user by itself. None by default. */
+  scopes?: NamedScopes | undefined;
   /** Takes at most half of what is free; where `minTokens` is more than that, it and half of the rest. False by default. */
   leavesHalf?: boolean;
 }
@@ -113,6 +116,8 @@ export type AdmitReply =
   /** The balance would do, other holds are in the way. */
   | { kind: 'tokens_held'; balance: number; held: number; dueTokens: number }
   | BudgetExceeded
+  /** This budget counts each session or end user, and refuses a request that names none. */
+  | { kind: 'value_required'; budgetId: number; scope: ScopeKind }
   /** Auto-recharge is armed and due, and what it buys makes the request fit. */
   | { kind: 'recharge_due' }
   | { kind: 'fenced' };
@@ -129,6 +134,8 @@ export interface BudgetExceeded {
   held: number;
   /** Unix ms at which its period ends; null without periods. */
   endsAtMs: number | null;
+  /** Set where it counts each of these by itself: the amounts are those of the request's own. */
+  scope: ScopeKind | null;
 }
 
 export type AccessDenied =

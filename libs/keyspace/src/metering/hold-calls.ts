@@ -4,6 +4,7 @@ import type {
   RestoreRequest,
   SettleRequest,
 } from './admission.ts';
+import { scopeValue } from './scope-value.ts';
 import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
 
 /** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
@@ -96,6 +97,13 @@ export function restoreCall(shard: string, request: RestoreRequest): FunctionCal
 
 export function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: AdmitRequest): number[] {
   return [natural(promptTokens, 'promptTokens'), natural(promptTokensMax, 'promptTokensMax')];
+}
+
+export function scopeArguments({ accountId, scopes = {} }: AdmitRequest): string[] {
+  return [
+    scopeValue(accountId, 'session', scopes.session),
+    scopeValue(accountId, 'end_user', scopes.end_user),
+  ];
 }
 
 export function ratedArguments({

@@ -13,6 +13,7 @@ import type {
   WithdrawReply,
 } from './admission.ts';
 import { readRateField } from '../records/live-limits.ts';
+import { scopeKindOf } from './scope-value.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 
 /** Lua's replies as the types of admission.ts, one function per Lua function. The first word of each reply says what follows. */
@@ -38,6 +39,7 @@ const ADMISSION_WORDS = [
   'BALANCE_TOO_LOW',
   'TOKENS_HELD',
   'BUDGET_EXCEEDED',
+  'VALUE_REQUIRED',
   'RECHARGE_DUE',
 ] as const;
 
@@ -69,6 +71,8 @@ export function toAdmitReply(
       return toFundsReply(word, reader);
     case 'BUDGET_EXCEEDED':
       return toBudgetExceeded(reader);
+    case 'VALUE_REQUIRED':
+      return toValueRequired(reader);
     default:
       return toAccessDenied(word, reader);
   }
@@ -153,7 +157,23 @@ function toBudgetExceeded(reader: ReplyReader): BudgetExceeded {
     reader.integer(),
   ];
   const endsAtMs = ends === 0 ? null : ends * 1_000;
-  return { kind: 'budget_exceeded', leftTokens, budgetId, unit, limit, used, held, endsAtMs };
+  const scope = scopeKindOf(reader.text());
+  return {
+    kind: 'budget_exceeded',
+    leftTokens,
+    budgetId,
+    unit,
+    limit,
+    used,
+    held,
+    endsAtMs,
+    scope,
+  };
+}
+
+function toValueRequired(reader: ReplyReader): AdmitReply {
+  const budgetId = reader.integer();
+  return { kind: 'value_required', budgetId, scope: scopeKindOf(reader.text()) ?? 'session' };
 }
 
 export function toInquiryReply(reply: unknown): InquiryReply {

@@ -1,5 +1,6 @@
 import type { RedisConnection } from '../functions/function-library.ts';
 import { keys, shardOf } from '../keys.ts';
+import { SCOPE_KINDS } from '../metering/scope-value.ts';
 
 /** Holds the counts of a budget in one period in Redis, in the budget's unit. */
 export interface LiveBudget {
@@ -9,6 +10,19 @@ export interface LiveBudget {
   held: number;
 }
 
+/** Says what the ledger has used of a budget in one period, for one value or ('') all requests together. */
+export interface UsedBudget {
+  /** `<budget>:<period>` */
+  name: string;
+  value: string;
+  used: number;
+  /** Unix seconds at which the period ends; 0 where it has no end. */
+  ends: number;
+}
+
+/** Both as `budget-values.lua` has them. */
+const VALUE_KEPT_MS = 2 * 86_400_000;
+const VALUES_KEPT_MS = 62 * 86_400_000;
 const PERIOD_NAME = /^(\d+):(\d+)$/;
 const PERIOD_COUNTS = /^(-?\d+),(-?\d+)$/;
 
@@ -22,9 +36,9 @@ export class LiveBudgets {
     this.#shards = shards;
   }
 
-  /** Fields that other programs wrote are left out. */
-  async read(accountId: number): Promise<LiveBudget[]> {
-    const found = await this.#redis.hgetall(this.#key(accountId));
+  /** Counts of one value, or ('') of the budgets without values. Fields that other programs wrote are left out. */
+  async read(accountId: number, value = ''): Promise<LiveBudget[]> {
+    const found = await this.#redis.hgetall(this.#place(accountId, value));
     return Object.entries(found).flatMap(([name, counts]) => {
       const [, budgetId, period] = PERIOD_NAME.exec(name) ?? [];
       const [, used, held] = PERIOD_COUNTS.exec(counts) ?? [];
@@ -34,28 +48,47 @@ export class LiveBudgets {
     });
   }
 
-  /** Lets Redis count from what the ledger has used, where it counts nothing yet. */
-  async fill(
-    accountId: number,
-    used: Readonly<Record<string, number>>,
-  ): Promise<{ kind: 'applied' }> {
-    for (const [name, units] of Object.entries(used))
-      await this.#redis.hsetnx(this.#key(accountId), name, `${units},0`);
+  /** Lets Redis count from what the ledger has used, where it counts nothing yet. A value is kept for as long as the functions keep it. */
+  async fill(accountId: number, used: readonly UsedBudget[]): Promise<{ kind: 'applied' }> {
+    const calls = this.#redis.pipeline();
+    for (const { name, value, used: units, ends } of used) {
+      const place = this.#place(accountId, value);
+      calls.hsetnx(place, name, `${units},0`);
+      if (value === '') continue;
+      const till = (ends === 0 ? Date.now() : ends * 1_000) + VALUE_KEPT_MS;
+      calls.zadd(this.#values(accountId, value), 'GT', till, value);
+      calls.pexpire(this.#values(accountId, value), VALUES_KEPT_MS);
+      calls.pexpire(place, till - Date.now());
+    }
+    for (const [error] of (await calls.exec()) ?? []) if (error) throw error;
     return { kind: 'applied' };
   }
 
   /** Forgets all of an account. */
   async discard(accountId: number): Promise<{ kind: 'applied' }> {
-    await this.#redis.del(this.#key(accountId));
+    const lists = Object.values(SCOPE_KINDS).map((kind) => this.#values(accountId, kind));
+    for (const list of lists) {
+      const values = await this.#redis.zrangebyscore(list, '-inf', '+inf');
+      if (values.length > 0)
+        await this.#redis.del(...values.map((value) => this.#place(accountId, value)));
+    }
+    await this.#redis.del(this.#place(accountId, ''), ...lists);
     return { kind: 'applied' };
   }
 
   async forget(accountId: number, names: readonly string[]): Promise<void> {
-    if (names.length > 0) await this.#redis.hdel(this.#key(accountId), ...names);
+    if (names.length > 0) await this.#redis.hdel(this.#place(accountId, ''), ...names);
   }
 
-  #key(accountId: number): string {
-    return keys.budgets(shardOf(accountId, this.#shards), accountId);
+  #place(accountId: number, value: string): string {
+    const shard = shardOf(accountId, this.#shards);
+    return value === ''
+      ? keys.budgets(shard, accountId)
+      : keys.budgetsOfValue(shard, accountId, value);
+  }
+
+  #values(accountId: number, value: string): string {
+    return keys.budgetValues(shardOf(accountId, this.#shards), accountId, value.slice(0, 1));
   }
 }
 

@@ -60,16 +60,19 @@ export class LiveCounts {
   async raiseBudget({
     accountId,
     name,
+    value,
     used,
   }: {
     accountId: number;
     /** `<budget>:<period>` */
     name: string;
+    /** Of a session or an end user; '' where the budget counts all requests together. */
+    value: string;
     used: number;
   }): Promise<number | null> {
     const shard = shardOf(accountId, this.#shards);
     const functionKeys = [keys.epoch(shard), keys.budgets(shard, accountId)];
-    const args = [name, natural(used, 'used')];
+    const args = [name, natural(used, 'used'), value];
     const reply = await this.#epochs.refreshingOnce(shard, async (epoch) => {
       const raw = await this.#library.call('raise_budget', functionKeys, [epoch, ...args]);
       const reader = new ReplyReader(raw);

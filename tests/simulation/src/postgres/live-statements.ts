@@ -195,7 +195,7 @@ const ownSubscriptions: Statement = (db, tx, [accounts, models]) =>
 
 export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['SELECT id, status, drain, revision, coalesce((SELECT json_agg', accounts],
-  ['SELECT users.id, (SELECT json_object_agg', () => []],
+  ['SELECT users.id, (SELECT json_agg', () => []],
   ['SELECT id, user_id, key_hash, status, expires_at', keys],
   ['SELECT id, user_id, model_id, status, generation, drain', subscriptions],
   [

@@ -1,12 +1,24 @@
+import { isDeepStrictEqual } from 'node:util';
+import { claimUnits, readClaims, type BudgetClaim } from '@tollgate/contracts';
 import { Violation } from '../violation.ts';
 import type { RedisData, Changes } from './redis-data.ts';
-import { freeOf, SeenCall, type FunctionCall, type SeenHold } from './seen-call.ts';
+import {
+  freeOf,
+  SeenCall,
+  type BudgetMove,
+  type FunctionCall,
+  type SeenHold,
+} from './seen-call.ts';
 
 /** Functions that move tokens of a balance, or hold them. What the control plane decides about a record is put by others. */
 const MOVING: ReadonlySet<string> = new Set([
   ...['admit', 'checkpoint', 'restore', 'settle', 'reap', 'credit', 'withdraw'],
   ...['repeat_withdrawal', 'repeat_release', 'repeat_reap'],
 ]);
+/** Those of them that name a request and its account. */
+const OF_A_REQUEST: ReadonlySet<string> = new Set(
+  'admit checkpoint restore settle reap'.split(' '),
+);
 /** A final may come again for so long. */
 const MARKED_MS = 15 * 60_000;
 
@@ -21,6 +33,49 @@ function withoutEvent(call: SeenCall): number {
   if (!call.hasWrittenSubscription) return 0;
   if (call.name === 'credit') return Number(call.parameter(3));
   return call.name.startsWith('repeat_') ? -Number(call.parameter(3)) : 0;
+}
+
+/** Returns what a request uses of the budgets in its claims by this call: its charge, less what a reap of it has counted. */
+function usedNow(call: SeenCall): { claims: string; charge: number; counted: number | null } {
+  const before = call.hold('before');
+  const isKnown = before?.state === 'open' || before?.state === 'reaped';
+  const isOver = call.hasWrittenSubscription && ['settle', 'reap'].includes(call.name);
+  if (!isOver) return { claims: '', charge: 0, counted: null };
+  if (call.name === 'reap')
+    return { claims: before?.claims ?? '', charge: before?.used ?? 0, counted: null };
+  return {
+    claims: isKnown ? before.claims : call.parameter(8),
+    charge: Number(call.parameter(4)),
+    counted: before?.state === 'reaped' ? before.charged : null,
+  };
+}
+
+/** Returns what the call must have moved of budgets: what they hold follows the open holds, and what is used follows the charges. */
+function budgetMoves(call: SeenCall): Map<string, BudgetMove> {
+  const moves = new Map<string, BudgetMove>();
+  const add = (claims: string, unitsOf: (claim: BudgetClaim) => BudgetMove): void => {
+    // Drawn records can have one budget twice, which no control plane writes: it is counted once.
+    const units = new Map(readClaims(claims).map((one) => [call.countOf(one), unitsOf(one)]));
+    for (const [name, more] of units) {
+      const { used, held } = moves.get(name) ?? { used: 0, held: 0 };
+      moves.set(name, { used: used + more.used, held: held + more.held });
+    }
+  };
+  for (const [when, sign] of [
+    ['after', 1],
+    ['before', -1],
+  ] as const) {
+    const hold = call.hold(when);
+    if (hold?.state === 'open')
+      add(hold.claims, ({ rate }) => ({ used: 0, held: sign * claimUnits(rate, hold.amount) }));
+  }
+  const { claims, charge, counted } = usedNow(call);
+  add(claims, ({ rate }) => ({
+    used: claimUnits(rate, charge) - (counted === null ? 0 : claimUnits(rate, counted)),
+    held: 0,
+  }));
+  for (const [name, { used, held }] of moves) if (used === 0 && held === 0) moves.delete(name);
+  return moves;
 }
 
 /** Holds what must hold of every call that wrote, by any caller and with any arguments. Each is false where it is broken. */
@@ -62,6 +117,8 @@ const RULES: Readonly<Record<string, Rule>> = {
     const moved = openAmount(call.hold('after')) - openAmount(call.hold('before'));
     return after.held - before.held === moved;
   },
+  'what is held and used of budgets follows holds and charges': (call) =>
+    !OF_A_REQUEST.has(call.name) || isDeepStrictEqual(call.movedBudgets, budgetMoves(call)),
   'an open hold has a lease': (call) =>
     !['admit', 'restore'].includes(call.name) ||
     call.hold('after')?.state !== 'open' ||

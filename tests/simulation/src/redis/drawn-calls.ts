@@ -1,4 +1,4 @@
-import { ACCOUNT_LIMITS, BUDGETS, LIMITS, ONE_A_MINUTE } from './drawn-limits.ts';
+import { ACCOUNT_LIMITS, BUDGETS, LIMITS, ONE_A_MINUTE, VALUES } from './drawn-limits.ts';
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
@@ -111,7 +111,13 @@ export class DrawnCalls {
     const [T, R, W] = [keys.latestTime(SHARD), keys.reaped(SHARD), keys.windows(SHARD, hash)];
     const B = keys.budgets(SHARD, account);
     const holdPrefix = keys.holdPrefix(SHARD);
-    const claims = pick('', '', '1:0:1000000', '1:0:1000000,2:1700000000:0,3:0:75000');
+    const claims = pick(
+      '',
+      '',
+      '1:0:1000000',
+      '1:0:1000000,2:1700000000:0,3:0:75000',
+      `4:0:0:${VALUES[0]}`,
+    );
     const withdrawal = `00000000-0000-7000-8000-00000000000${pick(1, 2, 3)}`;
     const status = pick('active', 'active', 'active', 'active', 'closing', 'closed');
     const revision = (this.#revision += pick(0, 1, 1, -1)) + 1;
@@ -140,6 +146,7 @@ export class DrawnCalls {
           pick('0', '750000', '750000', '2500001', ''),
           odd(pick(0, 40)),
           odd(pick(0, 0, 0, 50, 200)),
+          ...[odd(pick('', ...VALUES.slice(0, 2))), odd(pick('', ...VALUES.slice(2)))],
         ],
       ],
       access: () => [
@@ -249,7 +256,13 @@ export class DrawnCalls {
       ],
       raise_budget: () => [
         [E, B],
-        [epoch, pick('1:0', '2:1700000000'), odd(pick(0, 40, 900))],
+        [
+          epoch,
+          pick('1:0', '2:1700000000'),
+          odd(pick(0, 40, 900)),
+          pick('', '', VALUES[0] ?? ''),
+          now,
+        ],
       ],
       reset_credits: () => [
         [E, S],

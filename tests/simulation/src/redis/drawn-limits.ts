@@ -22,8 +22,13 @@ export const ACCOUNT_LIMITS = ['', '', limitsOf([['account tph', 't', 60_000, 40
 
 /** As the control plane writes them: limits that are reached and others, of each unit, with and without periods. */
 export const BUDGETS = [
-  ...Array.from({ length: 12 }, () => ''),
+  ...Array.from({ length: 11 }, () => ''),
   '[[1,"charged_tokens",3000,"0000000000","","refuse",{"0":500}]]',
   '[[2,"requests",3,"17000000001800000000","gpt*","refuse",{}],[3,"money",90000,"0000000000","","notify",{}]]',
   '[[3,"money",0,"0000000000","","refuse",{}]]',
+  '[[3,"charged_tokens",5,"0000000000","","refuse",{}]]',
+  '[[4,"requests",2,"00000000001900000030","","refuse",{},"s",0],[5,"charged_tokens",900,"0000000000","","refuse",{},"u",1]]',
 ];
+
+/** Two sessions and two end users. */
+export const VALUES = ['s0', 's1', 'u0', 'u1'].map((start) => start.padEnd(32, '7'));

@@ -14,7 +14,10 @@ import {
 import { packMessage, unpackMessage } from './message-pack.ts';
 
 /** Patterns of Lua that the functions use. */
-const PATTERNS: Record<string, RegExp> = { '^%d+$': /^[0-9]+$/ };
+const PATTERNS: Record<string, RegExp> = {
+  '^%d+$': /^[0-9]+$/,
+  '^[su][0-9a-f]+$': /^[su][0-9a-f]+$/,
+};
 
 /** The globals of Redis' Lua beside `redis`, as far as the functions use them. */
 export const LUA_LIBRARIES = {

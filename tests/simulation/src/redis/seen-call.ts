@@ -1,3 +1,4 @@
+import type { BudgetClaim } from '@tollgate/contracts';
 import { keys, type FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { unpackMessage } from './message-pack.ts';
 import type { Changes, RedisData, Value } from './redis-data.ts';
@@ -19,10 +20,18 @@ export interface SeenSubscription {
 export interface SeenHold {
   state: string;
   amount: number;
+  used: number;
   charged: number;
+  /** On budgets, as `readClaims` reads them. */
+  claims: string;
   /** Is true when an event said what the call released into a withdrawal. */
   hasReleased: boolean;
   generation: number;
+}
+/** Holds units of a budget. */
+export interface BudgetMove {
+  used: number;
+  held: number;
 }
 export interface SeenEvent {
   /** `rid:seq`. */
@@ -30,6 +39,12 @@ export interface SeenEvent {
   seq: string;
   delta: number;
 }
+
+const NOTHING: BudgetMove = { used: 0, held: 0 };
+/** Where a packed hold has its claims: `pack_hold` of holds.lua. */
+const CLAIMS_AT = 16;
+/** Where the calls that move tokens of a request have its account. */
+const ACCOUNT_AT = 2;
 
 /** Tokens that no hold has a claim to. */
 export function freeOf({ balance, held }: SeenSubscription): number {
@@ -93,14 +108,56 @@ export class SeenCall {
   hold(when: 'before' | 'after'): SeenHold | null {
     const packed = this.#value(this.#holdKey, when);
     if (typeof packed !== 'string') return null;
-    const [state, , , amount, , charged, , , released, , generation] = unpackMessage(packed);
+    const values = unpackMessage(packed);
+    const [state, , , amount, used, charged, , , released, , generation] = values;
     return {
       state: String(state),
       amount: Number(amount ?? 0),
+      used: Number(used ?? 0),
       charged: Number(charged ?? 0),
+      claims: (values[CLAIMS_AT] as string | undefined) ?? '',
       hasReleased: released !== undefined,
       generation: Number(generation ?? 0),
     };
+  }
+
+  /** Returns by how much the call moved what is used and held of each budget, in the hash that counts it. */
+  get movedBudgets(): Map<string, BudgetMove> {
+    const moved = new Map<string, BudgetMove>();
+    const prefix = keys.budgetsPrefix(this.#shard ?? '');
+    for (const place of this.#changes.keys()) {
+      if (!place.startsWith(prefix)) continue;
+      const [before, after] = [this.#countsIn(place, 'before'), this.#countsIn(place, 'after')];
+      for (const name of new Set([...before.keys(), ...after.keys()])) {
+        const [from, to] = [before.get(name) ?? NOTHING, after.get(name) ?? NOTHING];
+        // What a value used in periods that are over is forgotten.
+        if (!after.has(name) && from.held === 0) continue;
+        const move = { used: to.used - from.used, held: to.held - from.held };
+        if (move.used !== 0 || move.held !== 0) moved.set(`${place} ${name}`, move);
+      }
+    }
+    return moved;
+  }
+
+  /** Names the hash and the field that count a claim. */
+  countOf({ budgetId, period, value }: BudgetClaim): string {
+    const account = keys.budgetsPrefix(this.#shard ?? '') + this.parameter(ACCOUNT_AT);
+    return `${value === '' ? account : `${account}:${value}`} ${budgetId}:${period}`;
+  }
+
+  #countsIn(place: string, when: 'before' | 'after'): Map<string, BudgetMove> {
+    const hash = this.#value(place, when);
+    const counts = new Map<string, BudgetMove>();
+    for (const [name, written] of hash instanceof Map ? hash : []) {
+      if (typeof written !== 'string') continue;
+      const [used = 0, held = 0] = written.split(',').map(Number);
+      counts.set(name, { used, held });
+    }
+    return counts;
+  }
+
+  get #shard(): string | undefined {
+    return /\{(s\d+)\}/.exec(this.#call.keys[0] ?? '')?.[1];
   }
 
   /** Until when the hold is kept; undefined where there is none. */
@@ -137,7 +194,7 @@ export class SeenCall {
   }
 
   #keyLike(prefixOf: (shard: string) => string): string | undefined {
-    const shard = /\{(s\d+)\}/.exec(this.#call.keys[0] ?? '')?.[1];
+    const shard = this.#shard;
     return shard && this.#call.keys.find((key) => key.startsWith(prefixOf(shard)));
   }
 

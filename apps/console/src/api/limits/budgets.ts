@@ -8,6 +8,9 @@ export const BUDGETS_PAGE_SIZE = 50;
 
 export const BUDGET_UNITS = ['charged_tokens', 'money', 'requests'] as const;
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'none'] as const;
+/** Names whom a budget counts: all requests together, or each of these by itself. */
+export const BUDGET_SCOPES = ['all', 'sessions', 'end_users'] as const;
+export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
 
 /** Asks for the budgets of an account and of all its keys, or for those of one key. */
@@ -53,6 +56,21 @@ type BodyOf<Path extends keyof paths, Method extends 'post' | 'put'> = paths[Pat
   ? Body
   : never;
 export type CreateBudget = Required<BodyOf<'/admin-api/budgets', 'post'>>;
+/** Returns the scope as the interface takes it. */
+export function scopeOf(
+  owner: { key_id: number } | { user_id: number },
+  scope: BudgetScope,
+): CreateBudget['scope'] {
+  switch (scope) {
+    case 'all':
+      return owner;
+    case 'sessions':
+      return { sessions_of: owner };
+    case 'end_users':
+      return { end_users_of: owner };
+  }
+}
+
 export type UpdateBudget = Required<BodyOf<'/admin-api/budgets/{id}', 'put'>>;
 
 export function createBudget(body: CreateBudget, idempotencyKey: string) {

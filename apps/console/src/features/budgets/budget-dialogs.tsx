@@ -16,6 +16,7 @@ import {
   BudgetFields,
   newBudgetOf,
   PeriodFields,
+  ScopeFields,
   settingsOf,
 } from './budget-fields.tsx';
 import { BudgetHistory } from './budget-history.tsx';
@@ -64,15 +65,13 @@ function CreateBudgetDialog({ userId, keyId, onClose }: CreateBudgetProps) {
       onClose={onClose}
       act={(values) =>
         createBudget(
-          {
-            ...newBudgetOf(values),
-            scope: keyId === undefined ? { user_id: userId } : { key_id: keyId },
-          },
+          newBudgetOf(values, keyId === undefined ? { user_id: userId } : { key_id: keyId }),
           idempotencyKey,
         )
       }
       done={() => budgets.created}
     >
+      <ScopeFields />
       <PeriodFields unit={unit} onUnit={setUnit} />
       <BudgetFields unit={unit} currency={currency} />
     </FormDialog>

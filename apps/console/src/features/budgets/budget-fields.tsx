@@ -1,16 +1,39 @@
+import { useState } from 'react';
 import {
   BUDGET_ACTIONS,
   BUDGET_PERIODS,
+  BUDGET_SCOPES,
   BUDGET_UNITS,
+  scopeOf,
   type Budget,
+  type BudgetScope,
   type CreateBudget,
   type UpdateBudget,
 } from '../../api/limits/budgets.ts';
-import { SelectField, TextField } from '../../ui/forms/field.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 
 type Unit = Budget['unit'];
+
+/** Draws whom the budget counts. */
+export function ScopeFields() {
+  const { budgets } = useWords();
+  const [scope, setScope] = useState<BudgetScope>('all');
+  return (
+    <>
+      <SelectField
+        name="scope"
+        label={budgets.each}
+        help={budgets.scopes[scope].says}
+        value={scope}
+        onChange={({ currentTarget }) => setScope(oneOf(BUDGET_SCOPES, currentTarget.value))}
+        options={BUDGET_SCOPES.map((value) => ({ value, label: budgets.scopes[value].name }))}
+      />
+      {scope !== 'all' && <CheckField name="require" label={budgets.require} />}
+    </>
+  );
+}
 
 /** Draws what cannot be changed later: what is counted, and in which periods. */
 export function PeriodFields({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) => void }) {
@@ -119,9 +142,14 @@ export function settingsOf(values: FormValues): UpdateBudget {
   };
 }
 
-export function newBudgetOf(values: FormValues): Omit<CreateBudget, 'scope'> {
+export function newBudgetOf(
+  values: FormValues,
+  owner: Parameters<typeof scopeOf>[0],
+): CreateBudget {
   return {
     ...settingsOf(values),
+    scope: scopeOf(owner, oneOf(BUDGET_SCOPES, values.scope)),
+    require: values.require !== undefined,
     unit: oneOf(BUDGET_UNITS, values.unit),
     period: oneOf(BUDGET_PERIODS, values.period),
     time_zone: (values.time_zone ?? '').trim(),

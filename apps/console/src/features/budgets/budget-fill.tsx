@@ -1,7 +1,8 @@
 import type { Budget, BudgetUsage } from '../../api/limits/budgets.ts';
 import { FILL_TONES, fillOf } from '../../ui/charts/fill.ts';
 import { Gauge } from '../../ui/charts/gauge.tsx';
-import { useWords } from '../../words/words.ts';
+import { formatCount } from '../../ui/format.ts';
+import { useSpeech } from '../../words/words.ts';
 import type { AmountText } from './use-amounts.ts';
 
 /** Shows what is used and held of a budget in its period; only the amount until that is known. */
@@ -14,7 +15,8 @@ export function BudgetFill({
   usage: BudgetUsage | undefined;
   write: AmountText;
 }) {
-  const { general, budgets } = useWords();
+  const { words, locale } = useSpeech();
+  const { general, budgets } = words;
   const { unit } = budget;
   if (!usage) return <span className="tabular">{write(unit, budget.amount)}</span>;
   const { used, held } = usage.live ?? { used: usage.used, held: '0' };
@@ -35,7 +37,8 @@ export function BudgetFill({
         {[
           ...(Number(held) > 0 ? [budgets.held(write(unit, held))] : []),
           ...(Number(usage.granted) > 0 ? [budgets.granted(write(unit, usage.granted))] : []),
-          ...(usage.live ? [] : [budgets.notLive]),
+          ...(usage.values === null ? [] : [budgets.most(formatCount(usage.values, locale))]),
+          ...(usage.live || usage.values !== null ? [] : [budgets.notLive]),
         ].join(' · ')}
       </span>
     </div>

@@ -72,6 +72,12 @@ function useColumnsOfSettings(): Column<Budget>[] {
   const { budgets } = useWords();
   return [
     {
+      id: 'each',
+      header: budgets.each,
+      from: 'sm',
+      cell: ({ each }) => budgets.counts[each ?? 'all'],
+    },
+    {
       id: 'models',
       header: budgets.models,
       from: 'md',

@@ -22,6 +22,7 @@ export const adminFindings = {
     overdraft: 'A balance is below zero',
     budget_threshold: 'A budget has reached a percentage',
     budget_exhausted: 'A budget is used up',
+    budget_shared: 'Sessions or end users share one count',
     low_balance: 'Tokens run low',
     auto_recharge_failed: 'A recharge failed',
     payout_unsettled: 'A payout has no outcome',

@@ -19,6 +19,21 @@ export const budgets = {
   scope: 'Applies to',
   ofAccount: 'All keys',
   ofKey: (id: number) => `Key ${id}`,
+  each: 'Counted together',
+  scopes: {
+    all: { name: 'All requests', says: 'All requests share the amount.' },
+    sessions: {
+      name: 'Each session',
+      says: 'Each run of an agent has the whole amount. Clients name it in x-tollgate-run, or as their session.',
+    },
+    end_users: {
+      name: 'Each end user',
+      says: 'Each person behind the key has the whole amount, as requests name them: x-tollgate-end-user or user.',
+    },
+  },
+  counts: { all: 'All requests', session: 'Each session', end_user: 'Each end user' },
+  require: 'Refuse requests that name none; otherwise they count together',
+  most: (values: string) => `of the one that used most, of ${values}`,
   unit: 'Counts',
   units: {
     charged_tokens: {

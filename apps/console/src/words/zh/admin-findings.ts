@@ -23,6 +23,7 @@ export const adminFindings: typeof en.admin.findings = {
     overdraft: '余额低于零',
     budget_threshold: '预算已达到设定比例',
     budget_exhausted: '预算已用完',
+    budget_shared: '多个会话或最终用户共用一个计数',
     low_balance: 'Token 即将用完',
     auto_recharge_failed: '自动充值失败',
     payout_unsettled: '退款没有结果',

@@ -18,6 +18,21 @@ export const budgets: typeof en.budgets = {
   scope: '适用于',
   ofAccount: '所有密钥',
   ofKey: (id) => `密钥 ${id}`,
+  each: '合并计数',
+  scopes: {
+    all: { name: '所有请求', says: '所有请求共用此数量。' },
+    sessions: {
+      name: '每个会话',
+      says: '代理的每次运行都有全部数量。客户端用 x-tollgate-run 或自己的会话来标明。',
+    },
+    end_users: {
+      name: '每个最终用户',
+      says: '密钥背后的每个人都有全部数量，由请求中的 x-tollgate-end-user 或 user 标明。',
+    },
+  },
+  counts: { all: '所有请求', session: '每个会话', end_user: '每个最终用户' },
+  require: '拒绝未标明的请求；否则它们合并计数',
+  most: (values) => `用量最多的一个，共 ${values} 个`,
   unit: '计量',
   units: {
     charged_tokens: {

@@ -21,6 +21,7 @@ export const ALERT_RULES = {
   overdraft: 'warning',
   budget_threshold: 'info',
   budget_exhausted: 'warning',
+  budget_shared: 'warning',
   low_balance: 'info',
   auto_recharge_failed: 'warning',
   payout_unsettled: 'warning',

@@ -24,13 +24,15 @@ interface Equality {
 /** `claimUnits` in SQL: units of a budget for so many charged tokens. */
 const unitsOf = (tokens: string): string =>
   `CASE WHEN claim.rate = 0 THEN 1 ELSE ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
+/** What sessions and end users used is dropped later than that. */
+const VALUES_AUDITED_S = 60 * 86_400;
 /** Sums the use of each request by budget. A correction counts the difference between the whole charge and the first one. */
 const BUDGETED = `
-  SELECT b.id AS budget_id, claim.started_at, sum(CASE WHEN u.seq = 1 THEN ${unitsOf('u.charge')} - ${unitsOf('u.charge - u.delta')} ELSE ${unitsOf('u.delta')} END) AS used
+  SELECT b.id AS budget_id, claim.started_at, claim.value, sum(CASE WHEN u.seq = 1 THEN ${unitsOf('u.charge')} - ${unitsOf('u.charge - u.delta')} ELSE ${unitsOf('u.delta')} END) AS used
   FROM usage_events u, unnest(string_to_array(u.budgets, ',')) AS c(text),
-    LATERAL (SELECT split_part(c.text, ':', 1)::int AS budget_id, split_part(c.text, ':', 2)::bigint AS started_at, split_part(c.text, ':', 3)::bigint AS rate) claim
+    LATERAL (SELECT split_part(c.text, ':', 1)::int AS budget_id, split_part(c.text, ':', 2)::bigint AS started_at, split_part(c.text, ':', 3)::bigint AS rate, split_part(c.text, ':', 4) AS value) claim
     JOIN budgets b ON b.id = claim.budget_id
-  WHERE u.budgets IS NOT NULL AND u.kind <> 'withdraw' AND b.user_id = u.user_id GROUP BY 1, 2`;
+  WHERE u.budgets IS NOT NULL AND u.kind <> 'withdraw' AND b.user_id = u.user_id GROUP BY 1, 2, 3`;
 
 /** The equalities that hold for PostgreSQL's books at any moment. */
 export const EQUALITIES = {
@@ -63,12 +65,12 @@ export const EQUALITIES = {
   },
   budgets: {
     says: 'What is used of each budget in a period is what its requests used; of periods from which no day was dropped',
-    sql: `SELECT budget_id, started_at FROM budget_periods p FULL JOIN (${BUDGETED}) u USING (budget_id, started_at)
-      WHERE coalesce(p.used, 0) <> coalesce(u.used, 0) AND started_at >= (SELECT extract(epoch FROM before + 1) FROM usage_dropped_days)`,
+    sql: `SELECT budget_id, started_at FROM budget_periods p FULL JOIN (${BUDGETED}) u USING (budget_id, started_at, value)
+      WHERE coalesce(p.used, 0) <> coalesce(u.used, 0) AND (value = '' OR started_at >= extract(epoch FROM now()) - ${VALUES_AUDITED_S}) AND started_at >= (SELECT extract(epoch FROM before + 1) FROM usage_dropped_days)`,
   },
   budget_grants: {
     says: 'What is granted of each budget in a period is the sum of its grants',
-    sql: `SELECT budget_id, started_at FROM budget_periods p FULL JOIN (SELECT budget_id, started_at, sum(amount) AS granted FROM budget_entries WHERE kind = 'grant' GROUP BY 1, 2) e
+    sql: `SELECT budget_id, started_at FROM (SELECT * FROM budget_periods WHERE value = '') p FULL JOIN (SELECT budget_id, started_at, sum(amount) AS granted FROM budget_entries WHERE kind = 'grant' GROUP BY 1, 2) e
       USING (budget_id, started_at) WHERE coalesce(p.granted, 0) <> coalesce(e.granted, 0)`,
   },
   daily_rollups: {

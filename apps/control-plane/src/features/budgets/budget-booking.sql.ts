@@ -1,5 +1,6 @@
 import { claimUnits, readClaims } from '@tollgate/contracts';
 import { Inject, Injectable } from '@nestjs/common';
+import { SCOPE_VALUES_MAX } from '@tollgate/keyspace';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
@@ -25,6 +26,8 @@ export interface BudgetedUse {
 interface PeriodDelta {
   budgetId: number;
   period: number;
+  /** See `BudgetClaim`. */
+  value: string;
   accountId: number;
   used: number;
   late: number;
@@ -34,6 +37,7 @@ const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 const bookedRow = z.object({
   budget_id: z.number(),
   started_at: integer,
+  value: z.string(),
   user_id: z.number(),
   key_id: z.number().nullable(),
   unit: z.enum(BUDGET_UNITS),
@@ -45,21 +49,27 @@ const bookedRow = z.object({
 });
 type BookedRow = z.output<typeof bookedRow>;
 
+/** Ends the value of all that come beyond those that Redis counts. */
+const SHARED = '+';
+
 /** A budget of another account than the request's is left out: only a damaged final names one. In one order, so that workers wait for each other and never in a circle. */
 const BOOK = prepared(`
   WITH booked AS (
-    INSERT INTO budget_periods AS p (budget_id, started_at, used, late)
-    SELECT v.budget_id, v.period, v.used, v.late FROM unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[], $5::bigint[]) AS v(budget_id, period, user_id, used, late)
+    INSERT INTO budget_periods AS p (budget_id, started_at, used, late, value)
+    SELECT v.budget_id, v.period, v.used, v.late, v.value FROM unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[], $5::bigint[], $6::text[]) AS v(budget_id, period, user_id, used, late, value)
       JOIN budgets b ON b.id = v.budget_id AND b.user_id = v.user_id
-    ORDER BY v.budget_id, v.period
-    ON CONFLICT (budget_id, started_at) DO UPDATE SET used = p.used + excluded.used, late = p.late + excluded.late
-    RETURNING budget_id, started_at, used, granted, notified)
-  SELECT k.budget_id, k.started_at, b.user_id, b.key_id, b.unit, b.amount + k.granted AS limit_now, k.used, k.notified,
+    ORDER BY v.budget_id, v.period, v.value
+    ON CONFLICT (budget_id, started_at, value) DO UPDATE SET used = p.used + excluded.used, late = p.late + excluded.late
+    RETURNING budget_id, started_at, value, used, granted, notified)
+  SELECT k.budget_id, k.started_at, k.value, b.user_id, b.key_id, b.unit, b.amount + g.granted AS limit_now, k.used, k.notified,
     NOT EXISTS (SELECT FROM unnest(b.starts) s WHERE s > k.started_at AND s <= extract(epoch FROM now())) AS is_current,
-    coalesce((SELECT max(n) FROM unnest(b.notify_at) n WHERE k.used::numeric * 100 >= n * (b.amount + k.granted)::numeric), 0) AS reached
-  FROM booked k JOIN budgets b ON b.id = k.budget_id WHERE b.deleted_at IS NULL`);
+    coalesce((SELECT max(n) FROM unnest(b.notify_at) n WHERE k.used::numeric * 100 >= n * (b.amount + g.granted)::numeric), 0) AS reached
+  FROM booked k JOIN budgets b ON b.id = k.budget_id,
+    LATERAL (SELECT CASE WHEN k.value = '' THEN k.granted ELSE coalesce((SELECT granted FROM budget_periods p
+      WHERE p.budget_id = k.budget_id AND p.started_at = k.started_at AND p.value = ''), 0) END AS granted) g
+  WHERE b.deleted_at IS NULL`);
 const NOTED =
-  'UPDATE budget_periods SET notified = $3 WHERE budget_id = $1 AND started_at = $2 AND notified < $3';
+  'UPDATE budget_periods SET notified = $3 WHERE budget_id = $1 AND started_at = $2 AND value = $4 AND notified < $3';
 
 /** Counts booked usage in the periods in which its requests were admitted, in the transaction that books it. */
 @Injectable()
@@ -86,20 +96,33 @@ export class BudgetBooking {
       deltas.map(({ accountId }) => accountId),
       deltas.map(({ used }) => used),
       deltas.map(({ late }) => late),
+      deltas.map(({ value }) => value),
     ]);
     const rows = raw.map((row) => bookedRow.parse(row));
     for (const row of rows) await this.notify(tx, row);
-    afterCommit(tx, async () => this.guard.used(rows.map(({ budget_id }) => budget_id)));
+    for (const row of rows) if (row.value.endsWith(SHARED)) await this.noteShared(tx, row);
+    const counted = rows.map(({ budget_id: id, value }) => ({ id, value }));
+    afterCommit(tx, async () => this.guard.used(counted));
     const late = new Set(
-      deltas.filter((delta) => delta.late !== 0).map(({ budgetId }) => budgetId),
+      // The guard counts late usage of a session or an end user in Redis instead.
+      deltas
+        .filter(({ late, value }) => late !== 0 && value === '')
+        .map(({ budgetId }) => budgetId),
     );
     for (const { budget_id, user_id: userId, key_id: keyId } of rows)
       if (late.has(budget_id)) await this.live.budgetsChanged(tx, { userId, keyId });
   }
 
+  private async noteShared(tx: EntityManager, row: BookedRow): Promise<void> {
+    const message = `Budget ${row.budget_id} has met more than ${SCOPE_VALUES_MAX} sessions or end users; those beyond share one count`;
+    const detail = { budget_id: row.budget_id, values_max: SCOPE_VALUES_MAX };
+    const subject = `budget:${row.budget_id}:shared`;
+    await this.alerts.raise(tx, { rule: 'budget_shared', subject, message, detail });
+  }
+
   private async notify(tx: EntityManager, row: BookedRow): Promise<void> {
     if (!row.is_current || row.reached <= row.notified) return;
-    await tx.query(NOTED, [row.budget_id, row.started_at, row.reached]);
+    await tx.query(NOTED, [row.budget_id, row.started_at, row.reached, row.value]);
     const [used, limit] = [row.used, row.limit_now].map((units) => writeAmount(row.unit, units));
     const detail = { budget_id: row.budget_id, unit: row.unit, used, limit, percent: row.reached };
     const rule = row.used >= row.limit_now ? 'budget_exhausted' : 'budget_threshold';
@@ -123,9 +146,9 @@ function deltasOf({
     { accountId, claims, ...use }: BudgetedUse,
     sign: { used: 0 | 1; late: -1 | 0 | 1 },
   ): void => {
-    for (const { budgetId, period, rate } of readClaims(claims)) {
-      const name = `${budgetId}:${period}:${accountId}`;
-      const known = byPeriod.get(name) ?? { budgetId, period, accountId, used: 0, late: 0 };
+    for (const { rate, ...claim } of readClaims(claims)) {
+      const name = `${claim.budgetId}:${claim.period}:${accountId}:${claim.value}`;
+      const known = byPeriod.get(name) ?? { ...claim, accountId, used: 0, late: 0 };
       const units = unitsOf(rate, use);
       byPeriod.set(name, {
         ...known,

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LiveRecords } from '@tollgate/keyspace';
-import { IsNull, MoreThan, Repository, type EntityManager } from 'typeorm';
+import { DataSource, IsNull, MoreThan, Repository, type EntityManager } from 'typeorm';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { readPeriods } from './budget-periods.sql.ts';
+import { dropValues, isShared, readPeriods } from './budget-periods.sql.ts';
 import { BudgetRow } from './budget.entity.ts';
 import { currentPeriod, PERIODS_AHEAD } from './budgets.service.ts';
 import { periodStarts } from './calendar.ts';
@@ -17,6 +17,8 @@ const PERIODS_LEFT_MIN = 16;
 const PAGE = 500;
 /** The last request of a period ended long before, or was reaped. */
 const ENDED_FOR_S = 2 * 86_400;
+/** Of sessions and end users: the longest period that they have, and one more for corrections. */
+const VALUES_KEPT_S = 62 * 86_400;
 
 /** Keeps the periods of every budget known far ahead, and ends the alerts of periods that are over. */
 @Injectable()
@@ -27,6 +29,7 @@ export class BudgetCalendar extends BackgroundService {
     private readonly liveState: LiveStateService,
     private readonly records: LiveRecords,
     private readonly alerts: AlertsService,
+    private readonly dataSource: DataSource,
   ) {
     super({
       name: 'budgets',
@@ -43,6 +46,7 @@ export class BudgetCalendar extends BackgroundService {
   /** Also for tests. */
   async continueAll(atMs: number): Promise<void> {
     await this.resolveAlerts();
+    await dropValues(this.dataSource, VALUES_KEPT_S);
     for (let afterId = 0; ;) {
       const rows = await this.rows.find({
         where: { id: MoreThan(afterId), deletedAt: IsNull() },
@@ -84,7 +88,18 @@ export class BudgetCalendar extends BackgroundService {
         for (const { subject } of await this.alerts.openOf(tx, rule))
           if (!(await this.isReached(tx, subject)))
             await this.alerts.resolve(tx, { rule, subject });
+      await this.resolveShared(tx);
     });
+  }
+
+  private async resolveShared(tx: EntityManager): Promise<void> {
+    const rule = 'budget_shared';
+    for (const { subject } of await this.alerts.openOf(tx, rule)) {
+      const id = Number(subject.split(':')[1]);
+      const row = await tx.getRepository(BudgetRow).findOneBy({ id, deletedAt: IsNull() });
+      if (!row || !(await isShared(tx, { budgetId: id, startedAt: currentPeriod(row) })))
+        await this.alerts.resolve(tx, { rule, subject });
+    }
   }
 
   /** `subject`: `budget:<id>:<percent>`. */

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { BackgroundService } from '../../platform/background/background-service.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { readBookedPeriods, type BookedPeriod } from './budget-periods.sql.ts';
+import { readBookedPeriods, type BookedPeriod, type Counted } from './budget-periods.sql.ts';
 
 const GATHER_MS = 1_000;
 const EVERY_MS = 5 * 60_000;
@@ -18,7 +18,7 @@ const REPEATING_MS = 30_000;
  */
 @Injectable()
 export class BudgetGuard extends BackgroundService {
-  private readonly waiting = new Set<number>();
+  private readonly waiting = new Map<string, Counted>();
   private comparedAllAtMs = performance.now();
   private quietUntilMs = 0;
   private stopWatching = (): void => undefined;
@@ -51,35 +51,37 @@ export class BudgetGuard extends BackgroundService {
   }
 
   /** Usage of these was booked now. Returns at once. */
-  used(budgetIds: readonly number[]): void {
-    for (const id of budgetIds) this.waiting.add(id);
-    if (budgetIds.length > 0) this.loop.wakeWithin(GATHER_MS);
+  used(counted: readonly Counted[]): void {
+    for (const one of counted) this.waiting.set(`${one.id}:${one.value}`, one);
+    if (counted.length > 0) this.loop.wakeWithin(GATHER_MS);
   }
 
   protected async runOnce(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs < this.quietUntilMs) return this.loop.wakeWithin(this.quietUntilMs - nowMs);
-    const ids = [...this.waiting].slice(0, PAGE);
-    await this.compare(await readBookedPeriods(this.dataSource, { ids }));
-    for (const id of ids) this.waiting.delete(id);
+    const used = [...this.waiting].slice(0, PAGE);
+    const of = used.map(([, counted]) => counted);
+    await this.compare(await readBookedPeriods(this.dataSource, { of }));
+    for (const [name] of used) this.waiting.delete(name);
     if (this.waiting.size > 0) this.loop.wakeWithin(GATHER_MS);
     if (nowMs - this.comparedAllAtMs >= EVERY_MS) await this.compareAll();
   }
 
   /** Also for tests. */
   async compareAll(): Promise<void> {
-    for (let afterId = 0; ;) {
-      const page = await readBookedPeriods(this.dataSource, { afterId, limit: PAGE });
+    for (let after: Counted = { id: 0, value: '' }; ;) {
+      const page = await readBookedPeriods(this.dataSource, { after, limit: PAGE });
       await this.compare(page);
-      afterId = page.at(-1)?.id ?? 0;
+      after = page.at(-1) ?? after;
       if (page.length < PAGE) break;
     }
     this.comparedAllAtMs = performance.now();
   }
 
   private async compare(booked: readonly BookedPeriod[]): Promise<void> {
-    for (const { id, accountId, startedAt, used } of booked) {
-      const before = await this.counts.raiseBudget({ accountId, name: `${id}:${startedAt}`, used });
+    for (const { id, accountId, startedAt, value, used } of booked) {
+      const name = `${id}:${startedAt}`;
+      const before = await this.counts.raiseBudget({ accountId, name, value, used });
       if (before === null) continue;
       const message = `Budget ${id}: Redis counted ${before} as used, of which ${used} are booked; it has been raised`;
       this.logger.error(message);

@@ -66,7 +66,11 @@ function toUsage(
     limit: written(row.amount + granted),
     used: written(period?.used ?? 0),
     granted: written(granted),
-    live: counted ? { used: written(found?.used ?? 0), held: written(found?.held ?? 0) } : null,
+    values: row.each === null ? null : (period?.values ?? 0),
+    live:
+      counted && row.each === null
+        ? { used: written(found?.used ?? 0), held: written(found?.held ?? 0) }
+        : null,
   };
 }
 

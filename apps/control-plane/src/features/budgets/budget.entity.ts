@@ -5,6 +5,7 @@ import {
   PrimaryGeneratedColumn,
   type ValueTransformer,
 } from 'typeorm';
+import type { ScopeKind } from '@tollgate/keyspace';
 import { safeIntegerColumn, toSafeInteger } from '../../platform/database/columns.ts';
 import type { BudgetUnit, BUDGET_ACTIONS } from './budgets.dto.ts';
 import type { BudgetPeriod } from './calendar.ts';
@@ -25,6 +26,14 @@ export class BudgetRow {
   /** Null: it is of the whole account. */
   @Column({ type: 'integer', nullable: true })
   keyId: number | null;
+
+  /** Set: it counts each of these by itself. */
+  @Column({ type: 'text', nullable: true })
+  each: ScopeKind | null;
+
+  /** A request that names none is refused. */
+  @Column({ type: 'boolean' })
+  requiresValue: boolean;
 
   @Column({ type: 'text' })
   unit: BudgetUnit;

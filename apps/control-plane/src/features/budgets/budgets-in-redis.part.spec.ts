@@ -61,7 +61,9 @@ describe('what Redis counts', () => {
     await plane.app.get(LiveRecords).budgets.discard(tenant.account.id);
     await plane.app
       .get(LiveRecords)
-      .budgets.fill(tenant.account.id, { [`${body.id}:${start}`]: 800 });
+      .budgets.fill(tenant.account.id, [
+        { name: `${body.id}:${start}`, value: '', used: 800, ends: 0 },
+      ]);
     await plane.app.get(BudgetGuard).compareAll();
     expect(await used()).toEqual([800]);
     const alerts = await ledger.query("SELECT rule FROM alerts WHERE subject = 'budget:' || $1", [
@@ -83,7 +85,9 @@ describe('what Redis counts', () => {
     expect(await starts()).toEqual(before);
     await plane.app
       .get(LiveRecords)
-      .budgets.fill(tenant.account.id, { [`${body.id}:${before[0]}`]: 5 });
+      .budgets.fill(tenant.account.id, [
+        { name: `${body.id}:${before[0]}`, value: '', used: 5, ends: 0 },
+      ]);
     await calendar.continueAll(Date.now() + 20 * 86_400_000);
     const after = await starts();
     expect([after[0], after.length]).toEqual([before[20], 33]);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SCOPE_KINDS, type ScopeKind } from '@tollgate/keyspace';
 import { formatAmount, InvalidAmount, parseAmount } from '@tollgate/money';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
@@ -52,12 +53,30 @@ const notifyAt = z
 
 const ofKey = z.strictObject({ key_id: id });
 const ofAccount = z.strictObject({ user_id: id });
+const owner = z.union([ofKey, ofAccount]);
+/** Periods after which what a session or an end user has used is forgotten. */
+const LONG_PERIODS: ReadonlySet<string> = new Set(['year', 'none']);
+const TOO_LONG_FOR_EACH = 'must be day, week or month where sessions or end users are counted';
+const NOTHING_REQUIRED = 'is for budgets of sessions or end users';
 
 export const createBudgetSchema = z
   .strictObject({
     scope: z
-      .union([ofKey, ofAccount])
-      .describe('A key with its later rotations, or the whole account'),
+      .union([
+        ofKey,
+        ofAccount,
+        z.strictObject({ sessions_of: owner }),
+        z.strictObject({ end_users_of: owner }),
+      ])
+      .describe(
+        'A key with its later rotations, or the whole account; sessions_of and end_users_of: each of their sessions, or end users, by itself',
+      ),
+    require: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Refuses requests that name no session, or end user; otherwise they count together',
+      ),
     unit: z.enum(BUDGET_UNITS),
     amount,
     period: z
@@ -73,6 +92,14 @@ export const createBudgetSchema = z
     action: action.default('refuse'),
     notify_at: notifyAt.default([]),
   })
+  .refine(({ scope, period }) => eachOf(scope) === null || !LONG_PERIODS.has(period), {
+    path: ['period'],
+    message: TOO_LONG_FOR_EACH,
+  })
+  .refine(({ scope, require }) => eachOf(scope) !== null || !require, {
+    path: ['require'],
+    message: NOTHING_REQUIRED,
+  })
   .meta({
     'x-example': {
       scope: { key_id: 1 },
@@ -84,6 +111,14 @@ export const createBudgetSchema = z
     },
   });
 export type CreateBudget = z.output<typeof createBudgetSchema>;
+
+type Scope = z.output<typeof owner> | { sessions_of: object } | { end_users_of: object };
+
+/** Returns what a budget counts each by itself; null where it counts all requests together. */
+export function eachOf(scope: Scope): ScopeKind | null {
+  if ('sessions_of' in scope) return 'session';
+  return 'end_users_of' in scope ? 'end_user' : null;
+}
 
 const NOTHING_TO_CHANGE = 'name at least one field to change';
 export const updateBudgetSchema = z
@@ -126,6 +161,11 @@ export const budgetResponseSchema = z
     id: idField,
     user_id: idField,
     key_id: idField.nullable().describe('Null: it is of the whole account'),
+    each: z
+      .enum(Object.keys(SCOPE_KINDS) as [ScopeKind, ...ScopeKind[]])
+      .nullable()
+      .describe('It counts each of these by itself; null: all requests together'),
+    require: z.boolean(),
     unit: z.enum(BUDGET_UNITS),
     amount: unitsText,
     period: z.enum(BUDGET_PERIODS),
@@ -150,13 +190,19 @@ const budgetUsageSchema = z
     limit: unitsText.describe('The amount with what was granted in this period'),
     used: unitsText.describe('Of requests that are booked'),
     granted: unitsText,
+    values: z
+      .int()
+      .nullable()
+      .describe('Sessions or end users that are booked; `used` is of the one that used most'),
     live: z
       .object({
         used: unitsText.describe('Of requests that have ended, booked or not'),
         held: unitsText.describe('Of requests that run'),
       })
       .nullable()
-      .describe('As admission counts; null where Redis does not answer'),
+      .describe(
+        'As admission counts; null where Redis does not answer, and for sessions and end users',
+      ),
   })
   .meta({ id: 'BudgetUsage' });
 export type BudgetUsage = z.output<typeof budgetUsageSchema>;

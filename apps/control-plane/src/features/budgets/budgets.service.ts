@@ -15,6 +15,7 @@ import { BudgetRow } from './budget.entity.ts';
 import {
   AMOUNT_RANGE,
   BUDGETS_PER_SCOPE_MAX,
+  eachOf,
   readAmount,
   type BudgetList,
   type BudgetResponse,
@@ -96,6 +97,8 @@ export class BudgetsService {
       const now = new Date();
       const row = await tx.getRepository(BudgetRow).save({
         ...of,
+        each: eachOf(body.scope),
+        requiresValue: body.require,
         unit: body.unit,
         amount,
         period: body.period,
@@ -214,8 +217,9 @@ export class BudgetsService {
   private async ownerOf(
     tx: EntityManager,
     caller: Caller,
-    scope: CreateBudget['scope'],
+    named: CreateBudget['scope'],
   ): Promise<{ userId: number; keyId: number | null }> {
+    const scope = ownerOf(named);
     if ('user_id' in scope)
       return { userId: await this.scope.resolve(caller, scope.user_id, tx), keyId: null };
     const key = await this.liveState.keyOfBudgets(tx, scope.key_id);
@@ -223,6 +227,11 @@ export class BudgetsService {
       throw noSuch('key', scope.key_id, 'scope.key_id');
     return { userId: key.userId, keyId: key.id };
   }
+}
+
+function ownerOf(scope: CreateBudget['scope']) {
+  if ('sessions_of' in scope) return scope.sessions_of;
+  return 'end_users_of' in scope ? scope.end_users_of : scope;
 }
 
 export function currentPeriod({ starts }: Pick<BudgetRow, 'starts'>): number {

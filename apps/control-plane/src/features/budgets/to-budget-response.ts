@@ -6,6 +6,8 @@ export function toBudgetResponse(row: BudgetRow): BudgetResponse {
     id: row.id,
     user_id: row.userId,
     key_id: row.keyId,
+    each: row.each,
+    require: row.requiresValue,
     unit: row.unit,
     amount: writeAmount(row.unit, row.amount),
     period: row.period,

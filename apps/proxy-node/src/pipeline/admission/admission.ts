@@ -5,6 +5,7 @@ import type {
   AdmitRequest,
   InquiryReply,
   InquiryRequest,
+  NamedScopes,
 } from '@tollgate/keyspace';
 import type { HoldPlan, Overrun } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
@@ -55,6 +56,8 @@ export interface Admission {
   price: ChargedPrice;
   /** The client of the request, which waits for tokens only while its client is connected. */
   client: Pick<ClientReply, 'isGone' | 'onGone'>;
+  /** For budgets that count each session or each end user by itself. None by default. */
+  scopes?: NamedScopes;
   /** False for a request that the key's windows have counted already. True by default. */
   isCounted?: boolean;
   /** The overrun of an upstream that may serve the request and exceeds its limits; null if none does. The hold covers it. */

@@ -3,7 +3,7 @@ import type { AccessDenied, AdmitReply, InquiryReply, RateName } from '@tollgate
 import type { HoldPlan } from '@tollgate/metering';
 import { balanceTooLow, modelNotFound, Refusal, retryHeaders } from '../../refusals.ts';
 import { rateLimitHeaders, type Denied } from './rate-limit-headers.ts';
-import { budgetExceeded } from './budget-exceeded.ts';
+import { budgetExceeded, valueRequired } from './budget-exceeded.ts';
 import { rechargePending } from './recharge-waits.ts';
 
 /** Model lists and token counts a minute of a key: its rpm, if that is more than the first; the second where it has none. A coding agent counts 25 prompts at once. */
@@ -51,6 +51,8 @@ export function admitRefusal(
       return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
     case 'budget_exceeded':
       return budgetExceeded(reply);
+    case 'value_required':
+      return valueRequired(reply);
     case 'recharge_due':
       return rechargePending();
     case 'balance_too_low':

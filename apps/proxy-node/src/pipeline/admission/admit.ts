@@ -207,7 +207,7 @@ export class Admitter {
 
   /** Null when Redis did not answer. Throws a denial that is remembered. */
   #ask(key: ParsedApiKey, admission: Admission, plan: HoldPlan): Promise<AdmitReply | null> {
-    const { rid, addressHex, ask, model, price, isCounted = true } = admission;
+    const { rid, addressHex, ask, model, price, scopes, isCounted = true } = admission;
     const remembered = isCounted
       ? this.#denials.get(askingOf(key, admission), monotonicMs())
       : undefined;
@@ -230,6 +230,7 @@ export class Admitter {
       leaseMs: this.#limits.leaseMs,
       node: this.#node,
       isCounted,
+      ...(scopes && { scopes }),
       isWhole: isHeldWhole(ask),
       leavesHalf: leavesHalf(admission),
     });

@@ -1,4 +1,4 @@
-import type { BudgetExceeded } from '@tollgate/keyspace';
+import type { AdmitReply, BudgetExceeded } from '@tollgate/keyspace';
 import { Refusal, retryHeaders } from '../../refusals.ts';
 
 const UNIT_WORDS = {
@@ -6,15 +6,31 @@ const UNIT_WORDS = {
   money: 'in the currency of this gateway',
   requests: 'requests',
 } as const;
+/** Says whose use the amounts are, and how a request names it. */
+const SCOPES = {
+  session: { of: 'this session', how: 'the header x-tollgate-run' },
+  end_user: { of: 'this end user', how: 'the header x-tollgate-end-user or the field user' },
+} as const;
 const MICROS = 1_000_000;
 
 /** Names the budget, its amount and when it starts again: the owner of the account raises it, or waits. */
 export function budgetExceeded(reply: BudgetExceeded): Refusal {
-  const { budgetId, unit, used, limit, endsAtMs } = reply;
+  const { budgetId, unit, used, limit, endsAtMs, scope } = reply;
   const written = (units: number): string => String(unit === 'money' ? units / MICROS : units);
   const resets =
     endsAtMs === null ? 'It has no end' : `It starts again at ${new Date(endsAtMs).toISOString()}`;
-  const detail = `Budget ${budgetId} of this key or account does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
+  const detail = `Budget ${budgetId} of ${scope === null ? 'this key or account' : SCOPES[scope].of} does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
   const headers = endsAtMs === null ? {} : retryHeaders(Math.max(0, endsAtMs - Date.now()));
   return new Refusal('budget_exceeded', { detail, headers });
+}
+
+/** The owner of the account wants each request to say for whom it runs. */
+export function valueRequired({
+  budgetId,
+  scope,
+}: Extract<AdmitReply, { kind: 'value_required' }>): Refusal {
+  const { of, how } = SCOPES[scope];
+  return new Refusal('budget_value_missing', {
+    detail: `Budget ${budgetId} counts by ${of.replace('this ', '')}, and the request names none; name it with ${how}.`,
+  });
 }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Ask } from '@tollgate/protocols';
+import { namedSession } from '../../http/named-scopes.ts';
 
-/** Coding clients name their session in a header: Claude Code and Codex. */
-const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 /** Providers cache no prompt below about 1,024 tokens, so what begins alike for so many bytes is what can be found again. */
 const CACHED_PREFIX_BYTES = 4_096;
 /**
@@ -46,20 +45,4 @@ export function sessionOf({
       ? hash('sha256', ask.raw.subarray(0, CACHED_PREFIX_BYTES), 'base64url')
       : hash('sha256', `named ${named}`, 'base64url');
   return `${accountId}/${modelId}/${digest}`;
-}
-
-function namedSession(
-  headers: IncomingHttpHeaders,
-  { prompt_cache_key: cacheKey, metadata }: Ask['body'],
-): string | undefined {
-  for (const name of SESSION_HEADERS) {
-    const value = headers[name];
-    if (typeof value === 'string' && value !== '') return value;
-  }
-  if (typeof cacheKey === 'string' && cacheKey !== '') return cacheKey;
-  const user =
-    typeof metadata === 'object' && metadata !== null && 'user_id' in metadata
-      ? metadata.user_id
-      : undefined;
-  return typeof user === 'string' && user !== '' ? user : undefined;
 }

@@ -5,6 +5,10 @@ CREATE TABLE budgets (
   user_id integer NOT NULL REFERENCES users (id),
   -- Null: it is of the whole account.
   key_id integer REFERENCES api_keys (id),
+  -- Set: it counts each session, or each end user, by itself.
+  each text CHECK (each IN ('session', 'end_user')),
+  -- A request that names none is refused.
+  requires_value boolean NOT NULL DEFAULT false,
   unit text NOT NULL CHECK (unit IN ('charged_tokens', 'money', 'requests')),
   -- The amount of one period, in micro-units when the unit is money.
   amount bigint NOT NULL CHECK (amount BETWEEN 0 AND 9007199254740991),
@@ -20,7 +24,9 @@ CREATE TABLE budgets (
   created_at timestamptz NOT NULL DEFAULT now(),
   -- Rises with every change that the live record in Redis must follow.
   updated_at timestamptz NOT NULL DEFAULT now(),
-  deleted_at timestamptz
+  deleted_at timestamptz,
+  CHECK (each IS NULL OR period NOT IN ('year', 'none')),
+  CHECK (each IS NOT NULL OR NOT requires_value)
 );
 CREATE INDEX budgets_user ON budgets (user_id) WHERE deleted_at IS NULL;
 CREATE INDEX budgets_key ON budgets (key_id) WHERE deleted_at IS NULL;
@@ -29,6 +35,8 @@ CREATE INDEX budgets_key ON budgets (key_id) WHERE deleted_at IS NULL;
 CREATE TABLE budget_periods (
   budget_id integer NOT NULL REFERENCES budgets (id),
   started_at bigint NOT NULL,
+  -- The hash of a session or an end user (SCOPE_VALUE of libs/contracts); empty where the budget counts all requests together. Grants are in the row with the empty one.
+  value text NOT NULL DEFAULT '',
   used bigint NOT NULL DEFAULT 0,
   -- The part of it that Redis does not count: it was booked from a journal, or from an epoch that is gone.
   late bigint NOT NULL DEFAULT 0,
@@ -36,7 +44,7 @@ CREATE TABLE budget_periods (
   granted bigint NOT NULL DEFAULT 0,
   -- The highest percentage that was notified.
   notified smallint NOT NULL DEFAULT 0,
-  PRIMARY KEY (budget_id, started_at)
+  PRIMARY KEY (budget_id, started_at, value)
 );
 
 -- Holds the changes that people made in a period. Rows are never edited.
