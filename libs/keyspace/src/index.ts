@@ -4,7 +4,7 @@ export * from './background-marks.ts';
 export { ClusterState } from './connection/cluster-state.ts';
 export { isModelAllowed } from './records/allowed-models.ts';
 export * from './metering/admission.ts';
-export * from './metering/scope-value.ts';
+export * from './scope-value.ts';
 export * from './epochs.ts';
 export * from './fleet-store.ts';
 export { IncidentReports } from './incident-reports.ts';

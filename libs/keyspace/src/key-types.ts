@@ -1,6 +1,6 @@
 import { keys, natural, shardNames, shardOf } from './keys.ts';
 import type { RedisConnection } from './connection/redis-connection.ts';
-import { SCOPE_KINDS } from './metering/scope-value.ts';
+import { SCOPE_KINDS } from './scope-value.ts';
 import { isWrongType } from './connection/reply-reader.ts';
 import type { SubscriptionRef } from './records/subscription-balance.ts';
 

@@ -136,10 +136,7 @@ export class RequestLife implements BodyListener, MeteredListener {
     const { admitter, trust } = this.#host.parts;
     observed?.enter('admit');
     const admission = {
-      rid,
-      receivedAtMs,
-      addressHex,
-      client: reply,
+      ...{ rid, receivedAtMs, addressHex, client: reply },
       ask: asked.ask,
       model: asked.model,
       upstreamModels: asked.upstreamModels,

@@ -1,6 +1,6 @@
 import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
 import type { RateOwner } from '../records/live-limits.ts';
-import type { NamedScopes, ScopeKind } from './scope-value.ts';
+import type { NamedScopes, ScopeKind } from '../scope-value.ts';
 
 /** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times Unix ms. */
 export interface AccessRequest {

@@ -4,7 +4,7 @@ import type {
   RestoreRequest,
   SettleRequest,
 } from './admission.ts';
-import { scopeValue } from './scope-value.ts';
+import { scopeValue } from '../scope-value.ts';
 import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
 
 /** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */

@@ -2,7 +2,6 @@ import type {
   AccessDenied,
   AccessReply,
   AdmitReply,
-  BudgetExceeded,
   CheckpointReply,
   CreditReply,
   InquiryReply,
@@ -13,7 +12,7 @@ import type {
   WithdrawReply,
 } from './admission.ts';
 import { readRateField } from '../records/live-limits.ts';
-import { scopeKindOf } from './scope-value.ts';
+import { toBudgetExceeded, toValueRequired } from './budget-replies.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 
 /** Lua's replies as the types of admission.ts, one function per Lua function. The first word of each reply says what follows. */
@@ -145,35 +144,6 @@ function toFundsReply(
   return word === 'BALANCE_TOO_LOW'
     ? { kind: 'balance_too_low', balance, subscriptionId: second, dueTokens }
     : { kind: 'tokens_held', balance, held: second, dueTokens };
-}
-
-function toBudgetExceeded(reader: ReplyReader): BudgetExceeded {
-  const [leftTokens, budgetId] = [reader.integer(), reader.integer()];
-  const unit = reader.oneOf('charged_tokens', 'money', 'requests');
-  const [limit, used, held, ends] = [
-    reader.integer(),
-    reader.integer(),
-    reader.integer(),
-    reader.integer(),
-  ];
-  const endsAtMs = ends === 0 ? null : ends * 1_000;
-  const scope = scopeKindOf(reader.text());
-  return {
-    kind: 'budget_exceeded',
-    leftTokens,
-    budgetId,
-    unit,
-    limit,
-    used,
-    held,
-    endsAtMs,
-    scope,
-  };
-}
-
-function toValueRequired(reader: ReplyReader): AdmitReply {
-  const budgetId = reader.integer();
-  return { kind: 'value_required', budgetId, scope: scopeKindOf(reader.text()) ?? 'session' };
 }
 
 export function toInquiryReply(reply: unknown): InquiryReply {

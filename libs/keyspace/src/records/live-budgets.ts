@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../functions/function-library.ts';
 import { keys, shardOf } from '../keys.ts';
-import { SCOPE_KINDS } from '../metering/scope-value.ts';
+import { SCOPE_KINDS } from '../scope-value.ts';
 
 /** Holds the counts of a budget in one period in Redis, in the budget's unit. */
 export interface LiveBudget {

@@ -103,10 +103,8 @@ export class DrawnCalls {
       keys.key(SHARD, this.#random.chance(0.9) ? hash : this.#random.pick(HASHES)),
       keys.account(SHARD, account),
     ];
-    const [S, M] = [
-      keys.subscription(SHARD, account, model),
-      keys.subscribedModels(SHARD, account),
-    ];
+    const S = keys.subscription(SHARD, account, model);
+    const M = keys.subscribedModels(SHARD, account);
     const [H, Z, O] = [keys.hold(SHARD, rid), keys.holds(SHARD), keys.outbox(SHARD)];
     const [T, R, W] = [keys.latestTime(SHARD), keys.reaped(SHARD), keys.windows(SHARD, hash)];
     const B = keys.budgets(SHARD, account);

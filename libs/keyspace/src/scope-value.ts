@@ -13,7 +13,7 @@ export const SCOPE_VALUE_BYTES_MAX = 256;
 export const SCOPE_VALUES_MAX = 10_000;
 const HASH_DIGITS = 31;
 
-/** Returns the value under which Redis and the ledger count a session or an end user of an account; '' where the request names none. Nothing in it tells the name. */
+/** Returns the value under which Redis and the ledger count a session or an end user of an account; '' where the request names none. The name cannot be read from it. */
 export function scopeValue(accountId: number, kind: ScopeKind, name: string | undefined): string {
   if (name === undefined || name === '') return '';
   const read = Buffer.from(name).subarray(0, SCOPE_VALUE_BYTES_MAX).toString('hex');
