@@ -16,7 +16,7 @@ local function note_subscription(counted, name)
   note_account(counted, name)
 end
 
--- What the open holds of an account have of its budgets, by budget and period, for one value or ('all') those without values.
+-- Returns the units that the open holds of an account hold of its budgets, by budget and period, for one value or ('all') those without values.
 local function counted_budgets(counted, account, value)
   local values = counted.budgets[account]
   if not values.held[value] then

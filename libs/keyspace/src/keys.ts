@@ -43,7 +43,7 @@ export const keys = {
   budgets: (shard: string, accountId: number): string =>
     `${budgetsPrefix(shard)}${identifier(accountId, 'account id')}`,
   budgetsPrefix,
-  /** Of a session or an end user: see `SCOPE_VALUE` of libs/contracts. */
+  /** Counts the budgets of a session or an end user: see `SCOPE_VALUE` of libs/contracts. */
   budgetsOfValue: (shard: string, accountId: number, value: string): string =>
     `${keys.budgets(shard, accountId)}:${matching(value, SCOPE_VALUE, 'value of a budget')}`,
   /** Lists the values of one kind, by its letter. */

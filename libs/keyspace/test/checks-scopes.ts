@@ -71,7 +71,7 @@ export const scopeChecks: Checks = {
     tenant.clock.now += DAY_S * 1_000;
     const next = await ask(tenant, loop);
     assert.equal(next.kind, 'admitted');
-    // What the session used of the day before is forgotten with its first request of this one.
+    // The use of the day before is forgotten with the session's first request of this one.
     assert.deepEqual(await counts(tenant, session(tenant, 'loop')), {
       [`7:${starts[1]}`]: '0,100',
     });

@@ -66,7 +66,7 @@ export class LiveCounts {
     accountId: number;
     /** `<budget>:<period>` */
     name: string;
-    /** Of a session or an end user; '' where the budget counts all requests together. */
+    /** Names a session or an end user; '' where the budget counts all requests together. */
     value: string;
     used: number;
   }): Promise<number | null> {

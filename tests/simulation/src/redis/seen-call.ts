@@ -41,9 +41,9 @@ export interface SeenEvent {
 }
 
 const NOTHING: BudgetMove = { used: 0, held: 0 };
-/** Where a packed hold has its claims: `pack_hold` of holds.lua. */
+/** The place of the claims in a packed hold: `pack_hold` of holds.lua. */
 const CLAIMS_AT = 16;
-/** Where the calls that move tokens of a request have its account. */
+/** The place of the account among the arguments of calls that move tokens of a request. */
 const ACCOUNT_AT = 2;
 
 /** Tokens that no hold has a claim to. */
@@ -130,7 +130,7 @@ export class SeenCall {
       const [before, after] = [this.#countsIn(place, 'before'), this.#countsIn(place, 'after')];
       for (const name of new Set([...before.keys(), ...after.keys()])) {
         const [from, to] = [before.get(name) ?? NOTHING, after.get(name) ?? NOTHING];
-        // What a value used in periods that are over is forgotten.
+        // The use of a value in periods that are over is forgotten.
         if (!after.has(name) && from.held === 0) continue;
         const move = { used: to.used - from.used, held: to.held - from.held };
         if (move.used !== 0 || move.held !== 0) moved.set(`${place} ${name}`, move);

@@ -24,7 +24,7 @@ interface Equality {
 /** `claimUnits` in SQL: units of a budget for so many charged tokens. */
 const unitsOf = (tokens: string): string =>
   `CASE WHEN claim.rate = 0 THEN 1 ELSE ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
-/** What sessions and end users used is dropped later than that. */
+/** The control plane drops the use of sessions and end users later than that. */
 const VALUES_AUDITED_S = 60 * 86_400;
 /** Sums the use of each request by budget. A correction counts the difference between the whole charge and the first one. */
 const BUDGETED = `

@@ -17,7 +17,7 @@ const PERIODS_LEFT_MIN = 16;
 const PAGE = 500;
 /** The last request of a period ended long before, or was reaped. */
 const ENDED_FOR_S = 2 * 86_400;
-/** Of sessions and end users: the longest period that they have, and one more for corrections. */
+/** Covers the longest period of sessions and end users, and one more for corrections. */
 const VALUES_KEPT_S = 62 * 86_400;
 
 /** Keeps the periods of every budget known far ahead, and ends the alerts of periods that are over. */

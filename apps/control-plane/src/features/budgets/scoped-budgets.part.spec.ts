@@ -45,7 +45,7 @@ describe('a budget of each session', () => {
       (await ledger.query(grants.sql)).length,
     ];
     expect(await broken()).toEqual([0, 0]);
-    // What one session used is not made up for by what another did not.
+    // The use of one session does not make up for that of another.
     const moveUsed = (units: number) =>
       ledger.query(
         'UPDATE budget_periods SET used = used + CASE value WHEN $2 THEN $3::int ELSE -$3::int END WHERE budget_id = $1 AND used > 0',
