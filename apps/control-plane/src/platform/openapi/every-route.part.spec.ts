@@ -276,6 +276,7 @@ test('every route of the API document succeeds, with the documented answer', asy
   await fleet();
   await goAll(
     'GET /admin/dashboard',
+    'GET /upstreams/presets',
     'POST /admin/books/run',
     'GET /admin/books',
     'GET /activity/logs',
