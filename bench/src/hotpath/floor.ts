@@ -9,7 +9,7 @@ import { subscriptionsOf, type Subscription } from './scenes/queue.ts';
 
 /** No node of this name is registered, so what it signs with the fleet's credential is believed. */
 const NODE = 'bench-floor:0';
-/** As a node holds for the load's requests: their output limit and some input. */
+/** A node holds about as much for a request of the load: its output limit and some input. */
 const WANT_TOKENS = 300;
 
 /** Starts the floor proxy on the books of an installation, whose node relays what it settles. */

@@ -3,7 +3,7 @@ import type { RedisConnection } from './connection/redis-connection.ts';
 import { keys, shardOf } from './keys.ts';
 import { bucketMsOf, BUCKETS, rateField } from './records/live-limits.ts';
 
-/** As lua/shared/rates.lua writes them: bucket, total and count of the newest, and pairs of bucket and count. */
+/** lua/shared/rates.lua writes a window as bucket, total and count of the newest, and pairs of bucket and count. */
 const HEAD_BYTES = 20;
 const PAIR_BYTES = 12;
 const EMPTY = Buffer.alloc(0);

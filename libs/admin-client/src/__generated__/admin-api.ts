@@ -1235,7 +1235,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is known of providers and servers, for `preset` of a new upstream */
+        /** List the presets of providers and servers, for `preset` of a new upstream */
         get: operations["Upstreams_presets"];
         put?: never;
         post?: never;
@@ -1770,7 +1770,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What upstreams answered in place of an answer, newest first, for 7 days; nodes with ERROR_EXCERPTS=on report it */
+        /** List excerpts of the errors that upstreams answered, newest first, kept 7 days; nodes with ERROR_EXCERPTS=on report them */
         get: operations["Incidents_upstreamErrors"];
         put?: never;
         post?: never;

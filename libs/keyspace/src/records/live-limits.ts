@@ -53,7 +53,7 @@ export function bucketMsOf(window: string): number {
   return ((SECONDS.get(window) ?? 0) * 1_000) / BUCKETS;
 }
 
-/** As lua/shared/limits.lua reads it; '' = no limits. */
+/** Returns the text that lua/shared/limits.lua reads; '' = no limits. */
 export function toLimitsText(owner: RateOwner, limits: LiveLimits): string {
   const w = ratesOf(limits).map((rate) => [
     rateField(owner, rate),

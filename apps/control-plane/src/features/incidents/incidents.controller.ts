@@ -47,7 +47,7 @@ export class IncidentsController {
   @Get('upstream-errors')
   @Permission('admin')
   @Answers(
-    'What upstreams answered in place of an answer, newest first, for 7 days; nodes with ERROR_EXCERPTS=on report it',
+    'List excerpts of the errors that upstreams answered, newest first, kept 7 days; nodes with ERROR_EXCERPTS=on report them',
     upstreamErrorPage,
   )
   upstreamErrors(@Query({ schema: upstreamErrorsSchema }) query: UpstreamErrors) {

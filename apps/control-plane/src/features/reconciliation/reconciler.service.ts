@@ -142,7 +142,7 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
 
   private async alone<T>(work: () => Promise<T>): Promise<T | null> {
     const round = await ifUnlocked(this.dataSource, [ADVISORY_LOCKS.reconciliation], async () =>
-      // With books from a backup, the difference in Redis is the loss until it was read.
+      // After a restore from a backup, Redis differs by what the books have lost, until that has been read.
       (await hasOpenRestore(this.dataSource)) ? null : work(),
     );
     return round?.value ?? null;

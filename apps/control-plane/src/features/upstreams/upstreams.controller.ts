@@ -53,7 +53,10 @@ export class UpstreamsController {
 
   @Get('presets')
   @Permission('admin')
-  @Answers('What is known of providers and servers, for `preset` of a new upstream', presetsSchema)
+  @Answers(
+    'List the presets of providers and servers, for `preset` of a new upstream',
+    presetsSchema,
+  )
   presets() {
     return PRESETS;
   }

@@ -44,7 +44,7 @@ export const keyRates = rates
   .refine((list) => list.every(({ models }) => models !== '' && models !== '*'), NO_MODELS)
   .meta({ 'x-rules': [TWICE, NO_MODELS] });
 
-/** As a jsonb column has them. */
+/** Reads rates as a jsonb column stores them. */
 export const storedRates = z.array(rateBody).transform((list) => list.map(toRate));
 
 function nameOf({ window, models }: RateBody): string {

@@ -167,7 +167,7 @@ export class StreamCount {
     return this.#splice ? withMoreOutput(this.#splice.charged, usage) : usage;
   }
 
-  /** As `#whole`, less what was generated and not delivered. */
+  /** Returns the usage of `#whole` without what was generated and not delivered. */
   #delivered(usage: TokenUsage): TokenUsage {
     if (!this.#splice) return usage;
     const { isWithheld = false, overlap = '' } = this.#reader() ?? {};
