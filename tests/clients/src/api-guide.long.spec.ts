@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
 import { setScene, type Scene } from './scene.ts';
 
-/** Every block of docs/api-guide.md is pasted and run, or is what a coding client is run with in `npm run test:clients`. */
+/** Every program of docs/api-guide.md runs, and every block is pasted and run, or configures a coding client of `npm run test:clients`. */
 const folder = import.meta.dirname;
 const guide = readFileSync(path.join(folder, '../../../docs/api-guide.md'), 'utf8');
 const run = promisify(execFile);
@@ -19,33 +19,24 @@ interface Block {
 const blocks: Block[] = [...guide.matchAll(/^```(\w+)([^\n]*)\n([^]*?)^```$/gm)].map(
   ([, language = '', info = '', text = '']) => ({ language, info: info.trim(), text }),
 );
-const files = blocks
-  .filter(({ language }) => language === 'js')
-  .map(({ text }) => ({ name: /^\/\/ ([\w-]+\.mjs): npm install /.exec(text)?.[1] ?? '', text }));
+const programs = path.join(folder, '../programs');
+const files = readdirSync(programs);
 /** Holds what each file can be run as, by its last argument. */
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   'ai-sdk.mjs': ['responses', 'chat', 'compatible', 'anthropic'],
   'langchain.mjs': ['openai', 'anthropic'],
 };
-const RUNS = files.flatMap(({ name, text }) =>
-  (VARIANTS[name] ?? ['']).map((variant) => ({ name, text, variant })),
+const RUNS = files.flatMap((name) =>
+  (VARIANTS[name] ?? ['']).map((variant) => ({ name, variant })),
 );
 const OUTPUT_TOKENS = 6;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
 
 let scene: Scene;
-let place: string;
 beforeAll(async () => {
-  // Below the packages of this workspace, so that the pasted files find the SDKs.
-  const base = path.join(folder, '../node_modules/.guide');
-  mkdirSync(base, { recursive: true });
-  place = mkdtempSync(path.join(base, 'pasted-'));
   scene = await setScene();
 }, 60_000);
-afterAll(async () => {
-  await scene?.tollgate.stop();
-  rmSync(place, { recursive: true, force: true });
-}, 30_000);
+afterAll(() => scene?.tollgate.stop(), 30_000);
 
 function environment(model: keyof Scene['models']): Record<string, string> {
   return {
@@ -56,23 +47,22 @@ function environment(model: keyof Scene['models']): Record<string, string> {
   };
 }
 
-test('every block of the guide is a named file, a shell command, or what a coding client is run with', () => {
-  expect(files.map(({ name }) => name)).not.toContain('');
-  expect(new Set(files.map(({ name }) => name)).size).toBe(files.length);
+test('the guide names every program; every block is a shell command, or configures a coding client', () => {
   expect(files.length).toBeGreaterThanOrEqual(5);
-  const others = blocks.filter(({ language, info }) => language !== 'js' && info === '');
+  expect(files.filter((name) => !guide.includes(`](../tests/clients/programs/${name})`))).toEqual(
+    [],
+  );
+  const others = blocks.filter(({ info }) => info === '');
   expect(others.map(({ language }) => language)).toEqual(['sh', 'sh']);
 });
 
-describe.each(RUNS)('$name $variant', ({ name, text, variant }) => {
+describe.each(RUNS)('$name $variant', ({ name, variant }) => {
   test.each(['openai', 'anthropic'] as const)(
-    'runs as pasted, calls its tool and prints its usage, from an upstream of protocol %s',
+    'runs, calls its tool and prints its usage, from an upstream of protocol %s',
     async (protocol) => {
-      const file = path.join(place, name);
-      writeFileSync(file, text);
       const { stdout } = await run(
         process.execPath,
-        [file, PROMPT, ...(variant ? [variant] : [])],
+        [path.join(programs, name), PROMPT, ...(variant ? [variant] : [])],
         {
           env: environment(protocol),
           timeout: 30_000,
