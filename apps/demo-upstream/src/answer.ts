@@ -79,9 +79,8 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
   }
 }
 
-function wordsFrom({ from, tokens, pieces }: Plan): string {
-  if (pieces) return pieces.slice(0, tokens).join('');
-  return wordsUpTo(from + tokens).slice(wordsUpTo(from).length);
+function wordsOf({ tokens, pieces }: Plan): string {
+  return pieces?.slice(0, tokens).join('') ?? wordsUpTo(tokens);
 }
 
 function typeOf(
@@ -157,7 +156,7 @@ async function json(exchange: Exchange, dialect: Dialect): Promise<void> {
   const body =
     plan.mode === 'garbage'
       ? '{"id": "cut o'
-      : JSON.stringify(dialect.json(exchange, wordsFrom(plan)));
+      : JSON.stringify(dialect.json(exchange, wordsOf(plan)));
   if (plan.mode === 'dies' || plan.mode === 'eof') {
     response.writeHead(200, {
       'content-type': 'application/json',
@@ -186,7 +185,7 @@ async function stream(exchange: Exchange, dialect: Dialect): Promise<void> {
     if (plan.delayMs > 0) await pause(plan.delayMs, gone);
     if (gone.aborted) break;
     entry.emitted += 1;
-    await say(dialect.token(exchange, plan.pieces?.[index] ?? wordAt(plan.from + index)));
+    await say(dialect.token(exchange, plan.pieces?.[index] ?? wordAt(index)));
   }
   if (gone.aborted) return record.close(entry, 'aborted');
   if (plan.mode === 'tools') await say(dialect.toolCall(exchange));

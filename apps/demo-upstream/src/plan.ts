@@ -64,8 +64,6 @@ export interface Plan {
   tokens: number;
   /** The tokens that stand in place of the demo's words. */
   pieces: readonly string[] | null;
-  /** Words of the answer that the request has already: they stand in an assistant message behind the directive, and the answer continues after them. */
-  from: number;
   /** Pause before each output token. */
   delayMs: number;
   /** Tokens between two pauses of a response in the background. */
@@ -137,16 +135,13 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
   const mode =
     asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
   const limit = Math.max(0, limitOf(request) ?? TOKENS_MAX);
-  const pieces = piecesOf(directive['text']);
-  const stated = pieces?.length ?? Number(directive['tokens'] ?? TOKENS_DEFAULT);
-  const whole = Math.min(stated || 0, TOKENS_MAX);
-  const from = wordsSaid(request, whole);
-  const asked = whole - from;
+  const stated = Number(directive['tokens'] ?? TOKENS_DEFAULT);
+  const pieces = piecesOf(directive['text']) ?? restOf(request, Math.min(stated || 0, TOKENS_MAX));
+  const asked = Math.min((pieces?.length ?? stated) || 0, TOKENS_MAX);
   return {
     mode: mode === 'agent' ? modeOfAgent(request) : mode,
     tokens: mode === 'overlong' ? asked : Math.min(asked, limit),
     pieces,
-    from,
     delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
     step: Math.max(1, Number(directive['step'] ?? 1) || 1),
     tokensPerSecond: Number(directive['rate'] ?? RATE_DEFAULT) || RATE_DEFAULT,
@@ -178,13 +173,15 @@ export function limitOf(request: DemoRequest): number | null {
   return request.max_completion_tokens ?? request.max_output_tokens ?? request.max_tokens ?? null;
 }
 
-/** Recognises the request for the rest of an answer that was cut off: its beginning, and at most an instruction, follow the directive. */
-function wordsSaid({ messages }: DemoRequest, whole: number): number {
-  const [said, ...others] = messages.slice(messages.findLastIndex(isDirecting) + 1);
-  if (said?.role !== 'assistant' || others.length > 1) return 0;
+/** The rest of an answer whose beginning stands in an assistant message behind the directive; an instruction behind that ends with the words to begin with. */
+function restOf({ messages }: DemoRequest, whole: number): readonly string[] | null {
+  const [said, instruction, more] = messages.slice(messages.findLastIndex(isDirecting) + 1);
+  if (said?.role !== 'assistant' || more) return null;
+  const words = wordsUpTo(whole);
+  const anchor = instruction ? textOf(instruction.content).split('\n\n').at(-1) : '';
   const text = textOf(said.content).trimEnd();
-  for (let count = 1; count < whole; count += 1) if (wordsUpTo(count) === text) return count;
-  return 0;
+  if (text === words || !words.startsWith(text) || !text.endsWith(anchor ?? '')) return null;
+  return words.slice(text.length - (anchor?.length ?? 0)).match(/^\S+|\s\S+/gu) ?? [];
 }
 
 function modeOfAgent({ tools, messages }: DemoRequest): Mode {

@@ -32,12 +32,17 @@ test('emits exactly as many o200k tokens as words', () => {
 
 test('goes on after the words of an answer that was cut off, with an instruction behind them or without', async () => {
   const said = { role: 'assistant', content: ' this is the demo' };
-  for (const rest of [[said], [said, { role: 'user', content: 'go on' }]]) {
+  const instruction = { role: 'user', content: 'Go on, and begin with\n\nthe demo' };
+  for (const [rest, text, tokens] of [
+    [[said], ' answering with words that are', 5],
+    [[said, instruction], 'the demo answering with words that are', 7],
+    [[said, { role: 'user', content: 'and now?' }], wordsUpTo(9), 9],
+  ] as const) {
     const messages = [{ role: 'user', content: '@demo tokens=9' }, ...rest];
     const answer = await ask('/chat/completions', { model: 'demo', messages }, 'rest');
     const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
-    expect(choices[0]?.message.content).toBe(' answering with words that are');
-    expect(record.list('rest').at(-1)?.reported?.output).toBe(5);
+    expect(choices[0]?.message.content).toBe(text);
+    expect(record.list('rest').at(-1)?.reported?.output).toBe(tokens);
   }
 });
 

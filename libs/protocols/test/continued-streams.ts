@@ -5,6 +5,7 @@ import { parseAsk } from '../src/ask/parse-ask.ts';
 import { createExchange } from '../src/providers/create-exchange.ts';
 import type { Ask, StreamReader } from '../src/exchange.ts';
 import { record, records, type JsonRecord } from '../src/json/json-guard.ts';
+import { anchorOf } from '../src/continuation/anchor.ts';
 import { continuationAsk } from '../src/continuation/continuation-ask.ts';
 import { ContinuedReader } from '../src/continuation/continued-reader.ts';
 import { deliveredOf, type Delivered } from '../src/continuation/delivered.ts';
@@ -129,6 +130,13 @@ export function readerOf(ask: Ask, upstreamProtocol: UpstreamProtocol): StreamRe
   }).openStream(SINK);
 }
 
+/** Returns the words by which a model that obeys continues a text. */
+export function obedient(delivered: string, words: readonly string[]): string[] {
+  const anchor = anchorOf(delivered) ?? '';
+  // In pieces, as streams have it.
+  return [anchor.slice(0, 2), anchor.slice(2), ...words];
+}
+
 /** Returns what the client has of a stream that broke off after these words. */
 export function cutAfter(
   ask: Ask,
@@ -156,9 +164,10 @@ export function continueWith(
   stream: string,
 ): string {
   const rest = continuationAsk(ask, { delivered: delivered.text, upstreamProtocol, upstreamModel });
+  if (!rest) throw new Error('the text has no anchor');
   const reader = new ContinuedReader(readerOf(rest.ask, upstreamProtocol), {
     delivered,
-    trimmed: rest.trimmed,
+    anchor: rest.anchor,
     charged: CHARGED,
     rid: RID,
   });

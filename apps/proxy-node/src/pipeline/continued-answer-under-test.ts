@@ -12,6 +12,8 @@ export type Client = 'chat' | 'messages';
 export interface Script {
   words: readonly string[];
   end: 'well' | 'reset' | 'eof' | 'error' | '400' | '500' | 'waits';
+  /** The text of the first answer: the words are said behind the anchor that the request asks for. */
+  follows?: string;
   /** Like the models that refuse an answer's beginning as the last message. */
   isWithoutPrefill?: boolean;
   before?: 'tool' | 'thinking';
@@ -121,6 +123,19 @@ function endsWithAnswer(body: string): boolean {
   return messages.at(-1)?.role === 'assistant';
 }
 
+const BEFORE_ANCHOR = 'do not mention the interruption.\n\n';
+
+/** Returns the end of the first answer that a request has the second one begin with. Its instruction ends with that, without the spaces behind it. */
+export function anchorIn(body: string, follows: string): string {
+  const texts = [...body.matchAll(/"(?:text|content)":("(?:[^"\\]|\\.)*")/g)].map(
+    ([, json = '""']) => JSON.parse(json) as string,
+  );
+  const asked = texts.findLast((text) => text.includes(BEFORE_ANCHOR));
+  const at = follows.lastIndexOf(asked?.split(BEFORE_ANCHOR).at(-1) ?? '\0');
+  if (at < 0) throw new Error('no anchor is asked for');
+  return follows.slice(at);
+}
+
 function perform(
   response: ServerResponse,
   { script, body, dialect }: { script: Script; body: string; dialect: Dialect },
@@ -130,8 +145,10 @@ function perform(
   if (script.end === '400' || script.end === '500')
     return void response.writeHead(Number(script.end)).end('{}');
   response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const { follows, words: rest } = script;
+  const words = follows === undefined ? rest : [anchorIn(body, follows), ...rest];
   const error = { type: 'error', error: { type: 'api_error', message: 'it fell over' } };
-  const text = opening(dialect, script);
+  const text = opening(dialect, { ...script, words });
   switch (script.end) {
     case 'well':
       return void response.end(text + closing(dialect));
@@ -200,7 +217,7 @@ export function script(first: Script, ...others: Script[]): void {
 export const FIRST = ['Once ', 'upon ', 'a '];
 export const SECOND = ['time ', 'there ', 'was ', 'a gate.'];
 export const cut = (end: Script['end']): Script => ({ words: FIRST, end });
-export const well: Script = { words: SECOND, end: 'well' };
+export const well: Script = { words: SECOND, end: 'well', follows: FIRST.join('') };
 
 export async function finalOf(rid: string | null): Promise<UsageFinal> {
   return until(

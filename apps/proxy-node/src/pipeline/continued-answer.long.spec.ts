@@ -4,6 +4,7 @@ import type { FailoverSettings } from '@tollgate/snapshot';
 import fc from 'fast-check';
 import { until } from '@tollgate/harness';
 import {
+  anchorIn,
   ask,
   cut,
   finalOf,
@@ -26,6 +27,10 @@ import {
 
 shareNode();
 
+/** The end of FIRST that a continuation repeats. The customer pays it once. */
+const ANCHOR = 'upon a ';
+const ADDED = REPORTED - countTokens(ANCHOR);
+
 describe.each<[Client, Dialect, Dialect]>([
   ['chat', 'openai', 'openai'],
   ['chat', 'openai', 'anthropic'],
@@ -46,10 +51,10 @@ describe.each<[Client, Dialect, Dialect]>([
       expect(stream).toContain('\n: the answer is continued by another upstream\n');
       expect(final).toMatchObject({
         outcome: 'completed',
-        output_tokens: countTokens(FIRST.join('')) + REPORTED,
+        output_tokens: countTokens(FIRST.join('')) + ADDED,
         attempts: [
           { error: 'cut', status: 200 },
-          { status: 200, cost: { input_tokens: PROMPT, output_tokens: 0 } },
+          { status: 200, cost: { input_tokens: PROMPT, output_tokens: countTokens(ANCHOR) } },
         ],
       });
       expect(final.attempts[0]).not.toHaveProperty('cost');
@@ -64,18 +69,22 @@ test('the charge is the prompt once, what was delivered and what was continued, 
     maxLength: 30,
   });
   await fc.assert(
-    fc.asyncProperty(words, async (before) => {
+    fc.asyncProperty(words, async (more) => {
+      const before = [...FIRST, ...more];
       // Each run has routes of its own, because routes that break off again and again rest.
       const model = await modelWith(['anthropic', 'openai']);
       const alone = await modelWith(['anthropic'], {});
-      script({ words: before, end: 'eof' }, well);
+      const follows = before.join('');
+      script({ words: before, end: 'eof' }, { ...well, follows });
       const { text, final } = await ask('messages', model);
+      const anchor = anchorIn(upstreams[1]?.requests.at(-1)?.body ?? '', follows);
+      const added = Math.max(0, REPORTED - countTokens(anchor));
       expect(text).toBe([...before, ...SECOND].join(''));
       const broken = (await ask('messages', alone)).final;
       expect(broken.outcome).toBe('upstream_interrupted');
       expect(final.input_tokens).toBe(broken.input_tokens);
-      expect(final.output_tokens).toBe(broken.output_tokens + REPORTED);
-      expect(final.charge).toBe(broken.charge + REPORTED);
+      expect(final.output_tokens).toBe(broken.output_tokens + added);
+      expect(final.charge).toBe(broken.charge + added);
     }),
     { numRuns: 8 },
   );
@@ -112,7 +121,7 @@ test.each<Client>(['chat', 'messages'])(
     const broken = (await ask(client, alone)).final;
     expect(final).toMatchObject({
       outcome: 'completed',
-      output_tokens: broken.output_tokens + REPORTED,
+      output_tokens: broken.output_tokens + ADDED,
       attempts: [{ error: 'cut' }, { error: 'invalid_request', status: 400 }, { status: 200 }],
     });
     expect(sent).toMatchObject([
@@ -139,7 +148,7 @@ test('an upstream that refuses the request for the rest in every form is asked f
 test('an answer names its upstream where the model allows it, and else does not', async () => {
   const headerOf = async (failover: FailoverSettings): Promise<string | null> => {
     const { name } = await modelWith(['openai'], failover);
-    script(well);
+    script({ words: SECOND, end: 'well' });
     const messages = [{ role: 'user', content: 'hi' }];
     const { headers } = await node.post(PATHS.chat, { model: name, messages, stream: true });
     return headers.get('x-tollgate-upstream');
@@ -150,17 +159,21 @@ test('an answer names its upstream where the model allows it, and else does not'
 
 test('an answer may break off twice and be continued by a third upstream', async () => {
   const model = await modelWith(['openai', 'anthropic', 'openai']);
-  // Long enough that it is known to continue the first one's.
-  const second = Array.from({ length: 40 }, (_, place) => `time${place} `);
-  script(cut('eof'), { words: second, end: 'error' }, { words: ['there was.'], end: 'well' });
+  const second = ['time ', 'in a ', 'castle '];
+  script(
+    cut('eof'),
+    { words: second, end: 'error', follows: FIRST.join('') },
+    { words: ['there was.'], end: 'well', follows: [...FIRST, ...second].join('') },
+  );
   const { text, stream, final } = await ask('chat', model);
-  expect(text).toBe(`Once upon a ${second.join('')}there was.`);
+  expect(text).toBe('Once upon a time in a castle there was.');
   expect(stream.split('"finish_reason":"stop"')).toHaveLength(2);
   expect(final.attempts.map(({ error }) => error)).toEqual(['cut', 'cut', undefined]);
   const prompts = final.attempts.map(({ cost }) => cost?.output_tokens);
-  expect(prompts).toEqual([undefined, 0, 0]);
-  const delivered = countTokens(FIRST.join('')) + countTokens(second.join(''));
-  expect(final.output_tokens).toBe(delivered + REPORTED);
+  const again = countTokens('time in a castle ');
+  expect(prompts).toEqual([undefined, countTokens(ANCHOR), again]);
+  const delivered = countTokens(FIRST.join('')) + countTokens(`${ANCHOR}${second.join('')}`);
+  expect(final.output_tokens).toBe(delivered - countTokens(ANCHOR) + REPORTED - again);
 });
 
 describe.each<Client>(['chat', 'messages'])(

@@ -154,11 +154,10 @@ export function noteCut({ read }: Tries): void {
   if (read) read.error = 'cut';
 }
 
-/** The customer pays the output of an attempt that continues an answer, and the installation the prompt that it was sent. */
-export function noteContinued({ attempts, passing }: Delivery, isWithheld = false): void {
+/** The customer pays what an attempt adds to an answer, and the installation the rest of its bill. */
+export function noteContinued({ attempts, passing }: Delivery): void {
   const attempt = attempts.at(-1);
-  const cost = passing.costSoFar();
-  if (attempt) attempt.cost = isWithheld ? cost : { ...cost, output_tokens: 0 };
+  if (attempt) attempt.cost = passing.costOfContinued();
 }
 
 export function continuesPrefill({ prefills }: Tries, { route, upstream }: Candidate): boolean {

@@ -137,7 +137,7 @@ export class Failover implements TryHost {
           continue;
         }
         cut = failure;
-        noteContinued(delivery, failure.isWithheld);
+        noteContinued(delivery);
         noteCut(tries);
       }
     }

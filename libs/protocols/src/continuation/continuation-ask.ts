@@ -2,22 +2,24 @@ import type { UpstreamProtocol } from '@tollgate/contracts';
 import { parseAsk } from '../ask/parse-ask.ts';
 import type { Ask } from '../exchange.ts';
 import { isNative } from '../providers/create-exchange.ts';
-import { jsonBytes, list } from '../json/json-guard.ts';
+import { isRecord, jsonBytes, list } from '../json/json-guard.ts';
 import { claudeModel } from '../translation/claude-model.ts';
+import { anchorOf } from './anchor.ts';
 
+/** The words of the anchor follow, and nothing else. */
 const INSTRUCTION =
-  'Your answer above was cut off by a technical failure. Continue it exactly where it stops: begin with the very next character, repeat nothing of it, and do not mention the interruption.';
+  'A technical failure interrupted your answer. Continue it: begin with the words at the end of this message, exactly as they stand there, and write what follows them. Write nothing before them, repeat nothing else of the answer, and do not mention the interruption.\n\n';
 
 export interface ContinuationAsk {
   readonly ask: Ask;
-  /** White space at the end of the delivered text that a prefill may not have: the continuation is expected to repeat it. */
-  readonly trimmed: string;
+  /** See `anchorOf`. */
+  readonly anchor: string;
   readonly isPrefill: boolean;
 }
 
 /**
- * The request that has another upstream continue `delivered`. Where the model takes a prefill (Claude before 4.6) the text stands last, as the beginning of
- * its answer; elsewhere an instruction follows it.
+ * Returns the request that has another upstream continue `delivered`; null where the text has no anchor. Where the model takes a prefill (Claude before 4.6)
+ * the text stands last, as the beginning of its answer, and ends before the anchor; elsewhere the instruction follows the whole text.
  */
 export function continuationAsk(
   { protocol, body }: Ask,
@@ -32,23 +34,31 @@ export function continuationAsk(
     upstreamModel: string;
     mayPrefill?: boolean;
   },
-): ContinuationAsk {
-  const trimmedText = delivered.trimEnd();
+): ContinuationAsk | null {
+  const anchor = anchorOf(delivered);
+  if (anchor === null) return null;
+  const before = delivered.slice(0, -anchor.length).trimEnd();
   const isPrefill =
     mayPrefill &&
-    trimmedText !== '' &&
+    before !== '' &&
     takesPrefill({ protocol: upstreamProtocol }, { upstream_model: upstreamModel });
-  const content = isPrefill ? trimmedText : delivered;
-  const messages = [
-    ...list(body['messages']),
-    { role: 'assistant', content },
-    ...(isPrefill ? [] : [{ role: 'user', content: INSTRUCTION }]),
-  ];
-  return {
-    ask: parseAsk(protocol, jsonBytes({ ...body, messages })),
-    trimmed: delivered.slice(content.length),
-    isPrefill,
-  };
+  const instruction = INSTRUCTION + anchor.trimEnd();
+  const asked = list(body['messages']);
+  const messages = isPrefill
+    ? [...instructed(asked, instruction), { role: 'assistant', content: before }]
+    : [...asked, { role: 'assistant', content: delivered }, { role: 'user', content: instruction }];
+  return { ask: parseAsk(protocol, jsonBytes({ ...body, messages })), anchor, isPrefill };
+}
+
+/** Some servers refuse two messages of a user in a row. */
+function instructed(messages: readonly unknown[], instruction: string): unknown[] {
+  const last = messages.at(-1);
+  const others = messages.slice(0, -1);
+  if (!isRecord(last) || last['role'] !== 'user')
+    return [...messages, { role: 'user', content: instruction }];
+  const { content } = last;
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : list(content);
+  return [...others, { ...last, content: [...parts, { type: 'text', text: instruction }] }];
 }
 
 /** Returns whether an upstream continues an answer natively from a message that has its beginning. */

@@ -4,7 +4,6 @@ import { exchangeOf } from '../../test/drive.ts';
 import { records, type JsonRecord } from '../json/json-guard.ts';
 import { continuationAsk } from './continuation-ask.ts';
 import { ContinuedReader } from './continued-reader.ts';
-import { judgeSeam } from './seam.ts';
 import { deliveredOf } from './delivered.ts';
 import {
   type Client,
@@ -16,16 +15,11 @@ import {
   readerOf,
   cutAfter,
   continueWith,
+  obedient,
   read,
   words,
   upstreamProtocol,
 } from '../../test/continued-streams.ts';
-
-/** Words that happen to look like a restart are in `seam.spec.ts`. */
-function isPassedOn(before: string, after: string): boolean {
-  const seam = judgeSeam(before, after, true);
-  return seam.kind === 'true' && seam.overlap === 0;
-}
 
 describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (client) => {
   test('reads as one answer, whatever both upstreams speak and wherever the first one broke off', () => {
@@ -35,14 +29,14 @@ describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (c
         words,
         upstreamProtocol,
         upstreamProtocol,
-        (before, after, first, second) => {
-          fc.pre(isPassedOn(before.join(''), after.join('')));
+        (more, after, first, second) => {
+          const before = ['Once upon ', ...more];
           const ask = askOf(client);
           const { text, delivered } = cutAfter(ask, first, before);
           const rest = continueWith(
             ask,
             { delivered, upstreamProtocol: second },
-            streamOf(second, after, { id: 'second', output: 9 }),
+            streamOf(second, obedient(before.join(''), after), { id: 'second', output: 9 }),
           );
           expect(read(client, text + rest)).toEqual({
             text: before.join('') + after.join(''),
@@ -60,23 +54,21 @@ describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (c
 
   test('may be cut and continued again', () => {
     const ask = askOf(client);
-    // Long enough that it is known to continue the first one's.
-    const second = Array.from({ length: 40 }, (_, place) => `two${place} `);
-    const { text, delivered } = cutAfter(ask, 'openai', ['one ']);
+    const { text, delivered } = cutAfter(ask, 'openai', ['one and ']);
     const again = continueWith(
       ask,
       { delivered, upstreamProtocol: 'anthropic' },
-      streamOf('anthropic', second, { id: 'second' }),
+      streamOf('anthropic', obedient('one and ', ['two, ', 'and ']), { id: 'second' }),
     );
     const said = Buffer.from(delivered.observe(Buffer.from(again))).toString();
-    expect(delivered.text).toBe(`one ${second.join('')}`);
+    expect(delivered.text).toBe('one and two, and ');
     const rest = continueWith(
       ask,
       { delivered, upstreamProtocol: 'openai' },
-      streamOf('openai', ['three'], { id: 'third', output: 1 }),
+      streamOf('openai', obedient(delivered.text, ['three']), { id: 'third', output: 1 }),
     );
     expect(read(client, text + said + rest)).toMatchObject({
-      text: `one ${second.join('')}three`,
+      text: 'one and two, and three',
       roles: ['assistant'],
     });
   });
@@ -89,7 +81,11 @@ describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (c
       const rest = continueWith(
         ask,
         { delivered, upstreamProtocol: second },
-        streamOf(second, [' it up'], { id: 'second', output: 3, calls: true }),
+        streamOf(second, obedient('let me look', [' it up']), {
+          id: 'second',
+          output: 3,
+          calls: true,
+        }),
       );
       expect(read(client, text + rest)).toMatchObject({
         text: 'let me look it up',
@@ -132,7 +128,10 @@ test('two calls in the rest of a message have blocks of their own, each begun an
       index,
       content_block: { type: 'tool_use', id: `t${index}`, name: 'f', input: {} },
     }) + named('content_block_stop', { index });
-  const second = streamOf('anthropic', [' it up'], { id: 'second', output: 3 });
+  const second = streamOf('anthropic', obedient('let me look', [' it up']), {
+    id: 'second',
+    output: 3,
+  });
   const at = second.indexOf('event: message_delta');
   const rest = continueWith(
     ask,
@@ -200,53 +199,76 @@ describe('what is not continued', () => {
 });
 
 describe('the request for the rest', () => {
-  const bodyFor = (upstreamModel: string, delivered: string): JsonRecord[] => {
-    const { ask } = continuationAsk(askOf('messages'), {
-      delivered,
+  const DELIVERED = 'one two three four five\n';
+  const bodyFor = (upstreamModel: string, more: object = {}): JsonRecord[] => {
+    const continuation = continuationAsk(askOf('messages', more), {
+      delivered: DELIVERED,
       upstreamProtocol: 'anthropic',
       upstreamModel,
     });
-    return records(ask.body['messages']);
+    return records(continuation?.ask.body['messages']);
   };
+  const INSTRUCTION = expect.stringMatching(
+    /begin with the words at the end.*\n\nthree four five$/s,
+  );
+  const NOTE = { type: 'text', text: INSTRUCTION };
+  const IMAGE = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
 
-  test('is a prefill where the model takes one, without white space at its end, which the client does not get twice', () => {
-    const messages = bodyFor('claude-sonnet-4-5', 'one two \n');
-    expect(messages.at(-1)).toEqual({ role: 'assistant', content: 'one two' });
-    const ask = askOf('messages');
-    const { text, delivered } = cutAfter(ask, 'anthropic', ['one two \n']);
-    const rest = continueWith(
-      ask,
-      { delivered, upstreamProtocol: 'anthropic', upstreamModel: 'claude-sonnet-4-5' },
-      streamOf('anthropic', [' ', '\n three'], { id: 'second', output: 2 }),
-    );
-    expect(read('messages', text + rest).text).toBe('one two \nthree');
-  });
+  test.each<[string, object, JsonRecord[]]>([
+    ['a text', {}, [{ role: 'user', content: [{ type: 'text', text: 'hi' }, NOTE] }]],
+    [
+      'parts',
+      { messages: [{ role: 'user', content: [IMAGE] }] },
+      [{ role: 'user', content: [IMAGE, NOTE] }],
+    ],
+    [
+      'no message of the user',
+      { messages: [{ role: 'system', content: 'be kind' }] },
+      [
+        { role: 'system', content: 'be kind' },
+        { role: 'user', content: INSTRUCTION },
+      ],
+    ],
+  ])(
+    'is a prefill that ends before the anchor where the model takes one, and names the anchor behind %s',
+    (_what, more, before) => {
+      expect(bodyFor('claude-sonnet-4-5', more)).toEqual([
+        ...before,
+        { role: 'assistant', content: 'one two' },
+      ]);
+    },
+  );
 
   test.each([['claude-opus-4-6'], ['another-model']])('is an instruction for %s', (model) => {
-    const messages = bodyFor(model, 'one two ');
-    expect(messages.slice(1)).toEqual([
-      { role: 'assistant', content: 'one two ' },
-      { role: 'user', content: expect.stringContaining('Continue it exactly where it stops') },
+    expect(bodyFor(model).slice(1)).toEqual([
+      { role: 'assistant', content: DELIVERED },
+      { role: 'user', content: INSTRUCTION },
     ]);
   });
 
   test('is an instruction for every chat upstream, also of a chat client', () => {
-    const { ask } = continuationAsk(askOf('chat'), {
+    const continuation = continuationAsk(askOf('chat'), {
       delivered: 'one',
       upstreamProtocol: 'openai',
       upstreamModel: 'claude-sonnet-4-5',
     });
-    const exchange = exchangeOf('chat', 'openai', ask.body);
+    const body = continuation?.ask.body ?? {};
+    const exchange = exchangeOf('chat', 'openai', body);
     expect(Buffer.from(exchange.requestBody).toString()).toContain(
       '"role":"assistant","content":"one"',
     );
-    expect(records(ask.body['messages']).at(-1)?.['role']).toBe('user');
+    expect(records(body['messages']).at(-1)?.['role']).toBe('user');
+  });
+
+  test('is not made for a text without an anchor', () => {
+    const rest = { upstreamProtocol: 'openai', upstreamModel: 'real' } as const;
+    expect(continuationAsk(askOf('chat'), { delivered: 'a', ...rest })).toBeNull();
   });
 });
 
 test('what the second upstream thinks first is dropped', () => {
   const ask = askOf('messages');
-  const { text, delivered } = cutAfter(ask, 'anthropic', ['one ']);
+  const { text, delivered } = cutAfter(ask, 'anthropic', ['one and ']);
   const thinking = { type: 'thinking', thinking: '', signature: '' };
   const stream = [
     named('message_start', { message: { id: 'x', content: [], usage: { input_tokens: 1 } } }),
@@ -254,30 +276,21 @@ test('what the second upstream thinks first is dropped', () => {
     named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }),
     named('content_block_stop', { index: 0 }),
     named('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }),
-    named('content_block_delta', { index: 1, delta: { type: 'text_delta', text: 'two' } }),
+    named('content_block_delta', { index: 1, delta: { type: 'text_delta', text: 'and two' } }),
     named('content_block_stop', { index: 1 }),
     named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 8 } }),
     named('message_stop', {}),
   ].join('');
   const rest = continueWith(ask, { delivered, upstreamProtocol: 'anthropic' }, stream);
   expect(rest).not.toContain('hm');
-  expect(read('messages', text + rest)).toMatchObject({ text: 'one two', output: 14 });
+  expect(read('messages', text + rest)).toMatchObject({ text: 'one and two', output: 14 });
 });
 
 test('a continuation that is cut at the limit ends in its protocol, its open block closed', () => {
   const ask = askOf('messages');
   const { text, delivered } = cutAfter(ask, 'openai', ['one']);
-  const { ask: restAsk } = continuationAsk(ask, {
-    delivered: delivered.text,
-    upstreamProtocol: 'openai',
-    upstreamModel: 'real',
-  });
-  const reader = new ContinuedReader(readerOf(restAsk, 'openai'), {
-    rid: 'r',
-    delivered,
-    trimmed: '',
-    charged: CHARGED,
-  });
+  const options = { rid: 'r', delivered, anchor: 'one', charged: CHARGED };
+  const reader = new ContinuedReader(readerOf(ask, 'openai'), options);
   const rest = Buffer.from(reader.finishEarly({ ...CHARGED, output: 8 })).toString();
   expect(read('messages', text + rest)).toMatchObject({ ends: ['max_tokens'], output: 8 });
 });

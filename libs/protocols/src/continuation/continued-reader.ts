@@ -21,7 +21,7 @@ const MARK = ': the answer is continued by another upstream\n\n';
 export interface ContinuedOptions {
   readonly delivered: Delivered;
   /** See `ContinuationAsk`. */
-  readonly trimmed: string;
+  readonly anchor: string;
   /** The charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
   /** The id of the request. */
@@ -30,7 +30,7 @@ export interface ContinuedOptions {
 
 /**
  * A second upstream's stream as the rest of the first one's: no second start, the first one's id, blocks counted on, and usage of the whole answer. What the
- * second upstream thinks before it continues is dropped, and its beginning is kept back until it is known to continue the first one's: one that does not
+ * second upstream thinks before it continues is dropped, and its beginning is kept back until it has repeated the anchor, which is cut: one that does not
  * fails, and the client sees nothing of it. Wraps a reader whose bytes are the client's protocol, whatever its upstream speaks.
  */
 export class ContinuedReader implements StreamReader {
@@ -39,7 +39,6 @@ export class ContinuedReader implements StreamReader {
   /** Set once the whole usage is known, so that it is written as it is. */
   #total: TokenUsage | null = null;
   #hasMark = false;
-  #isBeforeText = true;
   /** The client's text block, open since before the cut. */
   #openBlock: number | null;
   /** The second upstream's block indexes to the client's; null for a block that is dropped. */
@@ -57,7 +56,7 @@ export class ContinuedReader implements StreamReader {
     this.#options = options;
     this.#openBlock = options.delivered.openBlock;
     this.#nextBlock = options.delivered.nextBlock;
-    this.#gate = new SeamGate(options.delivered.text, options.delivered.protocol);
+    this.#gate = new SeamGate(options.anchor, options.delivered.protocol);
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -81,12 +80,11 @@ export class ContinuedReader implements StreamReader {
 
   finishEarly(usage: TokenUsage): Uint8Array {
     this.#total = usage;
+    const bytes = this.#inner.finishEarly(usage);
+    if (!this.isWithheld) return this.#continue(bytes);
     // Text that is not known yet to continue the answer is not part of it.
-    if (this.isWithheld) {
-      this.#held = [];
-      this.#gate.verdict = 'true';
-    }
-    return this.#continue(this.#inner.finishEarly(usage));
+    this.#held = [];
+    return this.#refusal ? NO_BYTES : this.#written(new SseFramer().push(bytes));
   }
 
   keepAlive(): Uint8Array {
@@ -131,10 +129,12 @@ export class ContinuedReader implements StreamReader {
   #continue(bytes: Uint8Array): Uint8Array {
     if (this.#refusal) return NO_BYTES;
     const events = new SseFramer().push(bytes);
-    const said = (this.isWithheld ? this.#passed(events) : events)
-      .map((event) => this.#rewritten(event))
-      .join('');
-    if (this.#refusal) return this.#refusalBytes(this.#refusal);
+    const passed = this.isWithheld ? this.#passed(events) : events;
+    return this.#refusal ? this.#refusalBytes(this.#refusal) : this.#written(passed);
+  }
+
+  #written(events: readonly SseEvent[]): Uint8Array {
+    const said = events.map((event) => this.#rewritten(event)).join('');
     if (said === '' || this.#hasMark) return Buffer.from(said);
     this.#hasMark = true;
     return Buffer.from(MARK + said);
@@ -207,7 +207,7 @@ export class ContinuedReader implements StreamReader {
     content,
     ...rest
   }: JsonRecord): JsonRecord {
-    const words = this.#firstWords(content);
+    const words = this.#withoutOverlap(content);
     const said = Object.entries(rest).filter(([, value]) => value !== null && value !== '');
     return {
       ...Object.fromEntries(said),
@@ -255,7 +255,7 @@ export class ContinuedReader implements StreamReader {
     }
     const delta = record(event['delta']);
     if (delta['type'] !== 'text_delta') return [{ ...event, index }];
-    const words = this.#firstWords(delta['text']);
+    const words = this.#withoutOverlap(delta['text']);
     return words === '' ? [] : [{ ...event, index, delta: { ...delta, text: words } }];
   }
 
@@ -266,18 +266,12 @@ export class ContinuedReader implements StreamReader {
     return [{ type: 'content_block_stop', index }];
   }
 
-  /** White space that the client has already and the upstream could not be shown is not repeated. */
-  #firstWords(words: unknown): unknown {
-    if (!this.#isBeforeText || typeof words !== 'string') return words;
+  /** The client has the anchor already. */
+  #withoutOverlap(words: unknown): unknown {
+    if (this.#cut === 0 || typeof words !== 'string') return words;
     const rest = words.slice(this.#cut);
     this.#cut -= words.length - rest.length;
-    if (this.#gate.overlap !== '') {
-      if (rest !== '') this.#isBeforeText = false;
-      return rest;
-    }
-    const left = this.#options.trimmed === '' ? words : words.trimStart();
-    if (left !== '') this.#isBeforeText = false;
-    return left;
+    return rest;
   }
 
   /** The prompt once, and the output of both. */

@@ -1,21 +1,17 @@
 import { isRecord, nonEmpty, record, records, text, type JsonRecord } from '../json/json-guard.ts';
 import { judgeSeam } from './seam.ts';
 
-/** Characters after which the beginning is judged first; each later time it is longer by half. */
-const FIRST_JUDGED_AT = 96;
-
 /** Reads the beginning of a continuation, event by event, until it is known to continue what was delivered or not to. */
 export class SeamGate {
-  readonly #delivered: string;
+  readonly #anchor: string;
   readonly #protocol: 'chat' | 'messages';
   #beginning = '';
-  #judgedAt = FIRST_JUDGED_AT;
   verdict: 'open' | 'true' | 'false' = 'open';
   /** Text at the beginning that the client has already. */
   overlap = '';
 
-  constructor(delivered: string, protocol: 'chat' | 'messages') {
-    this.#delivered = delivered;
+  constructor(anchor: string, protocol: 'chat' | 'messages') {
+    this.#anchor = anchor;
     this.#protocol = protocol;
   }
 
@@ -24,9 +20,7 @@ export class SeamGate {
     const { words, isEnd } = this.#protocol === 'chat' ? readChunk(event) : readMessage(event);
     this.#beginning += words;
     if (isEnd) return this.end();
-    if (this.#beginning.length < this.#judgedAt) return;
-    this.#judgedAt = Math.ceil(this.#beginning.length * 1.5);
-    this.#judge(false);
+    if (words !== '') this.#judge(false);
   }
 
   /** No text follows. */
@@ -35,7 +29,7 @@ export class SeamGate {
   }
 
   #judge(isWhole: boolean): void {
-    const seam = judgeSeam(this.#delivered, this.#beginning, isWhole);
+    const seam = judgeSeam(this.#anchor, this.#beginning, isWhole);
     if (seam.kind === 'more') return;
     this.verdict = seam.kind;
     if (seam.kind === 'true') this.overlap = this.#beginning.slice(0, seam.overlap);

@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { hasFixtures } from '../../test/fixtures.ts';
 import { DISOBEDIENT, DISOBEYED, WHOLE } from '../../test/seam-texts.ts';
-import { judgeSeam, type Seam } from './seam.ts';
+import { DISOBEDIENT_THIRD, WHOLE_THIRD, diceOf, type Dice } from '../../test/seam-texts-third.ts';
+import { joinedBy } from '../../test/joined-texts.ts';
+import { anchorOf } from './anchor.ts';
 
 const RUNS = 1_000;
 const HEADS =
@@ -21,21 +23,6 @@ const sentence = fc
 const prose = fc
   .array(sentence, { minLength: 6, maxLength: 16 })
   .map((sentences) => sentences.join(''));
-
-/** Reads a stream of pieces to its verdict, as the reader does. */
-function verdictOf(delivered: string, rest: string, piece: number): Seam {
-  for (let end = piece; end < rest.length; end = Math.max(end + piece, Math.floor(end * 1.2))) {
-    const seam = judgeSeam(delivered, rest.slice(0, end), false);
-    if (seam.kind !== 'more') return seam;
-  }
-  return judgeSeam(delivered, rest, true);
-}
-
-/** The text that the client has in the end; null where it gets the error of the cut. */
-function textOf(delivered: string, rest: string, piece: number): string | null {
-  const seam = verdictOf(delivered, rest, piece);
-  return seam.kind === 'true' ? delivered + rest.slice(seam.overlap) : null;
-}
 
 const at = fc.double({ min: 0.1, max: 0.9, noNaN: true });
 const piece = fc.integer({ min: 1, max: 40 });
@@ -75,8 +62,7 @@ describe('a continuation that does not continue', () => {
       fc.assert(
         fc.property(prose, at, at, piece, (whole, share, place, size) => {
           const cut = Math.max(30, Math.floor(whole.length * share));
-          const delivered = whole.slice(0, cut);
-          const text = textOf(delivered, restOf(whole, cut, place), size);
+          const text = joinedBy(whole.slice(0, cut), restOf(whole, cut, place), size);
           // A seam that doubles nothing gives the answer.
           return text === null || text === whole;
         }),
@@ -84,13 +70,6 @@ describe('a continuation that does not continue', () => {
       );
     },
   );
-
-  test('is one that counts from one again', () => {
-    expect(verdictOf('one two three four five', ' one two three', 3)).toEqual({ kind: 'false' });
-    expect(verdictOf('one two three four five', 'four five six seven eight', 3)).toEqual({
-      kind: 'false',
-    });
-  });
 });
 
 const verse = fc
@@ -117,75 +96,103 @@ const code = fc
       .join('\n'),
   );
 
+/** Returns the ends by which a model that obeys continues: from a prefill, and by the instruction. */
+function obedientRests(whole: string, cut: number): string[] {
+  const delivered = whole.slice(0, cut);
+  const start = cut - (anchorOf(delivered)?.length ?? 0);
+  return [whole.slice(delivered.slice(0, start).trimEnd().length), whole.slice(start)];
+}
+
 describe('a true continuation of a text that repeats itself', () => {
-  /** The last number bounds the share that ends with the error of the cut, as its seam looks like a repetition. */
   test.each([
-    ['prose', prose, 0],
-    ['verse', verse, 0.06],
-    ['a table', table, 0.005],
-    ['code', code, 0.01],
-  ] as const)('(%s) loses nothing', (_name, text, doubtedMax) => {
-    let doubted = 0;
+    ['prose', prose],
+    ['verse', verse],
+    ['a table', table],
+    ['code', code],
+  ] as const)('(%s) loses nothing', (_name, text) => {
     fc.assert(
       fc.property(text, at, piece, (whole, share, size) => {
         const cut = Math.floor(whole.length * share);
-        const joined = textOf(whole.slice(0, cut), whole.slice(cut), size);
-        if (joined === null) doubted += 1;
-        return joined === null || joined === whole;
+        for (const rest of obedientRests(whole, cut))
+          expect(joinedBy(whole.slice(0, cut), rest, size)).toBe(whole);
       }),
       { numRuns: RUNS },
     );
-    expect(doubted / RUNS).toBeLessThanOrEqual(doubtedMax);
   });
 });
 
-/** A second set, of real texts and of other forms, beside the one above: both rates were measured with it before and after each choice. */
+interface Sample {
+  readonly whole: string;
+  readonly cut: number;
+  readonly dice: Dice;
+}
+
+/** Returns those that the client gets as a whole answer that is none. */
+function passedOn(
+  samples: readonly Sample[],
+  disobey: (whole: string, cut: number, dice: Dice) => string,
+): string[] {
+  return samples.flatMap(({ whole, cut, dice }) => {
+    const text = joinedBy(whole.slice(0, cut), disobey(whole, cut, dice), 9);
+    return text === null || text === whole ? [] : [text];
+  });
+}
+
+/** Returns those that end with the error of the cut, or in other words than the answer has. */
+function lost(samples: readonly Sample[]): Sample[] {
+  return samples.filter(({ whole, cut }) =>
+    obedientRests(whole, cut).some((rest) => joinedBy(whole.slice(0, cut), rest, 9) !== whole),
+  );
+}
+
+/** A second set, of real texts and of other forms. */
 describe('texts as models write them', () => {
   if (!hasFixtures) test.skip('skipped: there are no recorded answers', () => undefined);
   const SAMPLES = 200;
-  const samplesOf = (texts: fc.Arbitrary<string>): [string, number, number][] =>
-    fc.sample(fc.tuple(texts, at, piece), { numRuns: SAMPLES, seed: 1_013 });
-  /** Judges as often as the gate does. */
-  const FIRST_PIECE = 96;
+  const samplesOf = (texts: fc.Arbitrary<string>): Sample[] =>
+    fc
+      .sample(fc.tuple(texts, at), { numRuns: SAMPLES, seed: 1_013 })
+      .map(([whole, share], place) => ({
+        whole,
+        cut: Math.max(30, Math.floor(whole.length * share)),
+        dice: diceOf(`second ${place}`),
+      }));
 
   test.each(Object.entries(WHOLE))('(%s) lose nothing where they are continued', (_name, texts) => {
-    const joined = samplesOf(texts).map(([whole, share]) => {
-      const cut = Math.floor(whole.length * share);
-      return { whole, text: textOf(whole.slice(0, cut), whole.slice(cut), FIRST_PIECE) };
-    });
-    expect(joined.filter(({ whole, text }) => text !== null && text !== whole)).toEqual([]);
-    expect(joined.filter(({ text }) => text === null).length / SAMPLES).toBeLessThan(0.08);
+    expect(lost(samplesOf(texts)).length).toBeLessThanOrEqual(0);
   });
 
-  /** The share that is passed on at most: no list has all words by which models speak of themselves, and a text in other words is another text. */
-  const PASSED_MAX: Readonly<Record<string, number>> = {
-    'restarts from the beginning': 0.002,
-    'restarts at a sentence': 0.005,
-    'begins its sentence again': 0.02,
-    'restarts, and drifts': 0.01,
-    'restarts at a sentence, and drifts': 0.12,
-    'speaks of itself': 0.25,
-    'speaks of itself, and restarts': 0.01,
-    'restarts in a block or a quotation': 0.01,
-    paraphrases: 0.05,
-  };
-  test.each(Object.entries(DISOBEDIENT))('a continuation that %s fails', (name, disobey) => {
-    const texts = DISOBEYED.flatMap((kind) => WHOLE[kind] ?? []);
-    let seed = 5;
-    const dice = (): number => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
-    const passed = texts.flatMap(samplesOf).filter(([whole, share]) => {
-      const cut = Math.max(30, Math.floor(whole.length * share));
-      const text = textOf(whole.slice(0, cut), disobey(whole, cut, dice), FIRST_PIECE);
-      return text !== null && text !== whole;
-    });
-    expect(passed.length / (texts.length * SAMPLES)).toBeLessThanOrEqual(PASSED_MAX[name] ?? 0);
+  test.each(Object.entries(DISOBEDIENT))('a continuation that %s fails', (_name, disobey) => {
+    const samples = DISOBEYED.flatMap((kind) => WHOLE[kind] ?? []).flatMap(samplesOf);
+    expect(passedOn(samples, disobey)).toEqual([]);
   });
 });
 
-test('an exact overlap within a sentence is cut, once', () => {
-  const delivered = 'The letter lay in the copper box by the old window';
-  expect(verdictOf(delivered, 'box by the old window, and waited for morning.', 4)).toEqual({
-    kind: 'true',
-    overlap: 'box by the old window'.length,
+/** A third set, whose words and forms the others do not have. */
+describe('texts in words of no language', () => {
+  const SAMPLES = 100;
+  const samplesOf = (name: string, text: (dice: Dice) => string): Sample[] =>
+    Array.from({ length: SAMPLES }, (_, place) => {
+      const dice = diceOf(`${name} ${place}`);
+      const whole = text(dice);
+      const cut = Math.max(1, Math.floor(whole.length * (0.05 + 0.9 * dice())));
+      return { whole, cut, dice };
+    });
+  const samples = Object.entries(WHOLE_THIRD).map(
+    ([name, text]) => [name, samplesOf(name, text)] as const,
+  );
+
+  test.each(samples)('(%s) lose nothing where they are continued', (_name, ones) => {
+    expect(lost(ones).length).toBeLessThanOrEqual(0);
+  });
+
+  /** An answer may say the anchor once more behind the cut: one that skips all between them is another answer, and nothing shows that it is not whole. */
+  const PASSED_MAX: Readonly<Record<string, number>> = { 'skips some words': 1 };
+  test.each(Object.entries(DISOBEDIENT_THIRD))('a continuation that %s fails', (name, disobey) => {
+    const passed = passedOn(
+      samples.flatMap(([, ones]) => ones),
+      disobey,
+    );
+    expect(passed.length).toBeLessThanOrEqual(PASSED_MAX[name] ?? 0);
   });
 });

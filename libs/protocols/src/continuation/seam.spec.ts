@@ -1,93 +1,108 @@
 import { describe, expect, test } from '@jest/globals';
+import { joinedBy } from '../../test/joined-texts.ts';
+import { anchorOf } from './anchor.ts';
 import { judgeSeam } from './seam.ts';
 
-const DELIVERED = 'one two three four five six seven eight';
-const judge = (rest: string, delivered = DELIVERED): string =>
-  judgeSeam(delivered, rest, true).kind;
+const DELIVERED = 'The captain left the harbour before dawn, and no one saw the small lantern ';
+const ANCHOR = 'small lantern ';
+
+describe('an anchor', () => {
+  test.each([
+    [DELIVERED, ANCHOR],
+    ['one two three four five', 'three four five'],
+    ['| 111 | 222 |\n| 333 | 444 |\n| 555 | 666 |\n', '333 | 444 |\n| 555 | 666 |\n'],
+    ['天地玄黄宇宙洪荒日月盈昃辰宿列张', '宇宙洪荒日月盈昃辰宿列张'],
+    ['It was a bright c', 'was a bright c'],
+  ])('of %j is %j: whole words of at least twelve letters', (delivered, anchor) => {
+    expect(anchorOf(delivered)).toBe(anchor);
+  });
+
+  test('is longer where its words stand elsewhere, so that a start from there begins otherwise', () => {
+    const refrain = 'la la lantern by the river';
+    expect(anchorOf(`First. ${refrain}. Second, ${refrain}`)).toBe(`Second, ${refrain}`);
+    // Within another word it stands where no answer begins.
+    expect(anchorOf('No gaslantern by him, a lantern by him')).toBe('lantern by him');
+  });
+
+  test('is what there is of a short text, all of it only where nothing else is left', () => {
+    expect(anchorOf('Once upon a ')).toBe('upon a ');
+    expect(anchorOf('| name | a')).toBe('name | a');
+    expect(anchorOf('Once')).toBe('Once');
+    expect(anchorOf('No')).toBeNull();
+    expect(anchorOf('')).toBeNull();
+  });
+
+  test('is null where the text says nothing else', () => {
+    expect(anchorOf('la '.repeat(400))).toBeNull();
+    expect(anchorOf('-'.repeat(50))).toBeNull();
+  });
+
+  test('is found in the time of the text, whatever its form', () => {
+    const texts = [
+      `a${' '.repeat(3_000_000)}b`,
+      'la '.repeat(1_000_000),
+      'b' + 'a'.repeat(3_000_000),
+      '天'.repeat(1_000_000),
+      `${'x small lantern'.repeat(200_000)} by the old small lantern`,
+    ];
+    for (const text of texts) expect([null, 'string']).toContain(anchorOf(text) && 'string');
+  }, 5_000);
+});
 
 describe('a continuation', () => {
-  test('is false where it starts again, from the beginning or the middle', () => {
-    expect(judge('one two three four five six seven eight nine ten')).toBe('false');
-    expect(judge('one two three')).toBe('false');
-    expect(judge('seven eight nine ten')).toBe('false');
-    expect(judge('```\none two three four five')).toBe('false');
+  test.each([
+    ['starts again', `${DELIVERED}by the door.`],
+    ['starts again in the middle', 'harbour before dawn, and no one saw the small lantern by'],
+    ['starts again a word too early', 'the small lantern by the door.'],
+    ['goes on without the anchor', 'by the door.'],
+    ['excuses itself', "I'm sorry. small lantern by the door."],
+    ['excuses itself in words of no list', 'Weiter geht es: small lantern by the door.'],
+    ['quotes the anchor', '"small lantern by the door."'],
+    ['opens a block of code', '```\nsmall lantern by the door.'],
+    ['says the anchor in other words', 'little lantern by the door.'],
+    ['says it in capitals', 'Small lantern by the door.'],
+    ['goes another way', 'small lanterns by the door.'],
+    ['ends within the anchor', 'small lan'],
+    ['says nothing', ''],
+    ['says nothing but spaces', ' \n '],
+  ])('that %s is the error of the cut', (_what, rest) => {
+    for (const size of [1, 3, 1_000]) expect(joinedBy(DELIVERED, rest, size)).toBeNull();
   });
 
-  test('is false where it speaks of itself', () => {
-    for (const rest of [
-      "I'm sorry, ",
-      'Entschuldigung: ',
-      'Je suis désolé. ',
-      'Lo siento, ',
-      '抱歉,',
-    ])
-      expect(judge(`${rest}nine ten eleven`)).toBe('false');
+  test.each([
+    ['small lantern by the door.', 'by the door.'],
+    [' small lantern by the door.', 'by the door.'],
+    ['\n\nsmall lantern  by', ' by'],
+    ['small lantern', ''],
+  ])('%j is true: the client gets %j', (rest, said) => {
+    for (const size of [1, 3, 1_000])
+      expect(joinedBy(DELIVERED, rest, size)).toBe(DELIVERED + said);
   });
 
-  test('is false where it says a place of the text again in other words', () => {
-    const text =
-      'The captain left the harbour before dawn. No one on the bridge saw the small lantern he carried.';
-    const again =
-      ' Our captain had left the harbour well before dawn. No one up on the bridge saw the lantern that he carried.';
-    expect(judge(again, text)).toBe('false');
+  test('may say a part of the spaces that the client has, and more, but not others', () => {
+    const text = 'The first line ends here.\n\n';
+    const seam = (rest: string): string | null => joinedBy(text, rest, 2);
+    expect(seam('line ends here.\nThen')).toBe(`${text}Then`);
+    expect(seam('line ends here.\n\n  Then')).toBe(`${text}  Then`);
+    expect(seam('line ends here. Then')).toBeNull();
+    expect(seam('line ends here.Then')).toBeNull();
   });
 
-  test('is false where it opens a sentence within one, or changes the script', () => {
-    const text = 'the captain left the small harbour before dawn and';
-    expect(judge(' Resuming here: the river was calm.', text)).toBe('false');
-    expect(judge('先ほどの続きです。the river was calm.', text)).toBe('false');
-    const code = 'const keepAlive = open(target); return keepAli';
-    expect(judge('Resuming the code from there: ve.read();', code)).toBe('false');
-    expect(judge('ve.readAll();', code)).toBe('true');
-    expect(judge(' I saw the river.', 'Yesterday I said that I knew, and')).toBe('true');
+  test('is not known before it has repeated the anchor', () => {
+    expect(judgeSeam(ANCHOR, 'small la', false)).toEqual({ kind: 'more' });
+    expect(judgeSeam(ANCHOR, 'small lantern', false)).toEqual({ kind: 'more' });
+    expect(judgeSeam(ANCHOR, 'small lantern b', false)).toEqual({
+      kind: 'true',
+      overlap: ANCHOR.length,
+    });
   });
 
-  test('is true where the text repeats its own form', () => {
-    const unit = (name: string): string =>
-      `function ${name}(input) {\n  if (!input) return null;\n  return input.${name}Id;\n}\n\n`;
-    const code = ['alpha', 'beta', 'gamma', 'delta', 'kappa', 'sigma'].map(unit).join('');
-    for (let cut = 100; cut < code.length; cut += 1)
-      expect([cut, judge(code.slice(cut), code.slice(0, cut))]).toEqual([cut, 'true']);
-    const row = (number: number): string => `| item ${number} | ${number * 7} | in stock |\n`;
-    const table = Array.from({ length: 20 }, (_, number) => row(number)).join('');
-    for (let cut = 40; cut < table.length; cut += 1)
-      expect([cut, judge(table.slice(cut), table.slice(0, cut))]).toEqual([cut, 'true']);
-  });
-
-  test('is true where it goes further', () => {
-    expect(judge(' nine ten eleven twelve')).toBe('true');
-    expect(judge('')).toBe('true');
-  });
-
-  test('is not known before enough of it is', () => {
-    expect(judgeSeam(DELIVERED, ' nine ten', false)).toEqual({ kind: 'more' });
-    expect(judgeSeam(DELIVERED, DELIVERED.slice(0, 20), false)).toEqual({ kind: 'more' });
+  test.each([
+    ['We had a long party \u{1f389}', 'had a long party \u{1f389}\u{1f389} and', '\u{1f389} and'],
+    ['Then we all went there \ud83c', 'all went there \u{1f389} and', '\udf89 and'],
+    ['Then we went to a cafe', 'we went to a cafe\u0301 and', '\u0301 and'],
+    ['Then we went to a café', 'we went to a cafe\u0301 and', null],
+  ])('of %j that is %j joins within a character, or not at all', (delivered, rest, said) => {
+    expect(joinedBy(delivered, rest, 1)).toBe(said === null ? null : delivered + said);
   });
 });
-
-test('an exact overlap within a sentence is cut', () => {
-  expect(judgeSeam(DELIVERED, 'four five six seven eight nine ten', true)).toEqual({
-    kind: 'true',
-    overlap: 'four five six seven eight'.length,
-  });
-});
-
-test('an overlap that begins with the final word of the text is cut whole, or not at all', () => {
-  const delivered = 'The lantern burned low while no one carried the lantern ';
-  const rest = 'lantern burned low while no one carried the lantern home.';
-  expect(judgeSeam(delivered, rest, true)).toEqual({
-    kind: 'true',
-    overlap: rest.length - 'home.'.length,
-  });
-});
-
-test('the seam of a text that is hostile in its form is judged in the time of its length', () => {
-  const texts = [
-    `a${' '.repeat(300_000)}b`,
-    'la '.repeat(20_000),
-    '-'.repeat(100_000),
-    `a${'1'.repeat(300_000)}`,
-  ];
-  for (const text of texts)
-    expect(['true', 'false']).toContain(judge('the river was calm, and no one saw it', text));
-}, 10_000);

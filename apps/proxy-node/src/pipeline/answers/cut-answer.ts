@@ -8,8 +8,6 @@ import type { Counted } from './counted.ts';
 
 /** The upstream broke off in the middle of an answer that another one may continue. The client knows nothing of it yet. */
 export class CutAnswer extends UpstreamFailure {
-  /** It was to continue an answer, and nothing of it was delivered. */
-  readonly isWithheld: boolean;
   readonly #delivered: Delivered;
   readonly #counted: Counted | Promise<Counted>;
   readonly #resume: (splice: Splice) => void;
@@ -19,13 +17,11 @@ export class CutAnswer extends UpstreamFailure {
   constructor(
     broken: UpstreamError,
     {
-      isWithheld,
       delivered,
       counted,
       resume,
       end,
     }: {
-      isWithheld: boolean;
       delivered: Delivered;
       counted: Counted | Promise<Counted>;
       resume: (splice: Splice) => void;
@@ -33,7 +29,6 @@ export class CutAnswer extends UpstreamFailure {
     },
   ) {
     super(broken, { evidence: 'unknown' });
-    this.isWithheld = isWithheld;
     this.#delivered = delivered;
     this.#counted = counted;
     this.#resume = resume;
@@ -42,7 +37,7 @@ export class CutAnswer extends UpstreamFailure {
     if (counted instanceof Promise) counted.catch(() => undefined);
   }
 
-  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is. */
+  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is, or the text has no anchor. */
   async askOf(
     ask: Ask,
     {
@@ -55,18 +50,16 @@ export class CutAnswer extends UpstreamFailure {
     const charged: TokenUsage = (await this.#counted).usage;
     const outputTokens = outputLimit - outputTokensOf(charged);
     if (outputTokens < 1) return null;
-    const {
-      ask: rest,
-      trimmed,
-      isPrefill,
-    } = continuationAsk(ask, {
-      delivered: this.#delivered.text,
+    const delivered = this.#delivered;
+    const continuation = continuationAsk(ask, {
+      delivered: delivered.text,
       upstreamProtocol: upstream.protocol,
       upstreamModel: route.upstream_model,
       mayPrefill,
     });
-    const delivered = this.#delivered;
-    this.#resume({ rid, delivered, trimmed, charged, prompt: rest.prompt, outputTokens });
+    if (!continuation) return null;
+    const { ask: rest, anchor, isPrefill } = continuation;
+    this.#resume({ rid, delivered, anchor, charged, prompt: rest.prompt, outputTokens });
     return { ask: rest, outputLimit: outputTokens, isPrefill };
   }
 

@@ -178,6 +178,10 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
     return this.#tally.costSoFar({ usage: null, isFinal: false });
   }
 
+  costOfContinued(): AttemptCost {
+    return this.costSoFar();
+  }
+
   fail(): void {
     this.#context.reply.cut();
   }

@@ -154,7 +154,11 @@ export class Tally {
     const prompt =
       promptReported(judgedReport(reported, this.#bounds)) ??
       this.#promptOf(this.#textTokens ?? Math.ceil(this.#prompt.textBytes / BYTES_PER_TOKEN));
-    return { input_tokens: promptTokensOf(prompt), output_tokens: this.#output.tokens };
+    const output = reported.isFinal ? (reported.usage?.output ?? 0) : 0;
+    return {
+      input_tokens: promptTokensOf(prompt),
+      output_tokens: Math.max(this.#output.tokens, output),
+    };
   }
 
   /**

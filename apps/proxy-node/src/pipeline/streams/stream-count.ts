@@ -85,6 +85,12 @@ export class StreamCount {
     return this.#tally.costSoFar(this.#reported());
   }
 
+  costOfContinued(): AttemptCost {
+    const { isWithheld = false, overlap = '' } = this.#reader() ?? {};
+    const cost = this.costSoFar();
+    return isWithheld ? cost : { ...cost, output_tokens: countTokens(overlap) };
+  }
+
   soFar(): TokenUsage {
     const usage = this.#tally.soFar(this.#reported());
     if (this.#tally.isCountingPrompt) this.#context.hold.more();

@@ -109,6 +109,10 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
     return this.#parts.count.costSoFar();
   }
 
+  costOfContinued(): AttemptCost {
+    return this.#parts.count.costOfContinued();
+  }
+
   fail(error: unknown): void {
     // A reader that has read an error itself does not report it twice: its version of the error is sent now.
     const last = this.#parts.reader?.fail(causeOf(error));
@@ -259,7 +263,6 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
 
   #cutAnswer({ failure }: Load): CutAnswer {
     return new CutAnswer(errorOf(failure, this.#parts.reader), {
-      isWithheld: this.#parts.reader?.isWithheld ?? false,
       delivered: this.#context.delivered as Delivered,
       counted: this.#parts.count.atEnd('upstream_interrupted'),
       resume: (splice) => (this.#splice = splice),
