@@ -142,7 +142,7 @@ export const WHOLE_THIRD: Readonly<Record<string, (dice: Dice) => string>> = {
 type Disobey = (whole: string, cut: number, dice: Dice) => string;
 
 /** Self-talk in words of no language. */
-const babble = (whole: string, dice: Dice): string => {
+const babble = (dice: Dice): string => {
   const script = pick(Object.keys(SYLLABLES), dice);
   const text = pick([sentence, (name: string, with_: Dice) => words(name, 3, with_)], dice)(
     script,
@@ -175,12 +175,12 @@ export const DISOBEDIENT_THIRD: Readonly<Record<string, Disobey>> = {
     reworded(whole.slice(0, cut), 0.2, dice) + whole.slice(cut),
   'says it in other words': (whole, cut, dice) =>
     reworded(whole.slice(0, cut), 0.8, dice) + whole.slice(cut),
-  'talks of itself': (whole, cut, dice) => babble(whole, dice) + whole.slice(cut),
-  'talks of itself, and starts again': (whole, _cut, dice) => babble(whole, dice) + whole,
+  'talks of itself': (whole, cut, dice) => babble(dice) + whole.slice(cut),
+  'talks of itself, and starts again': (whole, _cut, dice) => babble(dice) + whole,
   'talks of itself in a list or a block of code': (whole, cut, dice) =>
     pick(['```\n', '- ', '# ', '> ', '1. ', '<answer>', '"', '…', '**'], dice) +
     pick([whole, whole.slice(cut)], dice),
   'skips some words': (whole, cut, dice) => whole.slice(wordAt(whole, cut + between(10, 60, dice))),
-  'says something else': (whole, _cut, dice) => prose(pick(Object.keys(SYLLABLES), dice))(dice),
+  'says something else': (_whole, _cut, dice) => prose(pick(Object.keys(SYLLABLES), dice))(dice),
   'says nothing': () => '',
 };
