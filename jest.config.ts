@@ -45,6 +45,7 @@ const config: Config = {
   },
   // Most suites wait for processes and sockets more than they compute.
   maxWorkers: 4,
+  testSequencer: '<rootDir>/tests/runner/size-sequencer.ts',
   // A worker evaluates each module once for all of its suites, which is half of what the quick suite costs (docs/decisions/0023-suites-share-modules.md).
   ...(needsOwnModules
     ? { testEnvironment: 'node' }
