@@ -198,12 +198,13 @@ test('the image of the control plane contains the console it serves', () => {
   );
 });
 
-test('every image is pinned, to the Node and pnpm that the bootstrap pins, and runs the apps as an unprivileged user', () => {
+test('every image is pinned by version and digest, to the Node and pnpm that the bootstrap pins, and runs the apps as an unprivileged user', () => {
   const images = [
     ...services.filter(([, { build }]) => !build).map(([, { image }]) => image),
     ...[...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image as string),
   ];
-  for (const image of images) expect(image).toMatch(/:\d+\.\d+(\.\d+)?[\w.-]*$/);
+  for (const image of images)
+    expect(image).toMatch(/:\d+\.\d+(\.\d+)?[\w.-]*@sha256:[0-9a-f]{64}$/);
   const bootstrap = read('tools/bootstrap.mjs');
   const pinned = (name: string): string | undefined =>
     new RegExp(`${name}_VERSION = '([\\d.]+)'`).exec(bootstrap)?.[1];
