@@ -1339,7 +1339,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sums by hour or day, and by model, key, user or upstream */
+        /** Sums by minute, hour or day, and by model, key, user or upstream */
         get: operations["Usage_read"];
         put?: never;
         post?: never;
@@ -4025,14 +4025,14 @@ export interface components {
              */
             to: string;
             /** @enum {string} */
-            interval: "hour" | "day";
+            interval: "minute" | "hour" | "day";
             group_by: ("model" | "key" | "user" | "upstream") | null;
             data: components["schemas"]["UsageStatisticsRow"][];
         };
         UsageStatisticsRow: {
             /**
              * Format: date-time
-             * @description Begin of the hour or day
+             * @description Begin of the minute, hour or day
              */
             at: string;
             /** @description With `group_by` */
@@ -8855,7 +8855,8 @@ export interface operations {
             query?: {
                 from?: string;
                 to?: string;
-                interval?: "hour" | "day";
+                /** @description Sums by minute are kept for 48 hours, by hour for 90 days, by day for ever */
+                interval?: "minute" | "hour" | "day";
                 group_by?: "model" | "key" | "user" | "upstream";
                 user_id?: number;
                 key_id?: number;

@@ -14,16 +14,25 @@ const CHARGED = `u.kind IN ('usage', 'reap')`;
 const SUMS = ['requests', 'charge', ...CHARGED_TOKEN_FIELDS];
 const DAY_SUMS = [...SUMS, 'errors'];
 
+/** Minutes and hours are deleted after some time. */
+const keptSince = (period: 'minute' | 'hour'): string =>
+  `(SELECT since FROM usage_rollups_kept WHERE period = '${period}')`;
+
 /** `keys` are columns that the roll-up and usage_events share. */
-function differFromRows(table: string, keys: readonly string[]): string {
-  const group = ['hour', ...keys].join(', ');
-  const tokens = CHARGED_TOKEN_FIELDS.map((name) => `sum(coalesce(u.${name}, 0)) AS ${name}`);
+function differFromRows(
+  table: string,
+  keys: readonly string[],
+  period: 'minute' | 'hour' = 'hour',
+): string {
+  const group = [period, ...keys].join(', ');
+  const since = keptSince(period);
+  const tokens = CHARGED_TOKEN_FIELDS.map((name) => `sum(coalesce(u.${name}, 0))::numeric AS ${name}`);
   return `
     WITH rows AS (
-      SELECT date_trunc('hour', u.started_at, 'UTC') AS hour, ${keys.map((key) => `u.${key}`).join(', ')}, count(DISTINCT u.rid)::numeric AS requests, sum(u.delta) AS charge, ${tokens.join(', ')}
-      FROM usage_events u WHERE ${CHARGED} GROUP BY ${ordinals(keys.length + 1)}
+      SELECT date_trunc('${period}', u.started_at, 'UTC') AS ${period}, ${keys.map((key) => `u.${key}`).join(', ')}, count(DISTINCT u.rid)::numeric AS requests, sum(u.delta)::numeric AS charge, ${tokens.join(', ')}
+      FROM usage_events u WHERE ${CHARGED} AND u.started_at >= ${since} GROUP BY ${ordinals(keys.length + 1)}
     ), sums AS (
-      SELECT ${group}, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')} FROM ${table} GROUP BY ${ordinals(keys.length + 1)}
+      SELECT ${group}, ${SUMS.map((name) => `coalesce(sum(${name}), 0)::numeric AS ${name}`).join(', ')} FROM ${table} WHERE ${period} >= ${since} GROUP BY ${ordinals(keys.length + 1)}
     ), compared AS (
       SELECT ${group}, row(${SUMS.map((name) => `r.${name}`).join(', ')}) AS summed, row(${SUMS.map((name) => `s.${name}`).join(', ')}) AS kept FROM rows r FULL JOIN sums s USING (${group})
     )
@@ -47,9 +56,9 @@ function daysDifferFromHours(
   const group = ['day', ...keys].join(', ');
   return `
     WITH hours AS (
-      SELECT (hour AT TIME ZONE 'UTC')::date AS day, ${keys.join(', ')}, row(${DAY_SUMS.map((name) => `sum(${name})`).join(', ')}) AS sums FROM ${hours} GROUP BY ${ordinals(keys.length + 1)}
+      SELECT (hour AT TIME ZONE 'UTC')::date AS day, ${keys.join(', ')}, row(${DAY_SUMS.map((name) => `coalesce(sum(${name}), 0)::numeric`).join(', ')}) AS sums FROM ${hours} WHERE hour >= ${keptSince('hour')} GROUP BY ${ordinals(keys.length + 1)}
     ), days AS (
-      SELECT ${group}, row(${DAY_SUMS.map((name) => `${name}::numeric`).join(', ')}) AS sums FROM ${days}
+      SELECT ${group}, row(${DAY_SUMS.map((name) => `coalesce(${name}, 0)::numeric`).join(', ')}) AS sums FROM ${days} WHERE day >= ${keptSince('hour')}
     )
     SELECT concat_ws(' ', ${group}) || format(' (${group}): hours %s, day %s', h.sums, d.sums) AS problem FROM hours h FULL JOIN days d USING (${group}) WHERE h.sums IS DISTINCT FROM d.sums`;
 }
@@ -142,6 +151,16 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     promise: 'sums by hour, key and model == the usage rows',
     compared: 'SELECT count(*) FROM usage_rollups',
     problems: differFromRows('usage_rollups', ['user_id', 'key_id', 'model_id']),
+  },
+  {
+    name: 'roll-ups by minute',
+    promise: 'sums by minute, key and model == the usage rows',
+    compared: 'SELECT count(*) FROM usage_rollups_minute',
+    problems: differFromRows(
+      'usage_rollups_minute',
+      ['user_id', 'key_id', 'model_id'],
+      'minute',
+    ),
   },
   {
     name: 'daily roll-ups',

@@ -1,3 +1,4 @@
+import { STEP_MS } from '../../api/range-bounds.ts';
 import { CHARGED_CLASSES, type TokenField } from '../../api/tables.ts';
 import type { Group, StatisticsRow, UsageStatistics } from '../../api/usage.ts';
 import type { ChartSeries } from '../../ui/charts/chart-data.ts';
@@ -6,7 +7,6 @@ import { colorOf } from '../../ui/charts/series.ts';
 export type CountMeasure = 'charge' | 'requests' | 'errors';
 export type LatencyMeasure = 'duration_ms' | 'first_token_ms';
 
-const STEP_MS = { hour: 3_600_000, day: 86_400_000 };
 /** As many series as have distinct colours; the rest is one grey. */
 const SERIES_MAX = 7;
 
@@ -22,7 +22,7 @@ export interface Course {
   series: ChartSeries[];
 }
 
-/** The beginnings of all intervals: hours without requests are in no answer, but on the axis. */
+/** The beginnings of all intervals: those without requests are in no answer, but on the axis. */
 export function timesOf({ from, to, interval }: UsageStatistics): number[] {
   const step = STEP_MS[interval];
   const [start, end] = [Date.parse(from), Date.parse(to)];

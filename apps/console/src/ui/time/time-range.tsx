@@ -4,7 +4,13 @@ import { useSpeech, useWords } from '../../words/words.ts';
 import { Button } from '../forms/button.tsx';
 import { OnceOpened } from '../once-opened.tsx';
 import { SelectFilter } from '../tables/select-filter.tsx';
-import { intervalOf, LENGTHS, type RangeName, type TimeRange } from '../../api/range-bounds.ts';
+import {
+  customRange,
+  LENGTHS,
+  namedRange,
+  type RangeName,
+  type TimeRange,
+} from '../../api/range-bounds.ts';
 import type { PageAddress } from '../../page-module.ts';
 import { optional, useSearchState, withDefault, z, type SearchOf } from '../tables/search-state.ts';
 import { formatExact } from './time.tsx';
@@ -15,7 +21,7 @@ const CustomRangeDialog = lazy(async () => ({
 }));
 
 const rangeSearch = z.object({
-  range: withDefault(z.enum(['24h', '7d', '30d', '90d']), '24h'),
+  range: withDefault(z.enum(['15m', '1h', '6h', '24h', '7d', '30d', '90d']), '24h'),
   from: optional(z.iso.datetime()),
   to: optional(z.iso.datetime()),
 });
@@ -31,14 +37,9 @@ export function rangeOf(search: PageAddress['search']): TimeRange {
 }
 
 function named({ range, from, to }: SearchOf<typeof rangeSearch>): TimeRange {
-  if (from === undefined || to === undefined || from >= to)
-    return { name: range, interval: intervalOf(LENGTHS[range]) };
-  return {
-    name: 'custom',
-    from,
-    to,
-    interval: intervalOf(Date.parse(to) - Date.parse(from)),
-  };
+  return from === undefined || to === undefined || from >= to
+    ? namedRange(range)
+    : customRange(from, to);
 }
 
 /** Changes the range of the page; `zoom` is for charts. */

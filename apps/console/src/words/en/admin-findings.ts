@@ -44,7 +44,15 @@ export const adminFindings = {
     },
     token_lots: { title: 'Purchases', says: 'Each token balance is what its purchases hold' },
     overdrafts: { title: 'Overdrafts', says: 'Each overdraft is the sum of its rows' },
+    hourly_rollups: {
+      title: 'Usage by hour',
+      says: 'Each hour of usage is the sum of its minutes',
+    },
     daily_rollups: { title: 'Usage by day', says: 'Each day of usage is the sum of its hours' },
+    minute_totals: {
+      title: 'Totals by minute',
+      says: 'The totals of each minute are the sums of the accounts',
+    },
     totals: {
       title: 'Totals',
       says: 'The totals of all accounts are the sums of the accounts',

@@ -36,6 +36,8 @@ export const adminFindings: typeof en.admin.findings = {
     token_balances: { title: 'Token 余额', says: '每个 token 余额等于其账本分录之和' },
     token_lots: { title: '购买', says: '每个 token 余额等于其各次购买的剩余' },
     overdrafts: { title: '透支', says: '每项透支等于其各行之和' },
+    hourly_rollups: { title: '每小时用量', says: '每小时用量等于各分钟之和' },
+    minute_totals: { title: '每分钟总计', says: '每分钟总计等于各账户之和' },
     daily_rollups: { title: '每日用量', says: '每日用量等于各小时之和' },
     totals: { title: '总计', says: '全部账户的总计等于各账户之和' },
     daily_totals: { title: '每日总计', says: '每日总计等于各账户之和' },

@@ -36,6 +36,9 @@ export const shell: typeof en.shell = {
   notifications: '通知',
   range: '时间范围',
   ranges: {
+    '15m': '最近 15 分钟',
+    '1h': '最近 1 小时',
+    '6h': '最近 6 小时',
     '24h': '最近 24 小时',
     '7d': '最近 7 天',
     '30d': '最近 30 天',

@@ -1,18 +1,64 @@
 import { CHARGED_ROWS } from '@tollgate/contracts';
 import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
+import { keptSince, type UsagePeriodName } from '../../platform/database/usage-periods.ts';
 
-/** Rows of a roll-up that differ from the sums of a finer one. */
-function differs(
-  { table, period }: { table: string; period: string },
-  finer: string,
-  keys: readonly string[],
+/** The rows of a roll-up, and the finer rows whose sums they are. */
+interface RollupOf {
+  table: string;
+  period: UsagePeriodName;
+  finer: string;
+  keys: readonly string[];
+  /** The finer of both: it is not kept for ever. */
+  kept?: 'minute' | 'hour';
+}
+
+/** Rows of a roll-up that differ from the sums of a finer one, in the time of which both are kept. */
+export function differs(
+  { table, period, finer, keys, kept }: RollupOf,
+  sums: readonly string[] = SUMMED_COLUMNS,
 ): string {
   const group = [period, ...keys].join(', ');
+  const rowsOf = (rows: string): string =>
+    `${rows} r${kept === undefined ? '' : ` WHERE ${period} >= ${keptSince(kept)}`}`;
   return `
-    SELECT * FROM (SELECT ${group}, row(${SUMMED_COLUMNS.map((name) => `sum(${name})`).join(', ')}) AS sums FROM (${finer}) f GROUP BY ${group}) f
-      FULL JOIN (SELECT ${group}, row(${SUMMED_COLUMNS.map((name) => `(${name})::numeric`).join(', ')}) AS sums FROM ${table}) t USING (${group})
+    SELECT * FROM (SELECT ${group}, row(${sums.map((name) => `coalesce(sum(${name}), 0)::numeric`).join(', ')}) AS sums FROM ${rowsOf(finer)} GROUP BY ${group}) f
+      FULL JOIN (SELECT ${group}, row(${sums.map((name) => `coalesce(${name}, 0)::numeric`).join(', ')}) AS sums FROM ${rowsOf(table)}) t USING (${group})
     WHERE f.sums IS DISTINCT FROM t.sums`;
 }
+
+const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'];
+const WHAT = ['model_id', 'upstream_id'];
+/** Roll-ups and totals, each with the finer sums that it must equal. */
+export const ROLLUPS = {
+  hourly_rollups: {
+    table: 'usage_rollups',
+    period: 'hour',
+    finer: "(SELECT *, date_trunc('hour', minute) AS hour FROM usage_rollups_minute)",
+    keys: WHO,
+    kept: 'minute',
+  },
+  daily_rollups: {
+    table: 'usage_rollups_daily',
+    period: 'day',
+    finer: "(SELECT *, (hour AT TIME ZONE 'UTC')::date AS day FROM usage_rollups)",
+    keys: WHO,
+    kept: 'hour',
+  },
+  minute_totals: {
+    table: 'usage_totals_minute',
+    period: 'minute',
+    finer: 'usage_rollups_minute',
+    keys: WHAT,
+    kept: 'minute',
+  },
+  totals: { table: 'usage_totals', period: 'hour', finer: 'usage_rollups', keys: WHAT, kept: 'hour' },
+  daily_totals: {
+    table: 'usage_totals_daily',
+    period: 'day',
+    finer: 'usage_rollups_daily',
+    keys: WHAT,
+  },
+} as const satisfies Record<string, RollupOf>;
 
 interface Equality {
   /** States the promise in a sentence. */
@@ -73,28 +119,25 @@ export const EQUALITIES = {
     sql: `SELECT budget_id, started_at FROM (SELECT * FROM budget_periods WHERE value = '') p FULL JOIN (SELECT budget_id, started_at, sum(amount) AS granted FROM budget_entries WHERE kind = 'grant' GROUP BY 1, 2) e
       USING (budget_id, started_at) WHERE coalesce(p.granted, 0) <> coalesce(e.granted, 0)`,
   },
+  hourly_rollups: {
+    says: 'Each hour of usage is the sum of its minutes, while these are kept',
+    sql: differs(ROLLUPS.hourly_rollups),
+  },
   daily_rollups: {
-    says: 'Each day of usage is the sum of its hours',
-    sql: differs(
-      { table: 'usage_rollups_daily', period: 'day' },
-      "SELECT *, (hour AT TIME ZONE 'UTC')::date AS day FROM usage_rollups",
-      ['user_id', 'key_id', 'model_id', 'upstream_id'],
-    ),
+    says: 'Each day of usage is the sum of its hours, while these are kept',
+    sql: differs(ROLLUPS.daily_rollups),
+  },
+  minute_totals: {
+    says: 'The totals by minute are the sums of the roll-ups by minute',
+    sql: differs(ROLLUPS.minute_totals),
   },
   totals: {
     says: 'The totals of all accounts are the sums of their roll-ups',
-    sql: differs({ table: 'usage_totals', period: 'hour' }, 'SELECT * FROM usage_rollups', [
-      'model_id',
-      'upstream_id',
-    ]),
+    sql: differs(ROLLUPS.totals),
   },
   daily_totals: {
     says: 'The daily totals are the sums of the daily roll-ups',
-    sql: differs(
-      { table: 'usage_totals_daily', period: 'day' },
-      'SELECT * FROM usage_rollups_daily',
-      ['model_id', 'upstream_id'],
-    ),
+    sql: differs(ROLLUPS.daily_totals),
   },
 } as const satisfies Record<string, Equality>;
 

@@ -8,7 +8,7 @@ import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { nameRecords } from '../names/record-names.sql.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.sql.ts';
 import { activeTokens } from '../subscriptions/read-subscriptions.sql.ts';
-import { readTraffic } from '../usage/traffic.sql.ts';
+import { UsageStore } from '../usage/api/usage-store.sql.ts';
 import { countAccounts } from '../users/read-accounts.sql.ts';
 import { balancesByKind } from '../wallet/read-ledger.sql.ts';
 import type { Dashboard } from './dashboard-answer.ts';
@@ -21,6 +21,7 @@ export class DashboardService {
     private readonly nodes: ProxyNodesService,
     private readonly snapshots: SnapshotRepository,
     private readonly alerts: ListedAlertsService,
+    private readonly usage: UsageStore,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -47,7 +48,7 @@ export class DashboardService {
   }
 
   private async traffic() {
-    const { topModels, ...traffic } = await readTraffic(this.dataSource);
+    const { topModels, ...traffic } = await this.usage.traffic();
     const refs = topModels.map(({ model_id: id }) => ({ kind: 'model', id: String(id) }));
     const nameOf = await nameRecords(this.dataSource, refs);
     const named = topModels.map(({ model_id: id, ...counts }) => ({

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { CeilingsModule } from '../ceilings/ceilings.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { UsageModule } from '../usage/usage.module.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import { KeyOwners } from './key-owners.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
@@ -12,7 +13,13 @@ import { ListedKeys } from './listed-keys.service.ts';
 import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule, CeilingsModule],
+  imports: [
+    TypeOrmModule.forFeature([ApiKeyRow]),
+    LiveStateModule,
+    ActivityModule,
+    CeilingsModule,
+    UsageModule,
+  ],
   controllers: [KeysController],
   providers: [KeysService, KeyOwners, ListedKeys, KeyWindowsService, TemporaryKeysService],
   exports: [KeysService, KeyOwners, TemporaryKeysService],

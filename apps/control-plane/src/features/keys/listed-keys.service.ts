@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch } from '../../platform/http/refusal.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
-import { lastUsesOf } from '../usage/last-uses.sql.ts';
+import { UsageStore } from '../usage/api/usage-store.sql.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import { toKeyResponse } from './key-columns.ts';
 import type { KeyList, KeyResponse, ListedKey } from './keys.dto.ts';
@@ -21,6 +21,7 @@ export class ListedKeys {
     private readonly keys: KeysService,
     private readonly scope: AccountScope,
     private readonly ceilings: CeilingsService,
+    private readonly usage: UsageStore,
   ) {}
 
   async list(caller: Caller, query: KeyList): Promise<Page<ListedKey>> {
@@ -47,7 +48,7 @@ export class ListedKeys {
     if (keys.length === 0) return [];
     const keyIds = keys.map(({ id }) => id);
     const userIds = [...new Set(keys.map((key) => key.user_id))];
-    const uses = await lastUsesOf(this.rows.manager, { userIds, keyIds });
+    const uses = await this.usage.lastUses({ userIds, keyIds });
     const limits = await this.ceilings.inForce(keyIds);
     return keys.map((key) => ({
       ...key,

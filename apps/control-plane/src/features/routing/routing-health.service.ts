@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import { percentiles, sumHistograms } from '../usage/histogram.ts';
-import { lastDayOfRoutes, type RouteHour } from '../usage/route-hours.sql.ts';
+import { UsageStore } from '../usage/api/usage-store.sql.ts';
+import type { RouteHour } from '../usage/route-hours.sql.ts';
 import type { RoutingHealth } from './routing-health.dto.ts';
 
 const P95 = [0.95];
@@ -11,14 +11,14 @@ const P95 = [0.95];
 @Injectable()
 export class RoutingHealthService {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly usage: UsageStore,
     private readonly registry: NodeRegistry,
   ) {}
 
   async read(): Promise<RoutingHealth> {
     return {
       as_of: new Date().toISOString(),
-      traffic: trafficOf(await lastDayOfRoutes(this.dataSource)),
+      traffic: trafficOf(await this.usage.routeHours()),
       failing: await this.failing(),
     };
   }

@@ -5,6 +5,7 @@ import { ModelsModule } from '../models/models.module.ts';
 import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { UpstreamsModule } from '../upstreams/upstreams.module.ts';
+import { UsageModule } from '../usage/usage.module.ts';
 import { Route } from './route.entity.ts';
 import { RoutingController } from './routing.controller.ts';
 import { RoutingHealthService } from './routing-health.service.ts';
@@ -19,6 +20,7 @@ import { RoutingService } from './routing.service.ts';
     ProxyNodesModule,
     SnapshotsModule,
     UpstreamsModule,
+    UsageModule,
   ],
   controllers: [RoutingController],
   providers: [RoutingService, RoutingSimulationService, RoutingHealthService],

@@ -17,6 +17,19 @@ export function emptyHistogram(): number[] {
   return new Array<number>(BUCKET_COUNT).fill(0);
 }
 
+/** The buckets from the first to the last that counted something, as PostgreSQL's array input with its subscripts. */
+export function histogramLiteral(histogram: readonly number[]): string {
+  const first = histogram.findIndex((count) => count !== 0);
+  if (first === -1) return '{}';
+  const last = histogram.findLastIndex((count) => count !== 0);
+  return `[${first + 1}:${last + 1}]={${histogram.slice(first, last + 1).join(',')}}`;
+}
+
+/** Counts of all buckets, comma-separated, as `parseHistogram` reads them; `of` is the SQL of a bucket's count, by its subscript. */
+export function bucketsText(of: (subscript: number) => string): string {
+  return `concat_ws(',', ${Array.from({ length: BUCKET_COUNT }, (_, index) => `coalesce(${of(index + 1)}, 0)`).join(', ')})`;
+}
+
 /** Counts of several, bucket by bucket. */
 export function sumHistograms(histograms: readonly (readonly number[])[]): number[] {
   return emptyHistogram().map((_, bucket) =>

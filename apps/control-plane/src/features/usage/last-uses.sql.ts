@@ -1,5 +1,10 @@
-import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import type { QuerySource } from './query-source.ts';
+
+export interface UsedKeys {
+  userIds: readonly number[];
+  keyIds: readonly number[];
+}
 
 /**
  * The day of the last use comes from the daily roll-ups, its hour from those of that day, and the moment from the requests of that hour:
@@ -25,9 +30,9 @@ const lastUse = z.object({ key_id: z.number(), at: z.date() });
 
 /** Returns when these keys were last used, a second or two behind the nodes; without those that were not used yet. */
 export async function lastUsesOf(
-  source: Pick<EntityManager, 'query'>,
-  { userIds, keyIds }: { userIds: readonly number[]; keyIds: readonly number[] },
+  source: QuerySource,
+  { userIds, keyIds }: UsedKeys,
 ): Promise<ReadonlyMap<number, Date>> {
-  const rows: unknown[] = await source.query(LAST_USES, [userIds, keyIds]);
+  const rows = await source.query(LAST_USES, [userIds, keyIds]);
   return new Map(rows.map((row) => lastUse.parse(row)).map(({ key_id: id, at }) => [id, at]));
 }

@@ -19,6 +19,8 @@ jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANT
 const { startControlPlane } = await import('../../testing/control-plane-under-test.ts');
 const { ledgerOf, usageEvent } = await import('../../testing/ledger-under-test.ts');
 const { UsageWorker } = await import('./ingest/usage-worker.ts');
+const { USAGE_PERIOD_NAMES, USAGE_PERIODS } =
+  await import('../../platform/database/usage-periods.ts');
 const { uuidv7 } = await import('../../platform/http/visitor.ts');
 
 let plane: ControlPlane;
@@ -27,10 +29,10 @@ beforeAll(async () => {
   await plane.administrator.query(`
     ALTER TABLE price_versions ADD COLUMN weight_image_output bigint;
     ALTER TABLE usage_events ADD COLUMN image_output_tokens bigint;
-    ALTER TABLE usage_rollups ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
-    ALTER TABLE usage_rollups_daily ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
-    ALTER TABLE usage_totals ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
-    ALTER TABLE usage_totals_daily ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0`);
+    ${USAGE_PERIOD_NAMES.map((name) => USAGE_PERIODS[name])
+      .flatMap(({ rollups, totals }) => [rollups, totals])
+      .map((table) => `ALTER TABLE ${table} ADD COLUMN image_output_tokens bigint`)
+      .join('; ')}`);
   await ledgerOf(plane).initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());

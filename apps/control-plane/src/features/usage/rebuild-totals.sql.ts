@@ -1,8 +1,14 @@
 import type { DataSource } from 'typeorm';
 import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import {
+  USAGE_PERIOD_NAMES,
+  USAGE_PERIODS,
+  type UsagePeriod,
+} from '../../platform/database/usage-periods.ts';
 
 const BUCKETS = 24;
+const PERIODS = USAGE_PERIOD_NAMES.map((name) => USAGE_PERIODS[name]);
 
 /**
  * Recomputes the totals over all accounts from the roll-ups, in one transaction: usage waits to be booked meanwhile, statistics show the old totals.
@@ -12,11 +18,8 @@ export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; 
   return new Transactions(dataSource).run(async (tx) => {
     await tx.query(`
       SET LOCAL statement_timeout = 0;
-      LOCK TABLE usage_rollups, usage_rollups_daily IN SHARE MODE;
-      DELETE FROM usage_totals;
-      DELETE FROM usage_totals_daily;
-      ${fill({ totals: 'usage_totals', rollups: 'usage_rollups', period: 'hour' })}
-      ${fill({ totals: 'usage_totals_daily', rollups: 'usage_rollups_daily', period: 'day' })}`);
+      LOCK TABLE ${PERIODS.map(({ rollups }) => rollups).join(', ')} IN SHARE MODE;
+      ${PERIODS.map((period) => `DELETE FROM ${period.totals};${fill(period)}`).join('\n')}`);
     const [rows] = await tx.query(
       'SELECT (SELECT count(*)::int FROM usage_totals) AS hours, (SELECT count(*)::int FROM usage_totals_daily) AS days',
     );
@@ -25,14 +28,10 @@ export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; 
 }
 
 /** Fills empty totals: the same sums without user and key. */
-function fill({
-  totals,
-  rollups,
-  period,
-}: Record<'totals' | 'rollups' | 'period', string>): string {
+function fill({ totals, rollups, column }: UsagePeriod): string {
   return `
-  INSERT INTO ${totals} (${period}, model_id, upstream_id, ${SUMMED_COLUMNS.join(', ')}, duration_histogram, first_token_histogram)
-  SELECT ${period}, model_id, upstream_id, ${SUMMED_COLUMNS.map((name) => `sum(${name})`).join(', ')}, ${summed('duration_histogram')}, ${summed('first_token_histogram')}
+  INSERT INTO ${totals} (${column}, model_id, upstream_id, ${SUMMED_COLUMNS.join(', ')}, duration_histogram, first_token_histogram)
+  SELECT ${column}, model_id, upstream_id, ${SUMMED_COLUMNS.map((name) => `sum(${name})`).join(', ')}, ${summed('duration_histogram')}, ${summed('first_token_histogram')}
   FROM ${rollups} GROUP BY 1, 2, 3;`;
 }
 

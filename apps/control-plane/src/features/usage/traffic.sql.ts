@@ -1,8 +1,8 @@
 import { isChargedToken, USAGE_ROWS } from '@tollgate/contracts';
-import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
-import { parseHistogram, percentiles, sumHistograms } from './histogram.ts';
+import { bucketsText, parseHistogram, percentiles, sumHistograms } from './histogram.ts';
+import type { QuerySource } from './query-source.ts';
 
 const HOURS = 24;
 const NEWEST = 100;
@@ -36,7 +36,7 @@ const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('ho
 const BY_MODEL = `SELECT model_id, ${SUM} FROM usage_totals
   WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours' GROUP BY model_id ORDER BY sum(charge) DESC, sum(requests) DESC, model_id LIMIT ${TOP_MODELS}`;
 
-const TODAY_LATENCY = `SELECT array_to_string(duration_histogram, ',') AS duration, array_to_string(first_token_histogram, ',') AS first_token
+const TODAY_LATENCY = `SELECT ${bucketsText((bucket) => `duration_histogram[${bucket}]`)} AS duration, ${bucketsText((bucket) => `first_token_histogram[${bucket}]`)} AS first_token
   FROM usage_totals WHERE hour >= date_trunc('day', now()) AND requests > 0`;
 /** A request id begins with the time of its request, so the newest are the last of the primary key. */
 const BOOKING_LAG = `SELECT round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM created_at - started_at) - duration_ms / 1000.0))::int AS lag_ms
@@ -44,9 +44,9 @@ const BOOKING_LAG = `SELECT round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDE
     ORDER BY day DESC, rid DESC LIMIT ${NEWEST}) newest`;
 
 /** Requests of today and of the last 24 hours, of all accounts, and how long booking them takes. */
-export async function readTraffic(dataSource: Pick<DataSource, 'query'>) {
+export async function readTraffic(source: QuerySource) {
   const rows = async <T extends z.ZodType>(sql: string, schema: T): Promise<z.output<T>[]> => {
-    const raw: unknown[] = await dataSource.query(sql);
+    const raw = await source.query(sql);
     return raw.map((row) => schema.parse(row));
   };
   const [today, latencies, lag, hours, topModels] = await Promise.all([

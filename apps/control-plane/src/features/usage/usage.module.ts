@@ -31,6 +31,7 @@ import { LateUsage } from './ingest/late-usage.sql.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.sql.ts';
 import { PartitionKeeper } from './ingest/partition-keeper.ts';
+import { RollupKeeper } from './ingest/rollup-keeper.ts';
 import { UsageRows } from './ingest/usage-rows.sql.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
 import { JournalController } from './journal/journal.controller.ts';
@@ -66,6 +67,7 @@ import { JournalService } from './journal/journal.service.ts';
     UsageIngest,
     UsageWorker,
     PartitionKeeper,
+    RollupKeeper,
     UsagePartitions,
     UsageRows,
     UsageStore,
@@ -74,6 +76,6 @@ import { JournalService } from './journal/journal.service.ts';
     UsageReceiptService,
     BurnRateService,
   ],
-  exports: [UsageWorker, UsageIngest, UsageLogsService],
+  exports: [UsageWorker, UsageIngest, UsageLogsService, UsageStore],
 })
 export class UsageModule {}

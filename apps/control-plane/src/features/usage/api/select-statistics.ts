@@ -1,4 +1,5 @@
-import { BUCKET_COUNT } from '../histogram.ts';
+import { USAGE_PERIODS } from '../../../platform/database/usage-periods.ts';
+import { bucketsText } from '../histogram.ts';
 import { GROUPINGS } from './request-names.ts';
 import { STATISTICS_SUMS } from './statistics-csv.ts';
 import type { Group, StatisticsQuery } from './usage.dto.ts';
@@ -10,16 +11,6 @@ export interface Period {
 
 export type StatisticsQuestion = StatisticsQuery & Period & { userId: number | undefined };
 
-/** Questions that concern no user and no key are answered from the totals, whose size does not grow with the number of accounts. */
-const SOURCES = {
-  hour: { column: 'hour', at: 'hour', totals: 'usage_totals', rollups: 'usage_rollups' },
-  day: {
-    column: 'day',
-    at: "day::timestamp AT TIME ZONE 'UTC'",
-    totals: 'usage_totals_daily',
-    rollups: 'usage_rollups_daily',
-  },
-};
 export function isAboutRequesters(group: Group | undefined): boolean {
   return group === 'user' || group === 'key';
 }
@@ -30,7 +21,9 @@ export function selectStatistics(
 ): { sql: string; parameters: unknown[] } {
   const parameters: unknown[] = [];
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
-  const { column, at, totals, rollups } = SOURCES[query.interval];
+  const { column, type, totals, rollups } = USAGE_PERIODS[query.interval];
+  const at = type === 'date' ? `${column}::timestamp AT TIME ZONE 'UTC'` : column;
+  // Questions that concern no user and no key are answered from the totals, whose size does not grow with the number of accounts.
   const source =
     isAboutRequesters(query.group_by) || query.userId !== undefined || query.key_id !== undefined
       ? rollups
@@ -57,9 +50,9 @@ export function selectStatistics(
 
 /** Exact up to 2^53, as all that JSON can tell, and several times cheaper than PostgreSQL's sum of bigint, which is a numeric. */
 function exactSum(expression: string): string {
-  return `sum(${expression}::float8)`;
+  return `coalesce(sum(${expression}::float8), 0)`;
 }
 
 function summedBuckets(column: string): string {
-  return `concat_ws(',', ${Array.from({ length: BUCKET_COUNT }, (_, index) => `${exactSum(`${column}[${index + 1}]`)}::bigint`).join(', ')})`;
+  return bucketsText((bucket) => `sum(${column}[${bucket}]::float8)::bigint`);
 }

@@ -1,5 +1,6 @@
 import { chargedTokenFields, routeAttemptSchema, tokenFields } from '@tollgate/contracts';
 import { z } from 'zod';
+import { USAGE_PERIOD_NAMES } from '../../../platform/database/usage-periods.ts';
 import {
   amountText,
   countField,
@@ -94,7 +95,7 @@ const group = {
 };
 const statisticsRowSchema = z
   .object({
-    at: timeField.describe('Begin of the hour or day'),
+    at: timeField.describe('Begin of the minute, hour or day'),
     model_id: group.id,
     model: group.name,
     key_id: group.id,
@@ -116,7 +117,7 @@ export const usageStatisticsSchema = z
   .object({
     from: timeField,
     to: timeField,
-    interval: z.enum(['hour', 'day']),
+    interval: z.enum(USAGE_PERIOD_NAMES),
     group_by: z.enum(['model', 'key', 'user', 'upstream']).nullable(),
     data: z.array(statisticsRowSchema),
   })

@@ -1,4 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { usageEvent } from '../../../testing/ledger-under-test.ts';
 import { emptyHistogram } from '../histogram.ts';
 import { plane, ledger, worker, subscribed, get } from './usage-api-under-test.ts';
@@ -45,6 +46,45 @@ describe('usage/statistics', () => {
       101,
     );
     expect(byModel[0]).toMatchObject({ model: parts.model.name });
+  });
+
+  test('sums by minute, by hour and by day have the same requests, each in its minute', async () => {
+    const parts = await subscribed();
+    const at = (agoMinutes: number) =>
+      usageEvent(3, { ...parts, rid: uuidv7(Date.now() - agoMinutes * 60_000) });
+    await worker.process([at(5), at(5), at(9), at(200)]);
+    const sums = async (interval: string) => {
+      const from = new Date(Date.now() - 6 * 3_600_000).toISOString();
+      const { data } = (
+        await get(`/usage/statistics?interval=${interval}&from=${from}`, parts.account.token)
+      ).body;
+      return data.map(({ at: begin, requests }: { at: string; requests: number }) => ({
+        begin,
+        requests,
+      }));
+    };
+    const minutes: { begin: string; requests: number }[] = await sums('minute');
+    expect(minutes.map(({ requests }) => requests)).toEqual([1, 1, 2]);
+    expect(Date.parse(minutes[2]?.begin ?? '') - Date.parse(minutes[1]?.begin ?? '')).toBe(240_000);
+    for (const interval of ['hour', 'day'])
+      expect(
+        (await sums(interval)).reduce((sum: number, { requests }) => sum + requests, 0),
+      ).toBe(4);
+  });
+
+  test.each([
+    ['minute', 49, '48 hours'],
+    ['hour', 91 * 24, '90 days'],
+  ])('refuses sums by %s that are not kept any more, and says since when', async (interval, hours, kept) => {
+    const [from, to] = [hours, hours - 1].map((ago) =>
+      new Date(Date.now() - ago * 3_600_000).toISOString(),
+    );
+    expect(
+      await get(`/usage/statistics?interval=${interval}&from=${from}&to=${to}`, plane.adminToken),
+    ).toMatchObject({
+      status: 400,
+      body: { code: 'statistics_range', detail: expect.stringContaining(kept) },
+    });
   });
 
   test('as CSV it has the rows of the JSON, a column for each field and percentile, and no cell a spreadsheet would run', async () => {
@@ -126,7 +166,7 @@ describe('usage/statistics', () => {
   });
 
   test.each([
-    'interval=minute',
+    'interval=second',
     'group_by=colour',
     'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
     'interval=hour&from=2020-01-01T00:00:00Z',

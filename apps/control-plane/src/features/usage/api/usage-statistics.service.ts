@@ -2,6 +2,7 @@ import { Injectable, type StreamableFile } from '@nestjs/common';
 import { CHARGED_TOKEN_FIELDS, mapFields } from '@tollgate/contracts';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
+import { USAGE_PERIODS } from '../../../platform/database/usage-periods.ts';
 import { csvFile } from '../../../platform/http/csv.ts';
 import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
 import { parseHistogram, percentiles } from '../histogram.ts';
@@ -12,9 +13,7 @@ import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answer
 import { UsageStore } from './usage-store.sql.ts';
 import { FROM_BEFORE_TO, type Group, type StatisticsQuery } from './usage.dto.ts';
 
-const HOUR_MS = 3_600_000;
-const INTERVAL_MS = { hour: HOUR_MS, day: 24 * HOUR_MS };
-const DEFAULT_INTERVALS = { hour: 24, day: 30 };
+const DEFAULT_INTERVALS = { minute: 60, hour: 24, day: 30 };
 /** More points than any chart shows; finer questions are asked of a shorter period. */
 const INTERVALS_MAX = 1_500;
 const ROWS_MAX = 20_000;
@@ -23,7 +22,7 @@ const SLICES_MAX = 3;
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const;
 
 type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
-  /** Begin of the hour or day, Unix ms: thousands of timestamps cost more to read than to write. */
+  /** Begin of the interval, Unix ms: thousands of timestamps cost more to read than to write. */
   at_ms: number;
   group_id: number | null;
   group_name: string | null;
@@ -32,7 +31,7 @@ type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
   first_tokens: string;
 };
 
-/** Sums over roll-ups, which the worker keeps equal to the raw rows in the transaction that books them. Hours and days are UTC. */
+/** Sums over roll-ups, which the worker keeps equal to the raw rows in the transaction that books them. Minutes, hours and days are UTC. */
 @Injectable()
 export class UsageStatisticsService {
   constructor(
@@ -79,9 +78,9 @@ export class UsageStatisticsService {
   }
 }
 
-/** Whole hours or days (UTC): the roll-ups know nothing finer. */
+/** Whole minutes, hours or days (UTC): the roll-ups know nothing finer. */
 function periodOf({ from, to, interval }: StatisticsQuery): Period {
-  const lengthMs = INTERVAL_MS[interval];
+  const { lengthMs, keptMs, kept } = USAGE_PERIODS[interval];
   const end = Math.ceil((to?.getTime() ?? Date.now()) / lengthMs) * lengthMs;
   const start =
     Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * lengthMs) / lengthMs) *
@@ -91,10 +90,14 @@ function periodOf({ from, to, interval }: StatisticsQuery): Period {
     throw new Refusal('statistics_range', {
       detail: `At most ${INTERVALS_MAX} intervals at a time`,
     });
+  if (start < Date.now() - keptMs)
+    throw new Refusal('statistics_range', {
+      detail: `Sums by ${interval} are kept for ${kept}; ask for a later from, or for a longer interval`,
+    });
   return { from: new Date(start), to: new Date(end) };
 }
 
-/** Sums parts of the period side by side where the answer may hold thousands of rows. An hour or day is in one of them. One account's question takes one connection. */
+/** Sums parts of the period side by side where the answer may hold thousands of rows. An interval is in one of them. One account's question takes one connection. */
 function slicesOf({
   from,
   to,
@@ -103,7 +106,7 @@ function slicesOf({
   userId,
   key_id: keyId,
 }: StatisticsQuestion): Period[] {
-  const lengthMs = INTERVAL_MS[interval];
+  const { lengthMs } = USAGE_PERIODS[interval];
   const intervals = (to.getTime() - from.getTime()) / lengthMs;
   const isAboutAll = isAboutRequesters(group) && userId === undefined && keyId === undefined;
   const slices = isAboutAll ? Math.min(SLICES_MAX, intervals) : 1;

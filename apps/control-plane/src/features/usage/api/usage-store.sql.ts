@@ -2,6 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { isStatementTimeout } from '../../../platform/database/database-errors.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
+import type { QuerySource } from '../query-source.ts';
+import { lastUsesOf, type UsedKeys } from '../last-uses.sql.ts';
+import { lastDayOfRoutes, type RouteHour } from '../route-hours.sql.ts';
+import { readTraffic } from '../traffic.sql.ts';
+import { usedOf, type Used } from '../used.sql.ts';
 import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
 import { selectStatistics, type StatisticsQuestion } from './select-statistics.ts';
 
@@ -15,10 +20,13 @@ interface Statement {
   parameters: unknown[];
 }
 
-/** The one place where requests and their sums are asked for. A question that takes too long ends as a refusal that says what to narrow. */
+/** The port through which requests and their sums are asked for. A question that takes too long ends as a refusal that says what to narrow. */
 @Injectable()
 export class UsageStore {
   protected readonly questionMs: number = QUESTION_MS;
+  private readonly source: QuerySource = {
+    query: (sql: string, parameters: unknown[] = []) => this.ask({ sql, parameters }),
+  };
 
   constructor(private readonly transactions: Transactions) {}
 
@@ -32,6 +40,26 @@ export class UsageStore {
   /** Sums by interval and group, at most `rowsMax`. */
   sums(question: StatisticsQuestion, rowsMax: number): Promise<unknown[]> {
     return this.ask(selectStatistics(question, rowsMax));
+  }
+
+  /** The traffic of today and of the last 24 hours, of all accounts. */
+  traffic(): ReturnType<typeof readTraffic> {
+    return readTraffic(this.source);
+  }
+
+  /** The traffic of each model at each upstream in the last day, by hour. */
+  routeHours(): Promise<RouteHour[]> {
+    return lastDayOfRoutes(this.source);
+  }
+
+  /** When these keys were last used, a second or two behind the nodes; without those that were not used yet. */
+  lastUses(of: UsedKeys): Promise<ReadonlyMap<number, Date>> {
+    return lastUsesOf(this.source, of);
+  }
+
+  /** The charged tokens of an account in the last day and week, by model. */
+  used(userId: number): Promise<ReadonlyMap<number, Used>> {
+    return usedOf(this.source, userId);
   }
 
   private async ask<Row>({ sql, parameters }: Statement): Promise<Row[]> {

@@ -71,7 +71,7 @@ export class UsageController {
 
   @Get('statistics')
   @Permission('user')
-  @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, {
+  @Answers('Sums by minute, hour or day, and by model, key, user or upstream', usageStatisticsSchema, {
     refuses: ['statistics_range', 'query_too_large'],
     isAlsoCsv: true,
   })

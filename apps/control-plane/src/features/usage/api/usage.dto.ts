@@ -1,6 +1,7 @@
 import { OUTCOMES } from '@tollgate/contracts';
 import { z } from 'zod';
 import { cursorQuery } from '../../../platform/http/cursor.ts';
+import { USAGE_PERIOD_NAMES } from '../../../platform/database/usage-periods.ts';
 import { booleanFilter, idFilter, momentField } from '../../../platform/http/list-query.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 
@@ -35,7 +36,10 @@ export const FROM_BEFORE_TO = 'must lie before to';
 export const statisticsSchema = z.strictObject({
   from: moment.optional().meta({ 'x-rules': [FROM_BEFORE_TO] }),
   to: moment.optional(),
-  interval: z.enum(['hour', 'day']).default('day'),
+  interval: z
+    .enum(USAGE_PERIOD_NAMES)
+    .default('day')
+    .describe('Sums by minute are kept for 48 hours, by hour for 90 days, by day for ever'),
   group_by: z.enum(GROUPS).optional(),
   user_id: idFilter.optional(),
   key_id: idFilter.optional(),

@@ -16,7 +16,7 @@ import {
 
 const rollupsOf = ({ account }: EventParts) =>
   ledger.query(
-    `SELECT upstream_id, sum(requests)::int AS requests, sum(errors)::int AS errors, sum(charge)::int AS charge, sum(input_tokens)::int AS input FROM usage_rollups
+    `SELECT upstream_id, sum(requests)::int AS requests, sum(errors)::int AS errors, sum(charge)::int AS charge, coalesce(sum(input_tokens), 0)::int AS input FROM usage_rollups
      WHERE user_id = $1 GROUP BY upstream_id HAVING sum(requests) <> 0 OR sum(charge) <> 0 ORDER BY upstream_id`,
     [account.id],
   );
@@ -180,7 +180,7 @@ describe('a charge is booked whatever its telemetry says', () => {
     await worker.process([usageEvent(7, { ...parts, final: { duration_ms: -1 } })]);
     expect(
       await ledger.query(
-        'SELECT requests::int, (SELECT sum(bucket)::int FROM unnest(duration_histogram) bucket) AS timed FROM usage_rollups WHERE user_id = $1',
+        'SELECT requests::int, (SELECT coalesce(sum(bucket), 0)::int FROM unnest(duration_histogram) bucket) AS timed FROM usage_rollups WHERE user_id = $1',
         [parts.account.id],
       ),
     ).toEqual([{ requests: 1, timed: 0 }]);

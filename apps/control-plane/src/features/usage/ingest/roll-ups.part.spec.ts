@@ -12,6 +12,7 @@ import {
 import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { rebuildTotals } from '../rebuild-totals.sql.ts';
+import { RollupKeeper } from './rollup-keeper.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;
@@ -130,8 +131,8 @@ describe('totals over all accounts', () => {
       'UPDATE usage_totals SET requests = requests - 1, duration_histogram[9] = duration_histogram[9] + 1; DELETE FROM usage_totals_daily',
     );
     expect(Object.keys(await ledger.violations())).toEqual([
-      'the totals are not the sums of the roll-ups',
-      'the totals of days are not the sums of the roll-ups',
+      'totals are not the sums of what they sum',
+      'daily_totals are not the sums of what they sum',
     ]);
     await Promise.all([
       rebuildTotals(plane.dataSource),
@@ -154,13 +155,13 @@ async function expectRollupsToEqualRawRows({ account, model }: EventParts): Prom
     [account.id],
   );
   const rollups = await ledger.query(
-    `SELECT hour, key_id, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input, (SELECT sum(n) FROM unnest(duration_histogram) AS n)::int AS timed
+    `SELECT hour, key_id, upstream_id, requests::int, errors::int, charge::int, coalesce(input_tokens, 0)::int AS input, coalesce((SELECT sum(n) FROM unnest(duration_histogram) AS n), 0)::int AS timed
      FROM usage_rollups WHERE user_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2, 3`,
     [account.id],
   );
   expect(rollups).toEqual(raw);
   const totals = await ledger.query(
-    'SELECT hour, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2',
+    'SELECT hour, upstream_id, requests::int, errors::int, charge::int, coalesce(input_tokens, 0)::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2',
     [model.id],
   );
   const overKeys = Map.groupBy(
@@ -187,3 +188,64 @@ function sumOf(rows: readonly Record<string, number>[]): Record<string, number> 
     ]),
   );
 }
+
+describe('sums by minute and hour', () => {
+  const countsOf = async (userId: number) =>
+    (
+      await ledger.query(
+        `SELECT (SELECT sum(requests)::int FROM usage_rollups_minute WHERE user_id = $1) AS minutes, (SELECT sum(requests)::int FROM usage_rollups WHERE user_id = $1) AS hours,
+           (SELECT sum(requests)::int FROM usage_rollups_daily WHERE user_id = $1) AS days`,
+        [userId],
+      )
+    )[0];
+
+  test('are deleted after 48 hours and 90 days, days are not, and the books still close', async () => {
+    const parts = await subscribed(1_000);
+    const ago = (hours: number) =>
+      usageEvent(1, { ...parts, rid: uuidv7(Date.now() - hours * 3_600_000) });
+    await worker.process([ago(0), ago(40), ago(50), ago(91 * 24 + 1)]);
+    expect(await countsOf(parts.account.id)).toEqual({ minutes: 4, hours: 4, days: 4 });
+    const keeper = plane.app.get(RollupKeeper);
+    await Promise.all([keeper.look(), keeper.look()]);
+    expect(await countsOf(parts.account.id)).toEqual({ minutes: 2, hours: 3, days: 4 });
+    expect(await ledger.violations()).toEqual({});
+    await ledger.query('UPDATE usage_rollups_minute SET charge = charge + 1 WHERE user_id = $1', [
+      parts.account.id,
+    ]);
+    expect(Object.keys(await ledger.violations())).toEqual([
+      'hourly_rollups are not the sums of what they sum',
+      'minute_totals are not the sums of what they sum',
+    ]);
+    await ledger.query('UPDATE usage_rollups_minute SET charge = charge - 1 WHERE user_id = $1', [
+      parts.account.id,
+    ]);
+  });
+
+  test('take at most 200 bytes a row in the mean, though latencies of a row spread', async () => {
+    const parts = await subscribed(10_000_000);
+    // Prompts with a cache, answers of 0.3 to 20 s: each minute has three of them, each hour 180.
+    const events = Array.from({ length: 3 * 60 * 6 }, (_, index) =>
+      usageEvent(6_700, {
+        ...parts,
+        rid: uuidv7(Date.now() - index * 20_000),
+        final: {
+          input_tokens: 4_000,
+          cache_read_tokens: 2_000,
+          output_tokens: 700,
+          duration_ms: 300 + ((index * 7_919) % 19_700),
+          first_token_ms: 150 + ((index * 104_729) % 1_500),
+        },
+      }),
+    );
+    for (let at = 0; at < events.length; at += 100) await worker.process(events.slice(at, at + 100));
+    const tables = ['usage_rollups_minute', 'usage_rollups', 'usage_rollups_daily'];
+    const [sizes] = await ledger.query(
+      `SELECT avg(size)::float AS mean, count(*)::int AS rows FROM (${tables
+        .map((table) => `SELECT pg_column_size(r.*) AS size FROM ${table} r WHERE user_id = $1`)
+        .join(' UNION ALL ')}) sizes`,
+      [parts.account.id],
+    );
+    expect(sizes.rows).toBeGreaterThan(360);
+    expect(sizes.mean).toBeLessThanOrEqual(200);
+  });
+});

@@ -3,13 +3,13 @@ import { SUMMED_COLUMNS, type SummedColumn } from '../../../platform/database/su
 import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 /** usage_rollups.upstream_id of requests that reached no upstream. */
 const NO_UPSTREAM = 0;
 
 /** Holds the amounts that a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
 export interface RollupDelta {
-  /** The beginning of the hour or day (UTC). */
+  /** The beginning of the minute, hour or day (UTC). */
   periodMs: number;
   userId: number;
   keyId: number;
@@ -21,14 +21,14 @@ export interface RollupDelta {
 }
 
 /**
- * Sums a batch into one delta per hour and row of the roll-ups, in key order so that parallel workers lock rows in one order.
+ * Sums a batch into one delta per minute and row of the roll-ups, in key order so that parallel workers lock rows in one order.
  * Events are order-free: a correction carries the whole final, so it takes back exactly what its reap booked and books the request again.
  */
 export function rollupDeltas(events: readonly ReadEvent[]): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();
   const rowOf = (read: ReadEvent, who: Requester, upstreamId: number): RollupDelta =>
     rowIn(byKey, {
-      periodMs: Math.floor(read.beganAtMs / HOUR_MS) * HOUR_MS,
+      periodMs: Math.floor(read.beganAtMs / MINUTE_MS) * MINUTE_MS,
       who,
       upstreamId,
     });

@@ -1,13 +1,21 @@
+import { CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
-import { arrayLiteral } from '../../../platform/database/array-literal.ts';
+import { arrayLiteral, type ArrayCell } from '../../../platform/database/array-literal.ts';
 import { prepared } from '../../../platform/database/prepared.ts';
-import { SUMMED_COLUMNS } from '../../../platform/database/summed-columns.ts';
+import { SUMMED_COLUMNS, type SummedColumn } from '../../../platform/database/summed-columns.ts';
 import { beforeCommit, send } from '../../../platform/database/transactions.ts';
-import { BUCKET_COUNT } from '../histogram.ts';
+import {
+  USAGE_PERIOD_NAMES,
+  USAGE_PERIODS,
+  type UsagePeriod,
+  type UsagePeriodName,
+} from '../../../platform/database/usage-periods.ts';
+import { histogramLiteral } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 import { inPeriods, rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
 
-const DAY_MS = 86_400_000;
+/** The part of a time's text that is its date. */
+const DATE_CHARS = 10;
 
 const KEYS = {
   user_id: (row: RollupDelta) => row.userId,
@@ -15,51 +23,54 @@ const KEYS = {
   model_id: (row: RollupDelta) => row.modelId,
   upstream_id: (row: RollupDelta) => row.upstreamId,
 };
-const HISTOGRAMS = ['duration_histogram', 'first_token_histogram'] as const;
-
-interface Period {
-  column: string;
-  type: string;
-  textOf: (periodMs: number) => string;
-}
 type Keys = readonly (keyof typeof KEYS)[];
 
-const HOUR: Period = {
-  column: 'hour',
-  type: 'timestamptz',
-  textOf: (periodMs) => new Date(periodMs).toISOString(),
+const HISTOGRAMS = {
+  duration_histogram: (row: RollupDelta) => histogramLiteral(row.duration),
+  first_token_histogram: (row: RollupDelta) => histogramLiteral(row.firstToken),
 };
-const DAY: Period = {
-  column: 'day',
-  type: 'date',
-  textOf: (periodMs) => new Date(periodMs).toISOString().slice(0, 10),
-};
+const HISTOGRAM_NAMES = ['duration_histogram', 'first_token_histogram'] as const;
+/** The sums that are null where there is nothing to sum. */
+const SPARSE: ReadonlySet<SummedColumn> = new Set(CHARGED_TOKEN_FIELDS);
+
 const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'] as const;
 const WHAT = ['model_id', 'upstream_id'] as const;
 
-const addToRollups = upsertInto('usage_rollups', WHO);
-const addToTotals = upsertInto('usage_totals', WHAT);
+const addToRollups = upsertInto('rollups', WHO);
+const addToTotals = upsertInto('totals', WHAT);
+
+type Deltas = Record<UsagePeriodName, readonly RollupDelta[]>;
 
 /**
  * Adds a batch to the roll-ups, in the transaction that books its events, so that they never differ.
  * Every worker adds to the same few rows of the totals: they come last, so that one waits for another's commit and for nothing else of it.
  */
 export function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): void {
-  const hours = rollupDeltas(events);
-  if (hours.length === 0) return;
-  const days = inPeriods(hours, DAY_MS);
-  addToRollups(tx, hours, days);
-  beforeCommit(tx, async () => addToTotals(tx, withoutRequesters(hours), withoutRequesters(days)));
+  const minute = rollupDeltas(events);
+  if (minute.length === 0) return;
+  const hour = inPeriods(minute, USAGE_PERIODS.hour.lengthMs);
+  const day = inPeriods(hour, USAGE_PERIODS.day.lengthMs);
+  addToRollups(tx, { minute, hour, day });
+  beforeCommit(tx, async () =>
+    addToTotals(tx, {
+      minute: withoutRequesters(minute),
+      hour: withoutRequesters(hour),
+      day: withoutRequesters(day),
+    }),
+  );
 }
 
-/** One statement for the hours of a roll-up and its days, in this order: PostgreSQL runs a `WITH` that nothing reads last. */
-function upsertInto(table: string, keys: Keys) {
-  const columns = keys.length + 1 + SUMMED_COLUMNS.length + HISTOGRAMS.length;
-  const sql = prepared(
-    `WITH days AS (${upsert(`${table}_daily`, { period: DAY, keys, after: columns })})${upsert(table, { period: HOUR, keys, after: 0 })}`,
+/** One statement for all periods, always in one order: PostgreSQL runs a `WITH` that nothing reads last. */
+function upsertInto(table: 'rollups' | 'totals', keys: Keys) {
+  const columns = 1 + keys.length + SUMMED_COLUMNS.length + HISTOGRAM_NAMES.length;
+  const [minutes, hours, days] = USAGE_PERIOD_NAMES.map((name, index) =>
+    upsert(USAGE_PERIODS[name], { table, keys, after: index * columns }),
   );
-  return (tx: EntityManager, hours: readonly RollupDelta[], days: readonly RollupDelta[]): void => {
-    const parameters = [...parametersOf(HOUR, keys, hours), ...parametersOf(DAY, keys, days)];
+  const sql = prepared(`WITH minutes AS (${minutes}), days AS (${days})${hours}`);
+  return (tx: EntityManager, deltas: Deltas): void => {
+    const parameters = USAGE_PERIOD_NAMES.flatMap((name) =>
+      parametersOf(USAGE_PERIODS[name], keys, deltas[name]),
+    );
     send(
       tx,
       sql,
@@ -68,35 +79,56 @@ function upsertInto(table: string, keys: Keys) {
   };
 }
 
-/** Histograms travel as one flat list of all rows' buckets: PostgreSQL's unnest would flatten a list of lists anyway. `after`: so many parameters come before. */
+/** `after`: so many parameters come before. */
 function upsert(
-  table: string,
-  { period, keys, after }: { period: Period; keys: Keys; after: number },
+  { column, type, ...tables }: UsagePeriod,
+  { table, keys, after }: { table: 'rollups' | 'totals'; keys: Keys; after: number },
 ): string {
-  const columns = [period.column, ...keys, ...SUMMED_COLUMNS];
-  const types = [period.type, ...keys.map(() => 'int'), ...SUMMED_COLUMNS.map(() => 'bigint')];
-  const bucketsOf = (parameter: number): string =>
-    `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
+  const columns = [column, ...keys, ...SUMMED_COLUMNS, ...HISTOGRAM_NAMES];
+  const types = [
+    type,
+    ...keys.map(() => 'int'),
+    ...SUMMED_COLUMNS.map(() => 'bigint'),
+    ...HISTOGRAM_NAMES.map(() => 'text'),
+  ];
+  const read = columns.map((name) => `r.${name}${name.endsWith('_histogram') ? '::bigint[]' : ''}`);
   return `
-    INSERT INTO ${table} AS kept (${columns.join(', ')}, ${HISTOGRAMS.join(', ')})
-    SELECT ${columns.map((column) => `r.${column}`).join(', ')}, ${HISTOGRAMS.map((_, index) => bucketsOf(after + columns.length + 1 + index)).join(', ')}
-    FROM unnest(${types.map((type, index) => `$${after + index + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
+    INSERT INTO ${tables[table]} AS kept (${columns.join(', ')})
+    SELECT ${read.join(', ')}
+    FROM unnest(${types.map((each, index) => `$${after + index + 1}::${each}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
     ORDER BY r.n
-    ON CONFLICT (${[period.column, ...keys].join(', ')}) DO UPDATE SET
-      ${SUMMED_COLUMNS.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
-      ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
+    ON CONFLICT (${[column, ...keys].join(', ')}) DO UPDATE SET
+      ${SUMMED_COLUMNS.map((sum) => `${sum} = ${added(sum)}`).join(', ')},
+      ${HISTOGRAM_NAMES.map((name) => `${name} = ${addedHistogram(name)}`).join(', ')}`;
+}
+
+function added(sum: SummedColumn): string {
+  return SPARSE.has(sum)
+    ? `nullif(coalesce(kept.${sum}, 0) + coalesce(excluded.${sum}, 0), 0)`
+    : `kept.${sum} + excluded.${sum}`;
+}
+
+/** Adds bucket by bucket, from the first one that either counts to the last. */
+function addedHistogram(name: string): string {
+  const bounds = (edge: 'lower' | 'upper'): string =>
+    ['kept', 'excluded'].map((row) => `array_${edge}(${row}.${name}, 1)`).join(', ');
+  return `(
+        SELECT coalesce('[' || min(b) || ':' || max(b) || ']={' || string_agg((coalesce(kept.${name}[b], 0) + coalesce(excluded.${name}[b], 0))::text, ',' ORDER BY b) || '}', '{}')::bigint[]
+        FROM generate_series(least(${bounds('lower')}), greatest(${bounds('upper')})) b)`;
 }
 
 function parametersOf(
-  period: Period,
+  { column }: UsagePeriod,
   keys: Keys,
   deltas: readonly RollupDelta[],
-): (string | number)[][] {
+): ArrayCell[][] {
+  const chars = column === 'day' ? DATE_CHARS : undefined;
   return [
-    deltas.map((row) => period.textOf(row.periodMs)),
+    deltas.map((row) => new Date(row.periodMs).toISOString().slice(0, chars)),
     ...keys.map((key) => deltas.map(KEYS[key])),
-    ...SUMMED_COLUMNS.map((name) => deltas.map((row) => row.sums[name])),
-    deltas.flatMap((row) => row.duration),
-    deltas.flatMap((row) => row.firstToken),
+    ...SUMMED_COLUMNS.map((name) =>
+      deltas.map(({ sums }) => (SPARSE.has(name) && sums[name] === 0 ? null : sums[name])),
+    ),
+    ...HISTOGRAM_NAMES.map((name) => deltas.map(HISTOGRAMS[name])),
   ];
 }

@@ -1,3 +1,63 @@
+interface Rollup {
+  table: string;
+  period: string;
+  type: 'timestamptz' | 'date';
+  keys: readonly string[];
+  /** The type of the counts: those of all accounts together may exceed the smaller one. */
+  count: 'integer' | 'bigint';
+}
+
+const ROLLUPS = (
+  [
+    ['minute', 'timestamptz', '_minute'],
+    ['hour', 'timestamptz', ''],
+    ['day', 'date', '_daily'],
+  ] as const
+).flatMap(([period, type, suffix]) => [
+  rollup({
+    table: `usage_rollups${suffix}`,
+    period,
+    type,
+    keys: ['user_id', 'key_id', 'model_id', 'upstream_id'],
+    count: 'integer',
+  }),
+  `CREATE INDEX usage_rollups${suffix}_user ON usage_rollups${suffix} (user_id, ${period});`,
+  rollup({
+    table: `usage_totals${suffix}`,
+    period,
+    type,
+    keys: ['model_id', 'upstream_id'],
+    count: 'bigint',
+  }),
+]);
+
+/**
+ * One row stands for hundreds of requests or for one, so its size counts: classes of tokens that were not used are null, and histograms begin
+ * and end with their first and last bucket that counted something (their subscripts say which, bounds are in code).
+ */
+function rollup({ table, period, type, keys, count }: Rollup): string {
+  return `
+CREATE TABLE ${table} (
+  ${period} ${type} NOT NULL,
+  ${keys.map((key) => `${key} integer NOT NULL`).join(', ')},
+  requests ${count} NOT NULL DEFAULT 0,
+  errors ${count} NOT NULL DEFAULT 0,
+  charge bigint NOT NULL DEFAULT 0,
+  input_tokens bigint,
+  cache_read_tokens bigint,
+  cache_write_tokens bigint,
+  output_tokens bigint,
+  duration_histogram ${count}[] NOT NULL,
+  first_token_histogram ${count}[] NOT NULL,
+  cache_write_1h_tokens bigint,
+  audio_input_tokens bigint,
+  audio_output_tokens bigint,
+  searches bigint,
+  PRIMARY KEY (${[period, ...keys].join(', ')})
+);
+-- upstream_id 0: no upstream was reached.`;
+}
+
 /** Usage of single requests and its sums. */
 export const USAGE = `
 -- day = UTC day of the rid's UUIDv7 timestamp, so a retried event always meets the same partition and its key.
@@ -54,44 +114,14 @@ CREATE INDEX usage_events_failed ON usage_events (status, day, rid) WHERE status
 CREATE INDEX usage_events_values ON usage_events USING brin (model_id int4_bloom_ops (n_distinct_per_range = 100), upstream_id int4_bloom_ops (n_distinct_per_range = 50),
   split_part(node, ':', 1) text_bloom_ops (n_distinct_per_range = 50), outcome text_bloom_ops (n_distinct_per_range = 16)) WITH (pages_per_range = 64, autosummarize = on);
 
--- Kept in the same transaction as the debit, equal to the raw rows.
-CREATE TABLE usage_rollups (
-  hour timestamptz NOT NULL,
-  user_id integer NOT NULL,
-  key_id integer NOT NULL,
-  model_id integer NOT NULL,
-  -- 0 when no upstream was reached.
-  upstream_id integer NOT NULL,
-  requests bigint NOT NULL DEFAULT 0,
-  errors bigint NOT NULL DEFAULT 0,
-  charge bigint NOT NULL DEFAULT 0,
-  input_tokens bigint NOT NULL DEFAULT 0,
-  cache_read_tokens bigint NOT NULL DEFAULT 0,
-  cache_write_tokens bigint NOT NULL DEFAULT 0,
-  output_tokens bigint NOT NULL DEFAULT 0,
-  -- Counts by latency bucket (bounds in code), so percentiles add up over any grouping.
-  duration_histogram bigint[] NOT NULL,
-  first_token_histogram bigint[] NOT NULL,
-  cache_write_1h_tokens bigint NOT NULL DEFAULT 0,
-  audio_input_tokens bigint NOT NULL DEFAULT 0,
-  audio_output_tokens bigint NOT NULL DEFAULT 0,
-  searches bigint NOT NULL DEFAULT 0,
-  PRIMARY KEY (hour, user_id, key_id, model_id, upstream_id)
+-- Sums of usage by minute, hour and day (UTC), of each requester and of all: kept in the same transaction as the debit, equal to the raw rows.
+${ROLLUPS.join('\n')}
+-- From when minutes and hours are kept; earlier ones were deleted.
+CREATE TABLE usage_rollups_kept (
+  period text PRIMARY KEY,
+  since timestamptz NOT NULL
 );
-CREATE INDEX usage_rollups_user ON usage_rollups (user_id, hour);
-
--- The same by UTC day, kept beside it, so that months over many accounts are read in milliseconds.
-CREATE TABLE usage_rollups_daily (LIKE usage_rollups);
-ALTER TABLE usage_rollups_daily RENAME COLUMN hour TO day;
-ALTER TABLE usage_rollups_daily ALTER COLUMN day TYPE date USING day::date, ADD PRIMARY KEY (day, user_id, key_id, model_id, upstream_id),
-  ALTER COLUMN cache_write_1h_tokens SET DEFAULT 0, ALTER COLUMN audio_input_tokens SET DEFAULT 0, ALTER COLUMN audio_output_tokens SET DEFAULT 0, ALTER COLUMN searches SET DEFAULT 0;
-CREATE INDEX usage_rollups_daily_user ON usage_rollups_daily (user_id, day);
-
--- Sums over all accounts, so that what concerns no user and no key is answered at the same speed however many there are.
-CREATE TABLE usage_totals (LIKE usage_rollups INCLUDING DEFAULTS);
-ALTER TABLE usage_totals DROP COLUMN user_id, DROP COLUMN key_id, ADD PRIMARY KEY (hour, model_id, upstream_id);
-CREATE TABLE usage_totals_daily (LIKE usage_rollups_daily INCLUDING DEFAULTS);
-ALTER TABLE usage_totals_daily DROP COLUMN user_id, DROP COLUMN key_id, ADD PRIMARY KEY (day, model_id, upstream_id);
+INSERT INTO usage_rollups_kept VALUES ('minute', '-infinity'), ('hour', '-infinity');
 
 -- Up to which day single requests were dropped: of an earlier one the books can no longer tell whether a final was charged.
 CREATE TABLE usage_dropped_days (

@@ -1,0 +1,41 @@
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The lengths of time over which usage is summed (UTC), from the finest: where the sums are, and for how long. */
+export const USAGE_PERIODS = {
+  minute: {
+    column: 'minute',
+    type: 'timestamptz',
+    lengthMs: 60_000,
+    keptMs: 48 * HOUR_MS,
+    kept: '48 hours',
+    rollups: 'usage_rollups_minute',
+    totals: 'usage_totals_minute',
+  },
+  hour: {
+    column: 'hour',
+    type: 'timestamptz',
+    lengthMs: HOUR_MS,
+    keptMs: 90 * DAY_MS,
+    kept: '90 days',
+    rollups: 'usage_rollups',
+    totals: 'usage_totals',
+  },
+  day: {
+    column: 'day',
+    type: 'date',
+    lengthMs: DAY_MS,
+    keptMs: Infinity,
+    kept: 'ever',
+    rollups: 'usage_rollups_daily',
+    totals: 'usage_totals_daily',
+  },
+} as const;
+
+export type UsagePeriodName = keyof typeof USAGE_PERIODS;
+export type UsagePeriod = (typeof USAGE_PERIODS)[UsagePeriodName];
+export const USAGE_PERIOD_NAMES = ['minute', 'hour', 'day'] as const;
+
+/** The sums of each period but the longest are deleted; this is the moment from which all are there. */
+export const keptSince = (period: 'minute' | 'hour'): string =>
+  `(SELECT since FROM usage_rollups_kept WHERE period = '${period}')`;
