@@ -10,6 +10,14 @@ import {
   visitor,
 } from './administrator-under-test.ts';
 
+const RANGES = [
+  ['Last 15 minutes', 'minute', 15],
+  ['Last hour', 'minute', 60],
+  ['Last 6 hours', 'minute', 360],
+  ['Last 24 hours', 'hour', 24 * 60],
+  ['Last 7 days', 'day', 7 * 24 * 60],
+  ['Last 30 days', 'day', 30 * 24 * 60],
+] as const;
 /** More than a page of 50. */
 const ROWS = 55;
 
@@ -58,6 +66,32 @@ describeInBrowser(`the lists of an administrator${WITHOUT}`, () => {
       expect(await page.getByLabel('Outcome').count()).toBe(1);
       await visitor.go('/admin');
       await panel('Requests by model').getByLabel('Time range').waitFor();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'shows 15 minutes to 30 days and any other range, by the minute up to 6 hours',
+    async () => {
+      const { page } = visitor;
+      await visitor.go('/admin/usage?range=90d');
+      /** Waits for sums of such intervals and, where it is given, of such a length: pages ask again while one looks. */
+      const sums = (interval: string, minutes?: number) =>
+        page.waitForResponse(async (answer) => {
+          if (!answer.url().includes('/usage/statistics?') || !answer.ok()) return false;
+          const { from, to, interval: by } = await answer.json();
+          const length = (Date.parse(to) - Date.parse(from)) / 60_000;
+          return by === interval && (minutes ?? length) === length;
+        });
+      const range = page.getByLabel('Time range', { exact: true });
+      for (const [label, interval, minutes] of RANGES)
+        await Promise.all([sums(interval, minutes), range.selectOption({ label })]);
+      await button('Custom range').click();
+      await page.getByLabel('From').fill('2026-01-01T00:00');
+      await page.getByLabel('To').fill('2026-01-01T02:00');
+      // Minutes and hours of then are not kept any more.
+      await Promise.all([sums('day'), button('Apply range').click()]);
+      expect(visitor.complaints).toEqual([]);
     },
     STORY_MS,
   );

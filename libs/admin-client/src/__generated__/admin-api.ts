@@ -8855,7 +8855,7 @@ export interface operations {
             query?: {
                 from?: string;
                 to?: string;
-                /** @description Sums by minute are kept for 48 hours, by hour for 90 days, by day for ever */
+                /** @description Sums by minute are kept for 48 hours, by hour for 90 days, by day without end */
                 interval?: "minute" | "hour" | "day";
                 group_by?: "model" | "key" | "user" | "upstream";
                 user_id?: number;

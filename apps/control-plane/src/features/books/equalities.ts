@@ -1,6 +1,6 @@
 import { CHARGED_ROWS } from '@tollgate/contracts';
 import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
-import { keptSince, type UsagePeriodName } from '../../platform/database/usage-periods.ts';
+import type { UsagePeriodName } from '../../platform/database/usage-periods.ts';
 
 /** The rows of a roll-up, and the finer rows whose sums they are. */
 interface RollupOf {
@@ -8,9 +8,13 @@ interface RollupOf {
   period: UsagePeriodName;
   finer: string;
   keys: readonly string[];
-  /** The finer of both: it is not kept for ever. */
+  /** The finer of both: it is deleted after some time. */
   kept?: 'minute' | 'hour';
 }
+
+/** The moment from which the sums of this period are kept. */
+const keptSince = (period: 'minute' | 'hour'): string =>
+  `(SELECT since FROM usage_rollups_kept WHERE period = '${period}')`;
 
 /** Rows of a roll-up that differ from the sums of a finer one, in the time of which both are kept. */
 export function differs(

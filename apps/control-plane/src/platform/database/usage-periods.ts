@@ -35,7 +35,3 @@ export const USAGE_PERIODS = {
 export type UsagePeriodName = keyof typeof USAGE_PERIODS;
 export type UsagePeriod = (typeof USAGE_PERIODS)[UsagePeriodName];
 export const USAGE_PERIOD_NAMES = ['minute', 'hour', 'day'] as const;
-
-/** The sums of each period but the longest are deleted; this is the moment from which all are there. */
-export const keptSince = (period: 'minute' | 'hour'): string =>
-  `(SELECT since FROM usage_rollups_kept WHERE period = '${period}')`;

@@ -39,7 +39,7 @@ export const statisticsSchema = z.strictObject({
   interval: z
     .enum(USAGE_PERIOD_NAMES)
     .default('day')
-    .describe('Sums by minute are kept for 48 hours, by hour for 90 days, by day for ever'),
+    .describe('Sums by minute are kept for 48 hours, by hour for 90 days, by day without end'),
   group_by: z.enum(GROUPS).optional(),
   user_id: idFilter.optional(),
   key_id: idFilter.optional(),

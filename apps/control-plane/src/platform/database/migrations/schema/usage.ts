@@ -1,44 +1,10 @@
-interface Rollup {
-  table: string;
-  period: string;
-  type: 'timestamptz' | 'date';
-  keys: readonly string[];
-  /** The type of the counts: those of all accounts together may exceed the smaller one. */
-  count: 'integer' | 'bigint';
-}
-
-const ROLLUPS = (
-  [
-    ['minute', 'timestamptz', '_minute'],
-    ['hour', 'timestamptz', ''],
-    ['day', 'date', '_daily'],
-  ] as const
-).flatMap(([period, type, suffix]) => [
-  rollup({
-    table: `usage_rollups${suffix}`,
-    period,
-    type,
-    keys: ['user_id', 'key_id', 'model_id', 'upstream_id'],
-    count: 'integer',
-  }),
-  `CREATE INDEX usage_rollups${suffix}_user ON usage_rollups${suffix} (user_id, ${period});`,
-  rollup({
-    table: `usage_totals${suffix}`,
-    period,
-    type,
-    keys: ['model_id', 'upstream_id'],
-    count: 'bigint',
-  }),
-]);
-
 /**
- * One row stands for hundreds of requests or for one, so its size counts: classes of tokens that were not used are null, and histograms begin
- * and end with their first and last bucket that counted something (their subscripts say which, bounds are in code).
+ * Columns of sums of usage, by period and keys. One row stands for hundreds of requests or for one, so its size counts: classes of tokens that were
+ * not used are null, and histograms begin and end with their first and last bucket that counted something (their subscripts say which, bounds are in code).
  */
-function rollup({ table, period, type, keys, count }: Rollup): string {
-  return `
-CREATE TABLE ${table} (
-  ${period} ${type} NOT NULL,
+function sums(period: string, keys: readonly string[], count: 'integer' | 'bigint'): string {
+  return `(
+  ${period} NOT NULL,
   ${keys.map((key) => `${key} integer NOT NULL`).join(', ')},
   requests ${count} NOT NULL DEFAULT 0,
   errors ${count} NOT NULL DEFAULT 0,
@@ -53,10 +19,14 @@ CREATE TABLE ${table} (
   audio_input_tokens bigint,
   audio_output_tokens bigint,
   searches bigint,
-  PRIMARY KEY (${[period, ...keys].join(', ')})
-);
--- upstream_id 0: no upstream was reached.`;
+  PRIMARY KEY (${[period.split(' ')[0], ...keys].join(', ')})
+);`;
 }
+
+const byRequester = (period: string): string =>
+  sums(period, ['user_id', 'key_id', 'model_id', 'upstream_id'], 'integer');
+/** Counts of all accounts together may exceed an integer. */
+const overAll = (period: string): string => sums(period, ['model_id', 'upstream_id'], 'bigint');
 
 /** Usage of single requests and its sums. */
 export const USAGE = `
@@ -114,8 +84,19 @@ CREATE INDEX usage_events_failed ON usage_events (status, day, rid) WHERE status
 CREATE INDEX usage_events_values ON usage_events USING brin (model_id int4_bloom_ops (n_distinct_per_range = 100), upstream_id int4_bloom_ops (n_distinct_per_range = 50),
   split_part(node, ':', 1) text_bloom_ops (n_distinct_per_range = 50), outcome text_bloom_ops (n_distinct_per_range = 16)) WITH (pages_per_range = 64, autosummarize = on);
 
--- Sums of usage by minute, hour and day (UTC), of each requester and of all: kept in the same transaction as the debit, equal to the raw rows.
-${ROLLUPS.join('\n')}
+-- Sums of usage by minute, hour and day (UTC): kept in the same transaction as the debit, equal to the raw rows. upstream_id 0: no upstream was reached.
+CREATE TABLE usage_rollups_minute ${byRequester('minute timestamptz')}
+CREATE INDEX usage_rollups_minute_user ON usage_rollups_minute (user_id, minute);
+CREATE TABLE usage_rollups ${byRequester('hour timestamptz')}
+CREATE INDEX usage_rollups_user ON usage_rollups (user_id, hour);
+CREATE TABLE usage_rollups_daily ${byRequester('day date')}
+CREATE INDEX usage_rollups_daily_user ON usage_rollups_daily (user_id, day);
+
+-- The same over all accounts, so that what concerns no user and no key is answered at the same speed however many there are.
+CREATE TABLE usage_totals_minute ${overAll('minute timestamptz')}
+CREATE TABLE usage_totals ${overAll('hour timestamptz')}
+CREATE TABLE usage_totals_daily ${overAll('day date')}
+
 -- From when minutes and hours are kept; earlier ones were deleted.
 CREATE TABLE usage_rollups_kept (
   period text PRIMARY KEY,
