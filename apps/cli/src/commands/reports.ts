@@ -17,7 +17,9 @@ export function addReportCommands(program: Command): void {
     .description('usage by hour or day')
     .option('--from <time>', 'ISO 8601; the last 24 hours or 30 days by default')
     .option('--to <time>', 'ISO 8601')
-    .addOption(new Option('--interval <interval>').choices(['minute', 'hour', 'day']).default('day'))
+    .addOption(
+      new Option('--interval <interval>').choices(['minute', 'hour', 'day']).default('day'),
+    )
     .addOption(new Option('--by <group>').choices(GROUPS))
     .action(async (_options: unknown, command: Command) =>
       stats(command.optsWithGlobals<StatsOptions>()),

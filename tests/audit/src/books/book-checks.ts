@@ -26,7 +26,9 @@ function differFromRows(
 ): string {
   const group = [period, ...keys].join(', ');
   const since = keptSince(period);
-  const tokens = CHARGED_TOKEN_FIELDS.map((name) => `sum(coalesce(u.${name}, 0))::numeric AS ${name}`);
+  const tokens = CHARGED_TOKEN_FIELDS.map(
+    (name) => `sum(coalesce(u.${name}, 0))::numeric AS ${name}`,
+  );
   return `
     WITH rows AS (
       SELECT date_trunc('${period}', u.started_at, 'UTC') AS ${period}, ${keys.map((key) => `u.${key}`).join(', ')}, count(DISTINCT u.rid)::numeric AS requests, sum(u.delta)::numeric AS charge, ${tokens.join(', ')}
@@ -156,11 +158,7 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     name: 'roll-ups by minute',
     promise: 'sums by minute, key and model == the usage rows',
     compared: 'SELECT count(*) FROM usage_rollups_minute',
-    problems: differFromRows(
-      'usage_rollups_minute',
-      ['user_id', 'key_id', 'model_id'],
-      'minute',
-    ),
+    problems: differFromRows('usage_rollups_minute', ['user_id', 'key_id', 'model_id'], 'minute'),
   },
   {
     name: 'daily roll-ups',

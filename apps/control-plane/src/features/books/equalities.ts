@@ -55,7 +55,13 @@ export const ROLLUPS = {
     keys: WHAT,
     kept: 'minute',
   },
-  totals: { table: 'usage_totals', period: 'hour', finer: 'usage_rollups', keys: WHAT, kept: 'hour' },
+  totals: {
+    table: 'usage_totals',
+    period: 'hour',
+    finer: 'usage_rollups',
+    keys: WHAT,
+    kept: 'hour',
+  },
   daily_totals: {
     table: 'usage_totals_daily',
     period: 'day',

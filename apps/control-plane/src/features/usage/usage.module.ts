@@ -31,7 +31,7 @@ import { LateUsage } from './ingest/late-usage.sql.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.sql.ts';
 import { PartitionKeeper } from './ingest/partition-keeper.ts';
-import { RollupKeeper } from './ingest/rollup-keeper.ts';
+import { RollupKeeper } from './rollup-keeper.ts';
 import { UsageRows } from './ingest/usage-rows.sql.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
 import { JournalController } from './journal/journal.controller.ts';

@@ -67,25 +67,28 @@ describe('usage/statistics', () => {
     expect(minutes.map(({ requests }) => requests)).toEqual([1, 1, 2]);
     expect(Date.parse(minutes[2]?.begin ?? '') - Date.parse(minutes[1]?.begin ?? '')).toBe(240_000);
     for (const interval of ['hour', 'day'])
-      expect(
-        (await sums(interval)).reduce((sum: number, { requests }) => sum + requests, 0),
-      ).toBe(4);
+      expect((await sums(interval)).reduce((sum: number, { requests }) => sum + requests, 0)).toBe(
+        4,
+      );
   });
 
   test.each([
     ['minute', 49, '48 hours'],
     ['hour', 91 * 24, '90 days'],
-  ])('refuses sums by %s that are not kept any more, and says since when', async (interval, hours, kept) => {
-    const [from, to] = [hours, hours - 1].map((ago) =>
-      new Date(Date.now() - ago * 3_600_000).toISOString(),
-    );
-    expect(
-      await get(`/usage/statistics?interval=${interval}&from=${from}&to=${to}`, plane.adminToken),
-    ).toMatchObject({
-      status: 400,
-      body: { code: 'statistics_range', detail: expect.stringContaining(kept) },
-    });
-  });
+  ])(
+    'refuses sums by %s that are not kept any more, and says since when',
+    async (interval, hours, kept) => {
+      const [from, to] = [hours, hours - 1].map((ago) =>
+        new Date(Date.now() - ago * 3_600_000).toISOString(),
+      );
+      expect(
+        await get(`/usage/statistics?interval=${interval}&from=${from}&to=${to}`, plane.adminToken),
+      ).toMatchObject({
+        status: 400,
+        body: { code: 'statistics_range', detail: expect.stringContaining(kept) },
+      });
+    },
+  );
 
   test('as CSV it has the rows of the JSON, a column for each field and percentile, and no cell a spreadsheet would run', async () => {
     const parts = await subscribed();

@@ -71,10 +71,14 @@ export class UsageController {
 
   @Get('statistics')
   @Permission('user')
-  @Answers('Sums by minute, hour or day, and by model, key, user or upstream', usageStatisticsSchema, {
-    refuses: ['statistics_range', 'query_too_large'],
-    isAlsoCsv: true,
-  })
+  @Answers(
+    'Sums by minute, hour or day, and by model, key, user or upstream',
+    usageStatisticsSchema,
+    {
+      refuses: ['statistics_range', 'query_too_large'],
+      isAlsoCsv: true,
+    },
+  )
   read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {
     return this.statistics.read(caller, query);
   }

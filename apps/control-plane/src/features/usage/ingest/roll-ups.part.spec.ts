@@ -12,7 +12,7 @@ import {
 import type { ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { rebuildTotals } from '../rebuild-totals.sql.ts';
-import { RollupKeeper } from './rollup-keeper.ts';
+import { RollupKeeper } from '../rollup-keeper.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;
@@ -237,7 +237,8 @@ describe('sums by minute and hour', () => {
         },
       }),
     );
-    for (let at = 0; at < events.length; at += 100) await worker.process(events.slice(at, at + 100));
+    for (let at = 0; at < events.length; at += 100)
+      await worker.process(events.slice(at, at + 100));
     const tables = ['usage_rollups_minute', 'usage_rollups', 'usage_rollups_daily'];
     const [sizes] = await ledger.query(
       `SELECT avg(size)::float AS mean, count(*)::int AS rows FROM (${tables
