@@ -17,6 +17,8 @@ export interface Script {
   /** Like the models that refuse an answer's beginning as the last message. */
   isWithoutPrefill?: boolean;
   before?: 'tool' | 'thinking';
+  /** Writes the stream in place of all that, behind the head, from the anchor that the request asks for. */
+  raw?: (anchor: string) => string;
 }
 
 /** Providers report these tokens for a prompt, and for the longer prompt of a continuation too. */
@@ -28,10 +30,10 @@ export let node: NodeUnderTest;
 export let upstreams: LocalUpstream[];
 const scripts: Script[] = [];
 
-const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
-const named = (type: string, value: object): string =>
+export const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
+export const named = (type: string, value: object): string =>
   `event: ${type}\n${data({ type, ...value })}`;
-const chunk = (delta: object, finish: string | null = null): string =>
+export const chunk = (delta: object, finish: string | null = null): string =>
   data({
     id: 'chatcmpl-of-upstream',
     object: 'chat.completion.chunk',
@@ -40,7 +42,7 @@ const chunk = (delta: object, finish: string | null = null): string =>
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
 
-function opening(dialect: Dialect, { words, before }: Script): string {
+export function opening(dialect: Dialect, { words, before }: Script): string {
   if (dialect === 'openai') {
     const call = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{' } };
     return [
@@ -83,7 +85,7 @@ function opening(dialect: Dialect, { words, before }: Script): string {
   ].join('');
 }
 
-function closing(dialect: Dialect): string {
+export function closing(dialect: Dialect): string {
   if (dialect === 'anthropic')
     return [
       named('content_block_stop', { index: 0 }),
@@ -145,7 +147,8 @@ function perform(
   if (script.end === '400' || script.end === '500')
     return void response.writeHead(Number(script.end)).end('{}');
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const { follows, words: rest } = script;
+  const { follows, words: rest, raw } = script;
+  if (raw) return void response.end(raw(anchorIn(body, follows ?? '')));
   const words = follows === undefined ? rest : [anchorIn(body, follows), ...rest];
   const error = { type: 'error', error: { type: 'api_error', message: 'it fell over' } };
   const text = opening(dialect, { ...script, words });

@@ -129,7 +129,8 @@ function bytesOf(events: readonly SseEvent[]): Uint8Array {
   return Buffer.concat(events.map(({ raw }) => raw));
 }
 
-function isPlainDelta(delta: JsonRecord): boolean {
+/** Returns whether a delta of a chat chunk has plain text, or nothing. */
+export function isPlainDelta(delta: JsonRecord): boolean {
   const isText =
     delta['content'] === null || ['string', 'undefined'].includes(typeof delta['content']);
   return (

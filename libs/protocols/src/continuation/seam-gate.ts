@@ -1,4 +1,5 @@
 import { isRecord, nonEmpty, record, records, text, type JsonRecord } from '../json/json-guard.ts';
+import { isPlainDelta } from './delivered.ts';
 import { judgeSeam } from './seam.ts';
 
 /** Reads the beginning of a continuation, event by event, until it is known to continue what was delivered or not to. */
@@ -45,9 +46,8 @@ interface Piece {
 
 function readChunk(chunk: JsonRecord): Piece {
   const [choice] = records(chunk['choices']);
-  const delta = record(choice?.['delta']);
-  const isEnd =
-    nonEmpty(choice?.['finish_reason']) !== null || records(delta['tool_calls']).length > 0;
+  const { reasoning_content: _thought, reasoning: _too, ...delta } = record(choice?.['delta']);
+  const isEnd = nonEmpty(choice?.['finish_reason']) !== null || !isPlainDelta(delta);
   return { words: text(delta['content']) ?? '', isEnd };
 }
 

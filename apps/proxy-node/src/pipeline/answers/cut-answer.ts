@@ -1,4 +1,5 @@
 import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
+import { countTokens } from '@tollgate/metering/token-counter';
 import { continuationAsk, type Ask, type Delivered, type UpstreamError } from '@tollgate/protocols';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
@@ -37,7 +38,7 @@ export class CutAnswer extends UpstreamFailure {
     if (counted instanceof Promise) counted.catch(() => undefined);
   }
 
-  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where nothing is, or the text has no anchor. */
+  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where no more is than the anchor takes, or the text has none. */
   async askOf(
     ask: Ask,
     {
@@ -59,6 +60,7 @@ export class CutAnswer extends UpstreamFailure {
     });
     if (!continuation) return null;
     const { ask: rest, anchor, isPrefill } = continuation;
+    if (outputTokens <= countTokens(anchor)) return null;
     this.#resume({ rid, delivered, anchor, charged, prompt: rest.prompt, outputTokens });
     return { ask: rest, outputLimit: outputTokens, isPrefill };
   }
