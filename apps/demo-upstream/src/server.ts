@@ -1,22 +1,25 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { answer, type Dialect } from './answer.ts';
-import { azureCall, azureDialect } from './azure.ts';
-import { bedrockCall, type BedrockCall } from './bedrock.ts';
+import { azureCall, azureDialect } from './clouds/azure.ts';
+import { bedrockCall, type CloudCall } from './clouds/bedrock.ts';
 import { chatDialect } from './chat-dialect.ts';
 import { completionsDialect } from './completions-dialect.ts';
-import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
-import { geminiCall, geminiDialect, type GeminiCall } from './gemini.ts';
+import { embeddingsAnswer, tokenArrayLength, vectorsOf } from './embeddings.ts';
+import { geminiCall, geminiDialect, type GeminiCall } from './clouds/gemini.ts';
+import type { VectorCall } from './clouds/google-vectors.ts';
 import { messagesDialect } from './messages-dialect.ts';
 import { MODES, parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import { ProviderRecord } from './record.ts';
 import { inputItems, messagesOf, ResponseStore } from './response-store.ts';
 import { compact, respond, serveStored } from './responses-endpoint.ts';
+import { tokenCall } from './clouds/tokens.ts';
+import { vertexCall } from './clouds/vertex.ts';
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, the same as Azure has it below /openai, Gemini's interface below /v1beta and Bedrock's below /model, with modes (plan.ts) and a record of what it reported.
+ * A fake provider speaking both chat protocols, /responses with what it stores, embeddings, the same as Azure has it below /openai, Gemini's interface below /v1beta, Bedrock's below /model, Vertex AI's below /v1/projects and the token hosts of Google and Microsoft, with modes (plan.ts) and a record of what it reported.
  * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
  */
 export function createDemoUpstream(options: { recordFile?: string } = {}): {
@@ -60,7 +63,7 @@ async function handle(
     case 'POST /responses/input_tokens':
       return countInput(request, response, store);
     case 'POST /embeddings':
-      return embed(request, response, record);
+      return embed(call, OPENAI_VECTORS);
     case 'GET /record':
       return sendJson(response, 200, record.list(url.searchParams.get('rid') ?? undefined));
     case 'DELETE /record':
@@ -78,30 +81,35 @@ function modelOf(mode: string): object {
   return { id: `demo-${mode}`, object: 'model', created: 0, owned_by: 'demo' };
 }
 
+type Call = Pick<Completion, 'request' | 'response' | 'record'>;
+
 /** Null for a path of no cloud with an interface of its own. */
-function cloudAnswer(
-  call: Pick<Completion, 'request' | 'response' | 'record'>,
-  url: URL,
-): Promise<void> | null {
+function cloudAnswer(call: Call, url: URL): Promise<void> | null {
+  const token = tokenCall(call.request, url);
+  if (token) return answerToken(call, token);
   const gemini = geminiCall(call.request, url);
   if (gemini) return generate(call, gemini);
-  const bedrock = bedrockCall(call.request, url);
-  return bedrock && invoke(call, bedrock);
+  const cloud = bedrockCall(call.request, url) ?? vertexCall(call.request, url);
+  if (cloud && 'write' in cloud) return embed(call, cloud);
+  return cloud && invoke(call, cloud);
 }
 
-async function generate(
-  call: Pick<Completion, 'request' | 'response' | 'record'>,
-  gemini: GeminiCall,
+async function answerToken(
+  { request, response }: Call,
+  answerTo: NonNullable<ReturnType<typeof tokenCall>>,
 ): Promise<void> {
+  const { status, body } = await answerTo((await readText(request)) ?? '');
+  sendJson(response, status, body);
+}
+
+async function generate(call: Call, gemini: GeminiCall): Promise<void> {
+  if ('write' in gemini) return embed(call, gemini);
   if ('status' in gemini) return sendJson(call.response, gemini.status, gemini.refusal);
   return complete({ ...call, protocol: 'chat', dialect: geminiDialect, read: gemini.read });
 }
 
 /** A signature is one of the body too. */
-async function invoke(
-  call: Pick<Completion, 'request' | 'response' | 'record'>,
-  { refusal, read, ...words }: BedrockCall,
-): Promise<void> {
+async function invoke(call: Call, { refusal, read, ...words }: CloudCall): Promise<void> {
   const body = (await readText(call.request)) ?? '';
   const refused = refusal(body);
   if (refused) return sendJson(call.response, refused.status, refused.body);
@@ -207,12 +215,21 @@ async function complete({
   await answer({ request: asked, plan, entry, record, response, gone }, dialect);
 }
 
+type Vectors = Pick<VectorCall, 'read'> &
+  Partial<Pick<CloudCall, 'refusal'> & Pick<VectorCall, 'write'>>;
+
+const OPENAI_VECTORS: Vectors = {
+  read: (text) => (text === undefined ? undefined : parseDemoRequest(text)),
+};
+
 async function embed(
-  request: IncomingMessage,
-  response: ServerResponse,
-  record: ProviderRecord,
+  { request, response, record }: Call,
+  { read, refusal, write }: Vectors,
 ): Promise<void> {
-  const asked = await readRequest(request);
+  const body = await readText(request);
+  const refused = refusal?.(body ?? '');
+  if (refused) return sendJson(response, refused.status, refused.body);
+  const asked = read(body);
   if (!asked || asked.input === undefined)
     return sendJson(response, 400, chatDialect.error(400, 'malformed request'));
   const prompt = promptTokens(asked) + tokenArrayLength(asked.input);
@@ -228,7 +245,8 @@ async function embed(
     ending: 'open',
   });
   record.close(entry, 'finished');
-  sendJson(response, 200, embeddingsAnswer(asked, prompt));
+  const answered = write ? write(vectorsOf(asked.input), prompt) : embeddingsAnswer(asked, prompt);
+  sendJson(response, 200, answered);
 }
 
 async function readRequest(request: IncomingMessage): Promise<DemoRequest | undefined> {

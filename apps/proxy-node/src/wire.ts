@@ -8,7 +8,7 @@ import type { Operations } from './operations/operations.ts';
 import { stopNode, type StopParts } from './operations/stop-node.ts';
 import { followFleet, reportIncidents } from './wire/follow-fleet.ts';
 import { layFoundation, type Foundation } from './wire/foundation.ts';
-import { createServing } from './wire/serving.ts';
+import { createServing, type Serving } from './wire/serving.ts';
 import type { PrimaryPort } from './workers/worker-scrape.ts';
 
 /** A worker of a node that is stopped, or not registered yet, also listens after this, because it has health to report. */
@@ -51,10 +51,12 @@ export async function startNode(
     headerTimeoutMs: config.HEADER_TIMEOUT_MS,
     bodyTimeoutMs: config.BODY_TIMEOUT_MS,
   });
+  // An upstream that needs a token is served from the first request on.
+  await serving.tokens.settled(JOIN_MS);
   if (primary) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools, background } = serving;
-  const disconnect = untilStopped(foundation);
+  const disconnect = untilStopped(foundation, serving);
   const stopping = { server, gate, pipeline, reporter, follower, background, recorder, pools, log };
   const { DRAIN_NOTICE_MS: noticeMs, DRAIN_TIMEOUT_MS: drainTimeoutMs } = config;
   return {
@@ -65,10 +67,11 @@ export async function startNode(
 }
 
 /** Reports incidents until the returned function is called, which closes the connections. */
-function untilStopped(foundation: Foundation): () => Promise<void> {
+function untilStopped(foundation: Foundation, { tokens }: Serving): () => Promise<void> {
   const { redis, tracing } = foundation;
   const reporter = reportIncidents(foundation);
   return async () => {
+    tokens.close();
     await reporter.stop();
     Object.values(redis).forEach(closeRedis);
     await tracing?.close();

@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import { FORMATS, formatNumbersSchema } from './formats.ts';
+import { AUTH_ABILITIES } from './upstream-auth.ts';
 import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 
 /**
  * Names what a node of this release can do and one of an earlier release cannot. The control plane uses a thing once every registered node has it.
  * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
- * hold_mac: signs what its holds have used. speaks_<protocol>: serves upstreams of that protocol.
+ * hold_mac: signs what its holds have used. speaks_<protocol>: serves upstreams of that protocol. auth_<type>: uses a credential of that kind.
  */
 export const NODE_ABILITIES = [
   'sealed_secret_v2',
   'final_mac',
   'hold_mac',
   ...UPSTREAM_PROTOCOLS.map(speaksAbility),
+  ...AUTH_ABILITIES,
 ] as const;
 export type NodeAbility = (typeof NODE_ABILITIES)[number];
 
@@ -36,6 +38,17 @@ export function shardsAbility(shards: number): string {
 export function shardsOf(abilities: readonly string[]): number | undefined {
   const named = abilities.find((ability) => ability.startsWith('shards='));
   return named === undefined ? undefined : Number(named.slice('shards='.length));
+}
+
+/** The seconds by which a node's clock is ahead of its providers' (below 0: behind), as an ability of its report, for the same reason. */
+export function clockAbility(aheadMs: number): string {
+  return `clock_ahead_s=${Math.round(aheadMs / 1000)}`;
+}
+
+/** Undefined for a node whose clock agrees with its providers', or that has not compared it. */
+export function clockAheadMs(abilities: readonly string[]): number | undefined {
+  const named = abilities.find((ability) => ability.startsWith('clock_ahead_s='));
+  return named === undefined ? undefined : Number(named.slice('clock_ahead_s='.length)) * 1000;
 }
 
 export const NODE_STATES = ['online', 'draining', 'stopped', 'disabled', 'offline'] as const;

@@ -1,8 +1,17 @@
+import { vertexAddressFault } from './vertex-address.ts';
+
 /**
  * The protocols that upstreams speak. A further one takes its line here and in `FACTS`, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
  * migration of the constraint on upstreams.protocol.
  */
-export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic', 'azure', 'gemini', 'bedrock'] as const;
+export const UPSTREAM_PROTOCOLS = [
+  'openai',
+  'anthropic',
+  'azure',
+  'gemini',
+  'vertex',
+  'bedrock',
+] as const;
 export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
 
 interface ProtocolFacts {
@@ -15,8 +24,10 @@ interface ProtocolFacts {
   readonly isUnversioned?: true;
   /** The hosts at which the vendor serves it. They refuse or ignore fields that the vendor does not define. */
   readonly vendorsHosts: RegExp;
-  /** The kinds of credential that it takes beside a key. */
-  readonly furtherAuths?: readonly string[];
+  /** The kinds of credential that it takes, the usual one first; without it a key alone. */
+  readonly auths?: readonly string[];
+  /** Returns the fault of an address that cannot be one of it. */
+  readonly addressFault?: (url: URL) => string | null;
 }
 
 /** All that the product knows of a protocol without speaking it. */
@@ -28,19 +39,32 @@ const FACTS: Readonly<Record<UpstreamProtocol, ProtocolFacts>> = {
     // Regions have hosts of their own.
     vendorsHosts: /^(?:(?:eu|us)\.)?api\.openai\.com$/,
   },
-  anthropic: { isFirst: true, vendorsHosts: /^api\.anthropic\.com$/ },
+  anthropic: {
+    isFirst: true,
+    vendorsHosts: /^api\.anthropic\.com$/,
+    // Claude on Foundry.
+    auths: ['api_key', 'azure'],
+  },
   azure: {
     hasEmbeddings: true,
     hasFurtherEndpoints: true,
     // Each resource has a host of its own.
     vendorsHosts: /\.(?:openai\.azure|services\.ai\.azure|cognitiveservices\.azure)\.com$/,
+    auths: ['api_key', 'azure'],
   },
-  gemini: { vendorsHosts: /^generativelanguage\.googleapis\.com$/ },
+  gemini: { hasEmbeddings: true, vendorsHosts: /^generativelanguage\.googleapis\.com$/ },
+  vertex: {
+    hasEmbeddings: true,
+    // Each location has a host of its own.
+    vendorsHosts: /^(?:[a-z0-9-]+-)?aiplatform(?:\.[a-z]+\.rep)?\.googleapis\.com$/,
+    auths: ['google', 'api_key'],
+    addressFault: vertexAddressFault,
+  },
   bedrock: {
     isUnversioned: true,
     // Other hosts of the domain may be gateways of customers.
     vendorsHosts: /^bedrock-runtime(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com$/,
-    furtherAuths: ['aws'],
+    auths: ['aws', 'api_key'],
   },
 };
 
@@ -76,9 +100,14 @@ export function isVersioned(protocol: UpstreamProtocol): boolean {
   return factsOf(protocol).isUnversioned !== true;
 }
 
-/** The kinds of credential that a protocol takes beside a key in a header, which all take. */
-export function furtherAuths(protocol: UpstreamProtocol): readonly string[] {
-  return factsOf(protocol).furtherAuths ?? [];
+/** The kinds of credential that a protocol takes, the usual one first. */
+export function authsOf(protocol: UpstreamProtocol): readonly string[] {
+  return factsOf(protocol).auths ?? ['api_key'];
+}
+
+/** Returns the fault of an address that no upstream of this protocol can have; null where there is none. */
+export function addressFault(protocol: UpstreamProtocol, baseUrl: string): string | null {
+  return factsOf(protocol).addressFault?.(new URL(baseUrl)) ?? null;
 }
 
 /** Is true for an address of the vendor itself; at any other there may be a gateway, or a server with fields of its own. */

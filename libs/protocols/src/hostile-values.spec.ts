@@ -112,34 +112,36 @@ const COMPLETION = {
   ],
   usage: USAGE,
 };
+const GEMINI = {
+  candidates: [
+    {
+      index: 0,
+      content: {
+        role: 'model',
+        parts: [
+          { text: 'hm', thought: true },
+          { text: 'so' },
+          { functionCall: { name: 'f', args: {} }, thoughtSignature: 's' },
+        ],
+      },
+      finishReason: 'STOP',
+    },
+  ],
+  usageMetadata: {
+    promptTokenCount: 8,
+    candidatesTokenCount: 5,
+    thoughtsTokenCount: 4,
+    cachedContentTokenCount: 3,
+    totalTokenCount: 17,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 8 }],
+  },
+  modelVersion: 'm',
+};
 const ANSWERS: Readonly<Record<UpstreamProtocol, object>> = {
   openai: COMPLETION,
   azure: COMPLETION,
-  gemini: {
-    candidates: [
-      {
-        index: 0,
-        content: {
-          role: 'model',
-          parts: [
-            { text: 'hm', thought: true },
-            { text: 'so' },
-            { functionCall: { name: 'f', args: {} }, thoughtSignature: 's' },
-          ],
-        },
-        finishReason: 'STOP',
-      },
-    ],
-    usageMetadata: {
-      promptTokenCount: 8,
-      candidatesTokenCount: 5,
-      thoughtsTokenCount: 4,
-      cachedContentTokenCount: 3,
-      totalTokenCount: 17,
-      promptTokensDetails: [{ modality: 'TEXT', tokenCount: 8 }],
-    },
-    modelVersion: 'm',
-  },
+  gemini: GEMINI,
+  vertex: GEMINI,
   bedrock: {
     output: {
       message: {

@@ -39,6 +39,7 @@ export {
   isNative,
 } from './providers/create-exchange.ts';
 export { withoutMark } from './json/json-guard.ts';
+export { readToken, tokenRequest, type TokenRequest } from './providers/provider-token.ts';
 export { PROVIDERS } from './providers/registry.ts';
 export type { SignedHeaders } from './providers/provider.ts';
 export { PROBE_BODIES, probeLimit } from './providers/route-probe.ts';

@@ -35,10 +35,9 @@ export const RECORDED_PROVIDERS: readonly RecordedProvider[] = [
     read: readGemini,
   },
   {
-    // The same interface at another address.
     folder: 'vertex',
-    protocol: 'gemini',
-    baseUrl: 'https://aiplatform.googleapis.com/v1beta1/projects/p/locations/l/publishers/google',
+    protocol: 'vertex',
+    baseUrl: 'https://aiplatform.googleapis.com/v1beta1/projects/project-1/locations/global',
     isAnswer: isGeminiAnswer,
     read: readGemini,
   },

@@ -28,6 +28,7 @@ describe('stopsBillingOnClose', () => {
       name: 'main',
       protocol: 'openai',
       baseUrl: 'https://api.openai.com/v1',
+      authType: 'api_key' as const,
       sealedApiKey: null,
       headers: {},
       connectTimeoutMs: 1,

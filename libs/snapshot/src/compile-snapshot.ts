@@ -1,4 +1,4 @@
-import { isSpoken } from '@tollgate/contracts';
+import { isServed } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 import {
@@ -12,14 +12,14 @@ import {
 
 /**
  * The routing document, from the rows alone: no clock, no order of rows, so the same rows always give the same checksum.
- * An upstream whose protocol is not spoken by every node is left out, as a node refuses a document that it cannot read.
+ * An upstream that not every node can use is left out, as a node refuses a document that it cannot read.
  * A model without a price version is left out, since nothing could be charged for it; `findProblems` names it.
  */
 export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
   const pricesByModel = Map.groupBy(rows.prices, (price) => price.modelId);
   const models = rows.models.filter((model) => pricesByModel.has(model.id));
   const upstreams = rows.upstreams.filter(
-    ({ enabled, protocol }) => enabled && isSpoken(protocol, rows.spokenProtocols),
+    (upstream) => upstream.enabled && isServed(upstream, rows.spokenProtocols),
   );
   const modelIds = new Set(models.map((model) => model.id));
   const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));

@@ -1,4 +1,4 @@
-import { hasEmbeddings, isSpoken, isVendorsOwn, isVersioned } from '@tollgate/contracts';
+import { hasEmbeddings, isServed, isVendorsOwn, isVersioned } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
@@ -201,14 +201,14 @@ function routeProblems(
 
 function unspokenUpstreams({ upstreams, spokenProtocols }: RoutingRows): ConfigProblem[] {
   return upstreams
-    .filter(({ enabled, protocol }) => enabled && !isSpoken(protocol, spokenProtocols))
-    .map(({ id, name, protocol }) =>
+    .filter((upstream) => upstream.enabled && !isServed(upstream, spokenProtocols))
+    .map(({ id, name, protocol, authType }) =>
       problem(
         'upstream_unspoken',
         'error',
         'upstream',
         id,
-        `upstream "${name}" waits: a node of an earlier release does not speak ${protocol}; update it or remove it`,
+        `upstream "${name}" waits: a node of an earlier release does not speak ${protocol} with a credential of type ${authType}; update it or remove it`,
       ),
     );
 }

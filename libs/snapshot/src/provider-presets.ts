@@ -49,6 +49,14 @@ export const PROVIDER_PRESETS = {
       source: 'https://platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry',
     },
   ),
+  vertex: hosted(
+    'Google Vertex AI',
+    'https://aiplatform.googleapis.com/v1/projects/{project}/locations/global',
+    {
+      protocol: 'vertex',
+      source: 'https://cloud.google.com/vertex-ai/docs/general/locations',
+    },
+  ),
   bedrock: hosted('Amazon Bedrock', 'https://bedrock-runtime.{region}.amazonaws.com', {
     protocol: 'bedrock',
     source: 'https://docs.aws.amazon.com/general/latest/gr/bedrock.html',

@@ -1,4 +1,4 @@
-import type { FurtherEndpoint, UpstreamProtocol, WeightField } from '@tollgate/contracts';
+import type { AuthType, FurtherEndpoint, UpstreamProtocol, WeightField } from '@tollgate/contracts';
 import type {
   FailoverSettings,
   MODEL_KINDS,
@@ -14,7 +14,7 @@ export interface RoutingRows {
   prices: readonly PriceRow[];
   upstreams: readonly UpstreamRow[];
   routes: readonly RouteRow[];
-  /** The protocols that every node has reported to speak. An upstream of another one waits, but for those that every release speaks. */
+  /** The protocols that every node has reported to speak, and its further abilities. An upstream of another one waits, but for those that every release speaks. */
   spokenProtocols: readonly string[];
 }
 
@@ -57,6 +57,7 @@ export interface UpstreamRow {
   name: string;
   protocol: UpstreamProtocol;
   baseUrl: string;
+  authType: AuthType;
   sealedApiKey: string | null;
   headers: Readonly<Record<string, string>>;
   connectTimeoutMs: number;

@@ -14,6 +14,7 @@ export const PLAIN_UPSTREAM: UpstreamRow = {
   name: 'u',
   protocol: 'openai',
   baseUrl: 'https://x.test/v1',
+  authType: 'api_key',
   sealedApiKey: null,
   headers: {},
   connectTimeoutMs: 1,
@@ -72,6 +73,7 @@ const upstream = fc.record({
   name: fc.string({ maxLength: 20 }),
   protocol: fc.constantFrom('openai' as const, 'anthropic' as const),
   baseUrl: fc.constant('https://api.example.com/v1'),
+  authType: fc.constant('api_key' as const),
   sealedApiKey: fc.option(fc.base64String({ maxLength: 20 }), { nil: null }),
   headers: fc.dictionary(fc.stringMatching(/^x-[a-z]{1,6}$/), fc.string({ maxLength: 10 }), {
     maxKeys: 3,

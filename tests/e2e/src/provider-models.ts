@@ -1,3 +1,4 @@
+import { DEMO_APPLICATION, demoServiceAccount } from '@tollgate/demo-upstream';
 import type { UpstreamSpec } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
 
 /** The credential of AWS's own examples, as it is sealed. The demo upstream verifies its signatures. */
@@ -7,6 +8,12 @@ const AWS = JSON.stringify({
   access_key_id: 'AKIDEXAMPLE',
   secret_access_key: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
 });
+
+/** Identities whose requests carry a token, which the demo upstream issues. */
+const GOOGLE = (): string =>
+  JSON.stringify({ type: 'google', service_account: demoServiceAccount() });
+const ENTRA = JSON.stringify({ type: 'azure', ...DEMO_APPLICATION });
+const VERTEX_PATH = '/v1/projects/demo-project/locations/global';
 
 /** A model behind each provider that the demo upstream speaks. A further provider takes its line here. */
 export const PROVIDER_MODELS: readonly {
@@ -24,6 +31,28 @@ export const PROVIDER_MODELS: readonly {
   {
     name: 'gemini',
     upstream: (origin) => ({ baseUrl: `${origin}/v1beta`, protocol: 'gemini' }),
+  },
+  {
+    name: 'azure, with a token of Entra',
+    upstream: (origin) => ({ baseUrl: `${origin}/openai/v1`, protocol: 'azure', secret: ENTRA }),
+  },
+  {
+    name: 'gemini at Vertex AI, with a token of a service account',
+    upstream: (origin) => ({
+      baseUrl: `${origin}${VERTEX_PATH}`,
+      protocol: 'vertex',
+      secret: GOOGLE(),
+      upstreamModel: 'gemini-2.5-flash',
+    }),
+  },
+  {
+    name: 'Claude at Vertex AI, with a token of a service account',
+    upstream: (origin) => ({
+      baseUrl: `${origin}${VERTEX_PATH}`,
+      protocol: 'vertex',
+      secret: GOOGLE(),
+      upstreamModel: 'claude-haiku-4-5@20251001',
+    }),
   },
   {
     name: 'bedrock by Converse, signed',

@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@tollgate/harness';
 import OpenAI from 'openai';
 import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-under-test.ts';
 import { PROVIDER_MODELS } from './provider-models.ts';
@@ -91,6 +92,18 @@ describe.each(PROVIDER_MODELS)('a model behind $name', ({ upstream }) => {
   beforeAll(async () => {
     model = await demo.node.addModel([upstream(new URL(demo.baseUrl).origin)]);
     spent = 0;
+    // An identity gets its first token beside its requests.
+    await until('the upstream has its credential', async () => {
+      try {
+        await chat(model.name, PROMPT, false);
+      } catch (error) {
+        if (error instanceof OpenAI.APIError && error.status === 503) return false;
+        throw error;
+      }
+      const { reported } = demo.record.list().at(-1) ?? {};
+      spent += (reported?.prompt ?? 0) + (reported?.output ?? 0);
+      return true;
+    });
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { paths } from '@tollgate/admin-client';
 import { client, dataOf, patientClient, type Shape } from './client.ts';
 import { readWholeList } from './whole-list.ts';
 
@@ -35,6 +36,9 @@ export const presetsQuery = queryOptions({
   staleTime: Infinity,
 });
 
+type CreatedUpstream =
+  paths['/admin-api/upstreams']['post']['requestBody']['content']['application/json'];
+
 export interface UpstreamSettings {
   name: string;
   /** Fills in what is left out of a new one. */
@@ -44,13 +48,7 @@ export interface UpstreamSettings {
   /** Left out: the stored key is kept. */
   api_key?: string;
   /** Takes the place of `api_key` where the provider asks for more. */
-  auth?: {
-    type: 'aws';
-    region: string;
-    access_key_id: string;
-    secret_access_key: string;
-    session_token?: string;
-  };
+  auth?: NonNullable<CreatedUpstream['auth']>;
   passes_file_ids?: boolean;
   /** Left out of a new one: by its address. */
   fields?: Upstream['fields'];

@@ -6,6 +6,10 @@ const zh: AlertSentences = {
   node_offline: '节点 {subject} 已 10 秒没有报告',
   node_refuses_snapshot: '节点 {subject} 拒绝已发布的配置：{reason}',
   node_misconfigured: '节点 {subject} 的 SHARDS={found}，本系统为 {shards}；它不再处理请求',
+  'node_clock.ahead':
+    '节点 {subject} 的时钟比提供商快 {minutes} 分钟；在此期间按提供商的时间签名请求',
+  'node_clock.behind':
+    '节点 {subject} 的时钟比提供商慢 {minutes} 分钟；在此期间按提供商的时间签名请求',
   bad_node_proof: '以节点 {subject} 名义发来的报告没有有效凭证，已被忽略',
   snapshot_pinned: '发布固定在版本 {version}（回滚到 {rollback_of}）；更改在取消固定前等待',
   publication_failed: '配置更改无法发布；节点保留最后一个完好的版本',

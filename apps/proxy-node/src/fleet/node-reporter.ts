@@ -6,6 +6,7 @@ import {
   READ_FORMATS,
   proveReport,
   REPORTED_UPSTREAMS_MAX,
+  clockAbility,
   shardsAbility,
   type FormatNumbers,
   type DesiredNodeState,
@@ -42,6 +43,8 @@ export interface NodeReporterParts {
   journalsSetAside: () => number;
   failingUpstreams: () => NonNullable<NodeReport['upstreams']>;
   doubtedUpstreams: () => NonNullable<NodeReport['doubted']>;
+  /** 0 while the node's clock agrees with those of its providers. */
+  clockAheadMs: () => number;
   identity: NodeIdentity;
   periodMs: number;
   log: Logger;
@@ -127,6 +130,7 @@ export class NodeReporter {
       failingUpstreams,
       doubtedUpstreams,
       journalsSetAside,
+      clockAheadMs,
     } = this.#parts;
     const snapshot = follower.current?.snapshot;
     const report: Omit<NodeReport, 'proof'> = {
@@ -145,7 +149,7 @@ export class NodeReporter {
       unacknowledged: unacknowledged(),
       software: identity.software,
       lineage: follower.standing?.lineage ?? 0,
-      abilities: [...NODE_ABILITIES, ...READ_FORMATS, shardsAbility(identity.shards)],
+      abilities: abilitiesOf(identity.shards, clockAheadMs()),
       journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
       doubted: doubtedUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
@@ -156,6 +160,11 @@ export class NodeReporter {
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };
   }
+}
+
+function abilitiesOf(shards: number, aheadMs: number): string[] {
+  const clock = aheadMs === 0 ? [] : [clockAbility(aheadMs)];
+  return [...NODE_ABILITIES, ...READ_FORMATS, shardsAbility(shards), ...clock];
 }
 
 /** Null means that the node serves. */

@@ -10,7 +10,8 @@ import type { NodeUnderTest } from '../testing/node-under-test.ts';
 const {
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
-  furtherAuths,
+  addressFault,
+  authsOf,
   hasEmbeddings,
   hasFurtherEndpoints,
   isSpoken,
@@ -23,7 +24,8 @@ const { echo } = await import('../../../../libs/protocols/test/planted-provider/
 jest.resetModules();
 jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts', () => ({
   UPSTREAM_PROTOCOLS: [...UPSTREAM_PROTOCOLS, 'echo'],
-  furtherAuths,
+  addressFault,
+  authsOf,
   hasEmbeddings,
   hasFurtherEndpoints,
   isSpoken,

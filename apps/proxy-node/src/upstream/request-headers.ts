@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { VERSION } from '@tollgate/contracts';
+import { isTokenAuth, secretTexts, VERSION } from '@tollgate/contracts';
 import { PROVIDERS, type SignedHeaders } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { passedIdentity } from '../http/caller-ids.ts';
+import { gatewayFailure } from './upstream-failure.ts';
 import type { OpenUpstream } from './upstream-pools.ts';
 
 const USER_AGENT = `tollgate/${VERSION}`;
@@ -23,12 +24,14 @@ type RequestFacts = HeaderFacts &
     readonly body: Uint8Array | null;
   };
 
-interface SentRequest {
+export interface SentRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly origin: string;
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer | null;
+  /** The headers that prove to the provider who sends it. */
+  proof: SignedHeaders;
 }
 
 /** The request as it is sent. Its credential comes last, as it may sign all that stands before it. Most providers take a fixed key, and no request waits for that. */
@@ -43,18 +46,43 @@ export function signedRequest(
     path: `${target.pathPrefix}${path}`,
     headers: requestHeaders(target, facts),
     body: body && Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    proof: NO_PROOF,
   };
   const { auth } = target;
   if (auth === null) return sent;
-  const signed = PROVIDERS[protocol].sign(sent, { auth, nowMs: Date.now() });
+  const token = isTokenAuth(auth) ? validToken(target) : null;
+  const signed = PROVIDERS[protocol].sign(sent, { auth, token, nowMs: target.clock.nowMs() });
   return signed instanceof Promise
     ? signed.then((more) => withHeaders(sent, more))
     : withHeaders(sent, signed);
 }
 
+const NO_PROOF: SignedHeaders = {};
+
 function withHeaders(sent: SentRequest, more: SignedHeaders): SentRequest {
   Object.assign(sent.headers, more);
+  sent.proof = more;
   return sent;
+}
+
+function validToken(target: OpenUpstream): string {
+  const token = target.token();
+  if (token !== null) return token;
+  throw gatewayFailure('auth', 'The gateway has no valid provider token for the upstream.', {
+    evidence: 'unsent',
+  });
+}
+
+/** A part of a header that is long enough to be a secret, a token or a signature. */
+const PROOF_PART = /[^\s,=]{24,}/g;
+
+/** The texts of a request's credential that must appear in no error and no log: its secrets, and what was made of them for this request. */
+export function sentSecrets({ auth }: OpenUpstream, request: SentRequest | null): string[] {
+  const proof = Object.values(request?.proof ?? NO_PROOF);
+  return [
+    ...(auth ? secretTexts(auth) : []),
+    ...proof.flatMap((value) => [value, ...(value.match(PROOF_PART) ?? [])]),
+  ];
 }
 
 /** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */

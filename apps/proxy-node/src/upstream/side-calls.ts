@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { secretTexts } from '@tollgate/contracts';
 import { readUpstreamError } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { headOf, wholeBody } from './collect-body.ts';
-import { signedRequest, singleHeaders } from './request-headers.ts';
+import { sentSecrets, signedRequest, singleHeaders } from './request-headers.ts';
 import type { Ticker } from './ticker.ts';
 import type { CallDeadlines } from './pace/call-deadlines.ts';
 import { UpstreamCall } from './upstream-call.ts';
@@ -97,7 +96,7 @@ export class SideCalls {
         status: head.status,
         headers: singleHeaders(head.headers),
         body: answer,
-        secrets: target.auth ? secretTexts(target.auth) : [],
+        secrets: sentSecrets(target, request),
       }),
       { evidence: 'stated' },
     );

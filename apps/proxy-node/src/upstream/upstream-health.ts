@@ -1,5 +1,6 @@
 import type { ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotRoute, SnapshotUpstream } from '@tollgate/snapshot';
+import type { ProviderTokens } from './identity/provider-tokens.ts';
 import type { Rest } from './route-rest.ts';
 import { RouteState, type FailureSeen, type RestOf, type RouteEvents } from './route-state.ts';
 
@@ -31,6 +32,16 @@ interface RouteRecord {
 /** A rest that began here, for the log and for the other nodes. */
 export type RestBegun = RouteRef & RestOf;
 
+type Tokens = Pick<ProviderTokens, 'waitMs' | 'missing'>;
+const NO_TOKENS: Tokens = { waitMs: () => 0, missing: () => [] };
+
+interface FailingUpstream {
+  id: number;
+  failures_in_row: number;
+  open_for_ms: number;
+  accounts_resting?: number;
+}
+
 type Listeners = {
   /** Called once for each rest, not for every failure that was in progress. */
   onRested: (begun: RestBegun) => void;
@@ -50,18 +61,26 @@ export class UpstreamHealth {
   /** Routes with their upstreams, as the snapshot in use has them. */
   #configured: ReadonlyMap<number, string> = new Map();
   readonly #listeners: Listeners;
+  readonly #tokens: Tokens;
 
   constructor({
+    tokens = NO_TOKENS,
     onRested = () => undefined,
     onRecovered = () => undefined,
     onProbeDue = () => undefined,
-  }: Partial<Listeners> = {}) {
+  }: Partial<Listeners> & { tokens?: Tokens } = {}) {
+    this.#tokens = tokens;
     this.#listeners = { onRested, onRecovered, onProbeDue };
   }
 
   /** ms until the account may try the route; 0 = now. */
   waitMs({ routeId, accountId }: RouteUse, now: number): number {
     return this.#routes.get(routeId)?.state.waitMs(accountId, now) ?? 0;
+  }
+
+  /** ms until an upstream may have the token that its requests need; 0 where it has it, or needs none. */
+  tokenWaitMs(upstreamId: number, now: number): number {
+    return this.#tokens.waitMs(upstreamId, now);
   }
 
   /** True if the route must be waited for because of the provider's rate limit. */
@@ -123,17 +142,20 @@ export class UpstreamHealth {
     this.#routes.get(routeId)?.state.heardRecovery(accountId, now);
   }
 
-  /** For the node's report: upstreams whose last requests failed on some route, or that rest for some accounts; worst first. */
+  /** For the node's report: upstreams without the token that they need, whose last requests failed on some route, or that rest for some accounts; worst first. */
   failing(now: number) {
-    return this.dump(now)
+    const missing: FailingUpstream[] = this.#tokens.missing(now);
+    const ids = new Set(missing.map(({ id }) => id));
+    const others = this.dump(now)
       .filter((each) => each.failures_in_row > 0 || each.accounts_resting > 0)
+      .filter((each) => !ids.has(each.upstream_id))
       .map(({ upstream_id: id, failures_in_row, open_for_ms, accounts_resting }) => ({
         id,
         failures_in_row,
         open_for_ms,
         ...(accounts_resting > 0 && { accounts_resting }),
-      }))
-      .toSorted((a, b) => b.failures_in_row - a.failures_in_row);
+      }));
+    return [...missing, ...others].toSorted((a, b) => b.failures_in_row - a.failures_in_row);
   }
 
   /** For `stats/dict`: a row for each upstream, with the worst of its routes. */

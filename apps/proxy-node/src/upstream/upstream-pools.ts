@@ -7,6 +7,8 @@ import {
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { Client, Pool, type Dispatcher } from 'undici';
 import { guardedConnector } from './guarded-connector.ts';
+import type { Identified } from './identity/provider-tokens.ts';
+import { ProviderClock } from './identity/provider-clock.ts';
 
 /** An upstream ready to be called: its connections, and its credential in the clear, which never leaves this process but in its own request. */
 export interface OpenUpstream {
@@ -20,6 +22,10 @@ export interface OpenUpstream {
   /** Path of base_url, to be put before an exchange's path. */
   readonly pathPrefix: string;
   readonly auth: UpstreamAuth | null;
+  /** The provider token that counts now, of an identity that has one. */
+  readonly token: () => string | null;
+  /** Its time is signed. */
+  readonly clock: ProviderClock;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -32,16 +38,20 @@ export class UpstreamPools {
   readonly #entries = new Map<number, Entry>();
   readonly #policy: OutboundPolicy;
   readonly #openSecret: (sealed: string, place: SecretPlace) => string;
+  readonly #tokenOf: (upstreamId: number) => string | null;
 
   constructor({
     policy,
     openSecret,
+    tokenOf = () => null,
   }: {
     policy: OutboundPolicy;
     openSecret: (sealed: string, place: SecretPlace) => string;
+    tokenOf?: (upstreamId: number) => string | null;
   }) {
     this.#policy = policy;
     this.#openSecret = openSecret;
+    this.#tokenOf = tokenOf;
   }
 
   /** Throws when the sealed key cannot be opened. */
@@ -52,6 +62,23 @@ export class UpstreamPools {
     this.#entries.set(upstream.id, entry);
     if (known) void known.pool.close();
     return entry;
+  }
+
+  /** The upstreams whose credential can be opened, with it. */
+  identified(upstreams: readonly SnapshotUpstream[]): Identified[] {
+    return upstreams.flatMap((upstream) => {
+      try {
+        return { id: upstream.id, baseUrl: upstream.base_url, auth: this.open(upstream).auth };
+      } catch {
+        // Its requests find that out, and say so.
+        return [];
+      }
+    });
+  }
+
+  /** By how much this machine's clock is ahead of each provider's that signatures are sent to. */
+  get clocksAheadMs(): number[] {
+    return [...this.#entries.values()].map(({ clock }) => clock.aheadMs);
   }
 
   retain(upstreamIds: ReadonlySet<number>): void {
@@ -100,6 +127,8 @@ export class UpstreamPools {
       origin: url.origin,
       pathPrefix: url.pathname.replace(/\/+$/, ''),
       auth: this.#authOf(upstream),
+      token: () => this.#tokenOf(upstream.id),
+      clock: new ProviderClock(),
       headers: upstream.headers,
     };
   }

@@ -7,6 +7,7 @@ import { composeDump } from '../fleet/node-dump.ts';
 import { NodeReporter } from '../fleet/node-reporter.ts';
 import { nodeTables } from '../fleet/node-tables.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
+import { largestOf } from '../upstream/identity/provider-tokens.ts';
 import type { Foundation } from './foundation.ts';
 import type { Serving } from './serving.ts';
 
@@ -15,7 +16,7 @@ const SOFTWARE = `tollgate/${VERSION}`;
 /** Reports the node to the control plane, and applies what the control plane and other nodes announce. */
 export function followFleet(foundation: Foundation, serving: Serving): NodeReporter {
   const { config, fleet, recorder, follower, log } = foundation;
-  const { gate, pools, health, trust } = serving;
+  const { gate, pools, tokens, health, trust } = serving;
   const identity = {
     name: config.NODE_NAME,
     worker: config.NODE_WORKER,
@@ -34,6 +35,7 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
     journalsSetAside: () => recorder.state.journalsSetAside,
     failingUpstreams: () => health.failing(monotonicMs()),
     doubtedUpstreams: () => trust.doubted(monotonicMs()),
+    clockAheadMs: () => largestOf([tokens.clockAheadMs, ...pools.clocksAheadMs]),
     identity,
     periodMs: config.REPORT_MS,
     log,
@@ -41,6 +43,7 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
   follower.onApplied(({ snapshot: { document } }) => {
     const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
     pools.retain(upstreamIds);
+    tokens.retain(pools.identified(document.upstreams));
     trust.retain(upstreamIds);
     health.retain(document);
     void reporter.report();

@@ -60,9 +60,9 @@ export function createServing(
     log,
   });
   const app = openApp(foundation, { ...parts, pipeline, operations });
-  const { pools, health, restNews, trust } = upstreams;
+  const { pools, tokens, health, restNews, trust } = upstreams;
   const { denials, waits } = admission;
-  const known = { pools, health, restNews, trust, denials, waits };
+  const known = { pools, tokens, health, restNews, trust, denials, waits };
   return { app, operations, gate, pipeline, background, ...known };
 }
 

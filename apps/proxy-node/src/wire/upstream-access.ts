@@ -9,6 +9,7 @@ import { nodeAddress } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Forwarder } from '../pipeline/sending/forward.ts';
+import { ProviderTokens } from '../upstream/identity/provider-tokens.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import { RestNews } from '../upstream/rest-news.ts';
 import { RouteProbes, type Probed } from '../upstream/route-probes.ts';
@@ -16,6 +17,7 @@ import { SideCalls } from '../upstream/side-calls.ts';
 import { StoredReach } from '../upstream/stored-reach.ts';
 import { Ticker } from '../upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun, type RouteRef } from '../upstream/upstream-health.ts';
+import { askToken } from '../upstream/token-client.ts';
 import { UpstreamPools } from '../upstream/upstream-pools.ts';
 import { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { Foundation } from './foundation.ts';
@@ -37,20 +39,24 @@ export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
   const { config, uses, incidents, log } = foundation;
   const secrets = createSecretBox(encryptionKeysOf(config));
   const ids = createIdSealer(encryptionKeysOf(config));
+  const policy = parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE);
+  const tokens = new ProviderTokens({ ask: askToken(policy), now: monotonicMs, log });
   const pools = new UpstreamPools({
-    policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
+    policy,
     openSecret: (sealed, place) => secrets.open(sealed, place),
+    tokenOf: (upstreamId) => tokens.tokenOf(upstreamId),
   });
   const ticker = new Ticker();
   const { ANSWER_BYTES_MAX: answerBytesMax, ERROR_BYTES_MAX: errorBytesMax } = config;
   const limits = { answerBytesMax, errorBytesMax };
   const calls = new SideCalls({ pools, ticker, answerBytesMax });
   const refused = new RefusedFields();
-  const { health, restNews } = openHealth(foundation, { calls, refused, events });
+  const { health, restNews } = openHealth(foundation, { calls, refused, tokens, events });
   return {
     ids,
     reach: new StoredReach({ sealer: ids, uses }),
     pools,
+    tokens,
     restNews,
     health,
     ticker,
@@ -69,14 +75,21 @@ function openHealth(
   {
     calls,
     refused,
+    tokens,
     events: { onRested, announce, onProbed },
-  }: { calls: SideCalls; refused: RefusedFields; events: UpstreamEvents },
+  }: {
+    calls: SideCalls;
+    refused: RefusedFields;
+    tokens: ProviderTokens;
+    events: UpstreamEvents;
+  },
 ) {
   const by = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const restNews = new RestNews({ announce, by });
   const candidateOf = ({ routeId }: RouteRef) => follower.current?.candidateById(routeId);
   const probes = new RouteProbes({ calls, refused, candidateOf, onProbed, log });
   const health: UpstreamHealth = new UpstreamHealth({
+    tokens,
     onRested: (begun) => {
       noteRest(log, begun);
       restNews.rested(begun);

@@ -2041,7 +2041,7 @@ export interface components {
             resolved_at: string | null;
         };
         /** @enum {string} */
-        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "budget_shared" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "node_clock" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "budget_shared" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
         AutoRecharge: {
             id: number;
             user_id: number;
@@ -3517,7 +3517,7 @@ export interface components {
                     id: number;
                     name: string;
                     /** @enum {string} */
-                    protocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
+                    protocol: "openai" | "anthropic" | "azure" | "gemini" | "vertex" | "bedrock";
                     /** Format: uri */
                     base_url: string;
                     headers: {
@@ -3763,7 +3763,7 @@ export interface components {
              * @description The kind of the credential
              * @enum {string}
              */
-            auth_type: "api_key" | "aws";
+            auth_type: "api_key" | "aws" | "google" | "azure";
             headers: {
                 [key: string]: string;
             };
@@ -3825,21 +3825,21 @@ export interface components {
         };
         UpstreamPreset: {
             /** @enum {string} */
-            name: "openai" | "anthropic" | "gemini" | "azure" | "azure-foundry-claude" | "bedrock" | "ark" | "cerebras" | "cohere" | "dashscope" | "deepinfra" | "deepseek" | "fireworks" | "groq" | "hyperbolic" | "minimax" | "mistral" | "moonshot" | "novita" | "nvidia" | "openrouter" | "perplexity" | "together" | "xai" | "zhipu" | "vllm" | "sglang" | "llama-cpp" | "ollama";
+            name: "openai" | "anthropic" | "gemini" | "azure" | "azure-foundry-claude" | "vertex" | "bedrock" | "ark" | "cerebras" | "cohere" | "dashscope" | "deepinfra" | "deepseek" | "fireworks" | "groq" | "hyperbolic" | "minimax" | "mistral" | "moonshot" | "novita" | "nvidia" | "openrouter" | "perplexity" | "together" | "xai" | "zhipu" | "vllm" | "sglang" | "llama-cpp" | "ollama";
             title: string;
             protocol: components["schemas"]["UpstreamProtocol"];
             /** @description A part in braces differs by customer or installation; `base_url` is then given */
             base_url: string;
             needs_key: boolean;
             /** @description The usual kind comes first */
-            auth_types: ("api_key" | "aws")[];
+            auth_types: ("api_key" | "aws" | "google" | "azure")[];
             endpoints: components["schemas"]["FurtherEndpoint"][];
             stops_billing_on_close: boolean;
             /** @description The page of the provider that states the address */
             source: string;
         };
         /** @enum {string} */
-        UpstreamProtocol: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
+        UpstreamProtocol: "openai" | "anthropic" | "azure" | "gemini" | "vertex" | "bedrock";
         UsageLog: {
             /**
              * Format: uuid
@@ -3867,7 +3867,7 @@ export interface components {
             node: string | null;
             upstream_id: number | null;
             upstream: string | null;
-            /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`) */
+            /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting`, `full` or `no_token`) */
             route: {
                 upstream_id: number;
                 route_id?: number;
@@ -3939,7 +3939,7 @@ export interface components {
             node: string | null;
             upstream_id: number | null;
             upstream: string | null;
-            /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`) */
+            /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting`, `full` or `no_token`) */
             route: {
                 upstream_id: number;
                 route_id?: number;
@@ -8434,7 +8434,7 @@ export interface operations {
                 sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
                 /** @description Part of a name, any case */
                 q?: string;
-                protocol?: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
+                protocol?: "openai" | "anthropic" | "azure" | "gemini" | "vertex" | "bedrock";
                 enabled?: "true" | "false";
             };
             header?: never;
@@ -8489,7 +8489,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /** @enum {string} */
-                    protocol?: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
+                    protocol?: "openai" | "anthropic" | "azure" | "gemini" | "vertex" | "bedrock";
                     /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;
@@ -8504,6 +8504,17 @@ export interface operations {
                         access_key_id: string;
                         secret_access_key: string;
                         session_token?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "google";
+                        service_account: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "azure";
+                        tenant: string;
+                        /** Format: uuid */
+                        client_id: string;
+                        client_secret: string;
                     };
                     headers?: {
                         [key: string]: string;
@@ -8520,7 +8531,7 @@ export interface operations {
                     fields?: "known" | "all";
                     enabled?: boolean;
                     /** @enum {string} */
-                    preset?: "openai" | "anthropic" | "gemini" | "azure" | "azure-foundry-claude" | "bedrock" | "ark" | "cerebras" | "cohere" | "dashscope" | "deepinfra" | "deepseek" | "fireworks" | "groq" | "hyperbolic" | "minimax" | "mistral" | "moonshot" | "novita" | "nvidia" | "openrouter" | "perplexity" | "together" | "xai" | "zhipu" | "vllm" | "sglang" | "llama-cpp" | "ollama";
+                    preset?: "openai" | "anthropic" | "gemini" | "azure" | "azure-foundry-claude" | "vertex" | "bedrock" | "ark" | "cerebras" | "cohere" | "dashscope" | "deepinfra" | "deepseek" | "fireworks" | "groq" | "hyperbolic" | "minimax" | "mistral" | "moonshot" | "novita" | "nvidia" | "openrouter" | "perplexity" | "together" | "xai" | "zhipu" | "vllm" | "sglang" | "llama-cpp" | "ollama";
                 };
             };
         };
@@ -8619,7 +8630,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
-                    protocol?: "openai" | "anthropic" | "azure" | "gemini" | "bedrock";
+                    protocol?: "openai" | "anthropic" | "azure" | "gemini" | "vertex" | "bedrock";
                     /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;
@@ -8634,6 +8645,17 @@ export interface operations {
                         access_key_id: string;
                         secret_access_key: string;
                         session_token?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "google";
+                        service_account: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "azure";
+                        tenant: string;
+                        /** Format: uuid */
+                        client_id: string;
+                        client_secret: string;
                     };
                     headers?: {
                         [key: string]: string;

@@ -12,6 +12,10 @@ export const ALERT_RULES = [
     "severity": "critical"
   },
   {
+    "name": "node_clock",
+    "severity": "warning"
+  },
+  {
     "name": "bad_node_proof",
     "severity": "critical"
   },
@@ -264,6 +268,7 @@ export const UPSTREAM_PROTOCOLS = [
   "anthropic",
   "azure",
   "gemini",
+  "vertex",
   "bedrock"
 ] as const;
 

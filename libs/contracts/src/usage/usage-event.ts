@@ -62,8 +62,8 @@ export const routeAttemptSchema = z.strictObject({
   cost: attemptCostSchema.optional(),
 });
 
-/** Lists the reasons to pass over an upstream. resting: its route failed again and again, or its provider asked to be left alone. full: as many requests run there as it may have. */
-export const SKIP_REASONS = ['resting', 'full'] as const;
+/** Lists the reasons to pass over an upstream. resting: its route failed again and again, or its provider asked to be left alone. full: as many requests run there as it may have. no_token: the gateway has no valid provider token for it. */
+export const SKIP_REASONS = ['resting', 'full', 'no_token'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /** False for an upstream that was passed over: nothing was sent to it, and `error` says why. */

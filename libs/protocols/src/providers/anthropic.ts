@@ -8,11 +8,14 @@ import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { refuseThread } from '../errors/unsupported.ts';
 import { ANTHROPIC_MODELS } from './model-list.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
-import { keyOf, type Provider } from './provider.ts';
+import { keyOf, tokenOf, type Provider } from './provider.ts';
 
 /** Anthropic, and every server that is compatible with it. */
 export const anthropic: Provider = {
-  sign: (_, signing) => ({ 'x-api-key': keyOf(signing) }),
+  sign: (_, signing) =>
+    signing.auth.type === 'azure'
+      ? { authorization: `Bearer ${tokenOf(signing)}` }
+      : { 'x-api-key': keyOf(signing) },
   exchanges: {
     messages: { create: messagesExchange, isNative: true, check: refuseThread },
     chat: {

@@ -47,7 +47,7 @@ test('the newer interface has responses of its own; a client of the older one ge
 test('the key goes into the header that Azure reads, and the connection test asks the same path', () => {
   const request = { method: 'POST', origin: RESOURCE, path: '/', headers: {}, body: null } as const;
   const auth = { type: 'api_key', api_key: 'k' } as const;
-  expect(azure.sign(request, { auth, nowMs: 0 })).toEqual({ 'api-key': 'k' });
+  expect(azure.sign(request, { auth, token: null, nowMs: 0 })).toEqual({ 'api-key': 'k' });
   const speech = { protocol: 'azure', base_url: `${RESOURCE}/openai` } as const;
   expect(azure.probe('d', 'chat', speech)?.path).toBe(
     '/deployments/d/chat/completions?api-version=2024-10-21',

@@ -1,6 +1,6 @@
 import type { Exchange, ExchangeRequest, Speech } from '../exchange.ts';
 import { openai } from './openai.ts';
-import { keyOf, type Provider, type ProviderExchange } from './provider.ts';
+import { keyOf, tokenOf, type Provider, type ProviderExchange } from './provider.ts';
 
 /** The versions of the two older interfaces: https://learn.microsoft.com/en-us/azure/ai-foundry/openai/api-version-lifecycle. */
 const DEPLOYMENTS_VERSION = '2024-10-21';
@@ -14,7 +14,10 @@ export const azure: Provider = {
   ...openai,
   // Azure lists what it offers, and not the deployments that a resource has.
   models: null,
-  sign: (_, signing) => ({ 'api-key': keyOf(signing) }),
+  sign: (_, signing) =>
+    signing.auth.type === 'azure'
+      ? { authorization: `Bearer ${tokenOf(signing)}` }
+      : { 'api-key': keyOf(signing) },
   exchanges: eachAt(openai.exchanges),
   further: eachAt(openai.further ?? {}),
   probe: (model, kind, speech) => {

@@ -11,6 +11,7 @@ import { keyOf, type Provider } from './provider.ts';
 const CLAUDE: ClaudeHost = {
   version: 'bedrock-2023-05-31',
   left: ['stream'],
+  betasIn: 'body',
   path: (model, isStream) => modelPath(model, isStream ? 'invoke-with-response-stream' : 'invoke'),
   streamHeaders: { accept: 'application/vnd.amazon.eventstream' },
   openFramer: () => new AwsEventFramer(claudeEvent),

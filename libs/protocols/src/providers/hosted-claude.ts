@@ -10,13 +10,16 @@ import { messagesExchange } from '../same-protocol/messages-exchange.ts';
 import type { EventFramer } from '../sse/sse-framer.ts';
 import type { ProviderExchange } from './provider.ts';
 
-/** A cloud serves Claude in its own way: the model is named by the path, and version and betas stand in the body. */
+/** A cloud serves Claude in its own way: the model is named by the path, and the version stands in the body. */
 export interface ClaudeHost {
-  /** `anthropic_version` of the body. */
+  /** `anthropic_version` of the body, in place of Anthropic's first. */
   readonly version: string;
+  /** Later versions are named as Anthropic names them. */
+  readonly hasLaterVersions?: true;
   path(model: string, isStream: boolean): string;
   /** Fields of the body, beside the model, that the path states instead. */
   readonly left: readonly string[];
+  readonly betasIn: 'body' | 'headers';
   readonly streamHeaders?: Readonly<Record<string, string>>;
   /** Absent where streams are server-sent events. */
   readonly openFramer?: () => EventFramer;
@@ -67,23 +70,43 @@ function hosted(
     ...exchange,
     path: host.path(upstreamModel, ask.isStream),
     requestBody: bodyFor(exchange, host),
-    requestHeaders: { ...(ask.isStream && host.streamHeaders) },
+    requestHeaders: {
+      ...(ask.isStream && host.streamHeaders),
+      ...(host.betasIn === 'headers' && betaHeader(exchange)),
+    },
     openStream: (sink) => exchange.openStream(sink, host.openFramer?.()),
   };
 }
 
-function bodyFor({ requestBody, requestHeaders }: Exchange, host: ClaudeHost): Uint8Array {
-  const layout = layoutObject(requestBody, 0);
-  if (!layout) throw new Error('a request body is a JSON object');
-  const betas = (requestHeaders['anthropic-beta'] ?? '')
+const FIRST_VERSION = '2023-06-01';
+
+function versionFor({ requestHeaders }: Exchange, host: ClaudeHost): string {
+  const asked = requestHeaders['anthropic-version'] ?? FIRST_VERSION;
+  return host.hasLaterVersions && asked !== FIRST_VERSION ? asked : host.version;
+}
+
+function betasOf({ requestHeaders }: Exchange): string[] {
+  return (requestHeaders['anthropic-beta'] ?? '')
     .split(',')
     .map((beta) => beta.trim())
     .filter((beta) => beta !== '');
+}
+
+function betaHeader(exchange: Exchange): Record<string, string> {
+  const betas = betasOf(exchange).join(',');
+  return betas === '' ? {} : { 'anthropic-beta': betas };
+}
+
+function bodyFor(exchange: Exchange, host: ClaudeHost): Uint8Array {
+  const { requestBody } = exchange;
+  const layout = layoutObject(requestBody, 0);
+  if (!layout) throw new Error('a request body is a JSON object');
+  const betas = host.betasIn === 'body' ? betasOf(exchange) : [];
   return applyPatches(
     requestBody,
     editObject(layout, {
       ...Object.fromEntries(['model', ...host.left].map((field) => [field, null])),
-      anthropic_version: JSON.stringify(host.version),
+      anthropic_version: JSON.stringify(versionFor(exchange, host)),
       ...(betas.length > 0 && { anthropic_beta: JSON.stringify(betas) }),
     }),
   );

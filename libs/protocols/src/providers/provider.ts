@@ -41,6 +41,8 @@ export interface UnsignedRequest {
 export interface Signing {
   /** The credential of the upstream, of a kind that the protocol takes. */
   readonly auth: UpstreamAuth;
+  /** The provider token of an identity that has one (`isTokenAuth`); null for every other credential. */
+  readonly token: string | null;
   readonly nowMs: number;
 }
 
@@ -59,6 +61,12 @@ export interface ProviderExchange {
 export function keyOf({ auth }: Signing): string {
   if (auth.type !== 'api_key') throw new Error(`an API key is needed, not ${auth.type}`);
   return auth.api_key;
+}
+
+/** The token of an identity that has one. */
+export function tokenOf({ token }: Signing): string {
+  if (token === null) throw new Error('a provider token is needed');
+  return token;
 }
 
 export type ProbeKind = 'chat' | 'embedding';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { presetsQuery, type Upstream, type UpstreamSettings } from '../../api/upstreams.ts';
-import { SelectField, TextField } from '../../ui/forms/field.tsx';
+import { SelectField, TextAreaField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 
@@ -36,22 +36,76 @@ export function CredentialFields({ protocol, help, isRequired = false }: Credent
           options={types.map((value) => ({ value, label: upstreams.authTypes[value] }))}
         />
       )}
-      {type === 'aws' ? (
-        <AwsFields help={help} isRequired={isRequired} />
-      ) : (
-        <TextField
-          name="api_key"
-          label={upstreams.key}
-          help={help}
-          required={isRequired}
-          {...SECRET}
-        />
-      )}
+      <FieldsOf type={type ?? 'api_key'} help={help} isRequired={isRequired} />
     </>
   );
 }
 
-function AwsFields({ help, isRequired }: { help: string; isRequired: boolean }) {
+type FieldsProps = Pick<CredentialFieldsProps, 'help'> & { isRequired: boolean };
+
+function FieldsOf({ type, ...props }: FieldsProps & { type: Upstream['auth_type'] }) {
+  switch (type) {
+    case 'api_key':
+      return <KeyField {...props} />;
+    case 'aws':
+      return <AwsFields {...props} />;
+    case 'google':
+      return <GoogleFields {...props} />;
+    case 'azure':
+      return <AzureFields {...props} />;
+  }
+}
+
+function KeyField({ help, isRequired }: FieldsProps) {
+  const { upstreams } = useWords().admin;
+  return (
+    <TextField name="api_key" label={upstreams.key} help={help} required={isRequired} {...SECRET} />
+  );
+}
+
+function GoogleFields({ help, isRequired }: FieldsProps) {
+  const { upstreams } = useWords().admin;
+  return (
+    <TextAreaField
+      name="auth.service_account"
+      label={upstreams.serviceAccount}
+      help={help}
+      required={isRequired}
+      autoComplete="off"
+      spellCheck={false}
+      rows={4}
+    />
+  );
+}
+
+function AzureFields({ help, isRequired }: FieldsProps) {
+  const { upstreams } = useWords().admin;
+  return (
+    <>
+      <TextField
+        name="auth.tenant"
+        label={upstreams.tenant}
+        required={isRequired}
+        autoComplete="off"
+      />
+      <TextField
+        name="auth.client_id"
+        label={upstreams.clientId}
+        required={isRequired}
+        autoComplete="off"
+      />
+      <TextField
+        name="auth.client_secret"
+        label={upstreams.clientSecret}
+        help={help}
+        required={isRequired}
+        {...SECRET}
+      />
+    </>
+  );
+}
+
+function AwsFields({ help, isRequired }: FieldsProps) {
   const { upstreams } = useWords().admin;
   return (
     <>
@@ -92,8 +146,15 @@ export function credentialOf(values: FormValues): Pick<UpstreamSettings, 'api_ke
     'auth.access_key_id': access_key_id = '',
     'auth.secret_access_key': secret_access_key = '',
     'auth.session_token': session_token = '',
+    'auth.service_account': service_account = '',
+    'auth.tenant': tenant = '',
+    'auth.client_id': client_id = '',
+    'auth.client_secret': client_secret = '',
   } = values;
   if (api_key !== '') return { api_key };
+  if (service_account !== '') return { auth: { type: 'google', service_account } };
+  if (tenant + client_id + client_secret !== '')
+    return { auth: { type: 'azure', tenant, client_id, client_secret } };
   if (region + access_key_id + secret_access_key + session_token === '') return {};
   return {
     auth: {

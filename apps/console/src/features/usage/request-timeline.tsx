@@ -113,6 +113,7 @@ function labelOf(span: Span, nameOf: (upstreamId: number) => string, words: Word
 }
 
 function reasonOf(error: string | undefined, { request }: Words): string | undefined {
-  if (error === 'resting' || error === 'full') return request.reasons[error];
+  if (error === 'resting' || error === 'full' || error === 'no_token')
+    return request.reasons[error];
   return error;
 }

@@ -25,7 +25,7 @@ export function timelineOf(receipt: UsageReceipt): Timeline {
   const spans: Span[] = [];
   let at = 0;
   for (const { upstream_id: upstreamId, status, error, duration_ms: ms } of route) {
-    const isPassed = error === 'resting' || error === 'full';
+    const isPassed = error === 'resting' || error === 'full' || error === 'no_token';
     const isFailed = error !== undefined || (status !== undefined && status >= 400);
     const kind = isPassed ? 'passed' : isFailed ? 'failed' : 'try';
     spans.push({ kind, fromMs: at, toMs: at + ms, upstreamId, status, error });

@@ -4,6 +4,7 @@ export const adminFindings = {
     node_offline: 'A node is offline',
     node_refuses_snapshot: 'A node refuses the configuration',
     node_misconfigured: 'A node has another SHARDS',
+    node_clock: "A node's clock is wrong",
     bad_node_proof: 'A node is not what it says',
     snapshot_pinned: 'Publication is pinned',
     publication_failed: 'Changes cannot be published',

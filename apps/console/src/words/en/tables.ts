@@ -43,6 +43,7 @@ export const tables = {
     anthropic: 'Anthropic',
     azure: 'Azure',
     gemini: 'Gemini',
+    vertex: 'Google Vertex AI',
     bedrock: 'Amazon Bedrock',
   } satisfies Record<Schemas['UpstreamProtocol'], string>,
   outcomes: {

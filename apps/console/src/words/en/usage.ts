@@ -74,7 +74,11 @@ export const request = {
   streaming: 'Streaming',
   waiting: 'Waiting for the first token',
   answered: (status: string) => `answered ${status}`,
-  reasons: { resting: 'paused after failures', full: 'at its limit of requests' },
+  reasons: {
+    resting: 'paused after failures',
+    full: 'at its limit of requests',
+    no_token: 'without a valid provider token',
+  },
   charge: 'Charge',
   tokenClass: 'Tokens',
   count: 'Count',

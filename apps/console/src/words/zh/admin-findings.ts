@@ -5,6 +5,7 @@ export const adminFindings: typeof en.admin.findings = {
     node_offline: '节点离线',
     node_refuses_snapshot: '节点拒绝配置',
     node_misconfigured: '节点的 SHARDS 不同',
+    node_clock: '节点的时钟不准',
     bad_node_proof: '节点身份不符',
     snapshot_pinned: '发布已固定',
     publication_failed: '无法发布更改',

@@ -66,6 +66,18 @@ const RULES = {
   'is no time zone of the IANA database': '不是 IANA 时区，例如 Europe/Berlin',
   'must not be given beside api_key': '不能与 api_key 同时填写',
   'must be of a type that the protocol takes': '此协议不支持这种类型',
+  'must be the JSON file of a service account': '必须是服务账号的 JSON 文件',
+  'must be a service account: external_account':
+    '必须是服务账号：不接受 external_account 等其他身份',
+  'must have an RSA key in PEM': '其 private_key 必须是 PEM 格式的 RSA 密钥',
+  'must be an account of googleapis.com': '必须是 googleapis.com 的账号',
+  'must be the id of a tenant': '必须是租户 ID 或其域名',
+  'must be the id of an application': '必须是应用 ID',
+  'must end in /v1/projects':
+    'vertex 协议的地址必须以 /v1/projects/PROJECT/locations/LOCATION 结尾',
+  'must name the id or the number of a project': '必须包含项目 ID 或项目编号',
+  'must name a location such as': '必须包含位置，例如 us-central1 或 global',
+  'must have the host of the location': '主机必须与路径中的位置一致',
   'is no storable text': '包含无法保存的字符',
   'must be well-formed Unicode': '包含无法保存的字符',
 } as const satisfies Readonly<Record<string, string>>;

@@ -34,6 +34,7 @@ export const tables: typeof en = {
     anthropic: 'Anthropic',
     azure: 'Azure',
     gemini: 'Gemini',
+    vertex: '谷歌 Vertex AI',
     bedrock: '亚马逊 Bedrock',
   },
   outcomes: {

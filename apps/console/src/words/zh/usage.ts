@@ -77,7 +77,7 @@ export const request: typeof en.request = {
   streaming: '流式输出',
   waiting: '等待首个 token',
   answered: (status) => `返回 ${status}`,
-  reasons: { resting: '失败后暂停中', full: '已达并发上限' },
+  reasons: { resting: '失败后暂停中', full: '已达并发上限', no_token: '没有有效的提供商令牌' },
   charge: '计费',
   tokenClass: 'Tokens',
   count: '数量',

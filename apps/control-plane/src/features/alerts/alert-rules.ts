@@ -3,6 +3,7 @@ export const ALERT_RULES = {
   node_offline: 'warning',
   node_refuses_snapshot: 'critical',
   node_misconfigured: 'critical',
+  node_clock: 'warning',
   bad_node_proof: 'critical',
   snapshot_pinned: 'info',
   publication_failed: 'critical',
@@ -30,6 +31,7 @@ export const ALERT_RULES = {
 
 /** The sentences of the rules that have several: `detail.kind` of an alert names its own. */
 export const ALERT_KINDS = {
+  node_clock: ['ahead', 'behind'],
   settlement_backlog: ['node', 'outbox', 'queue'],
   drift: [
     'below',

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { clockAheadMs } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { AlertDetail, AlertRule } from '../alerts/alert-rules.ts';
@@ -60,6 +61,7 @@ export class NodeAlerts {
       { reason: refusal },
     );
     await this.followShards(node, workers);
+    await this.followClock(node, live);
   }
 
   private async followShards(node: KnownNode, workers: readonly WatchedWorker[]): Promise<void> {
@@ -70,6 +72,22 @@ export class NodeAlerts {
       found !== undefined,
       `Node ${node.name} has SHARDS=${found}, this installation ${this.config.SHARDS}; it takes no requests`,
       { found, shards: this.config.SHARDS },
+    );
+  }
+
+  /** Signatures and tokens need the provider's time. */
+  private async followClock(node: KnownNode, live: readonly WatchedWorker[]): Promise<void> {
+    const ahead = live
+      .map(({ report }) => clockAheadMs(report.abilities ?? []))
+      .find((found) => found !== undefined);
+    const minutes = Math.round(Math.abs(ahead ?? 0) / 60_000);
+    const side = (ahead ?? 0) > 0 ? 'ahead' : 'behind';
+    await this.note(
+      'node_clock',
+      `node:${node.id}`,
+      ahead !== undefined,
+      `The clock of node ${node.name} is ${minutes} minutes ${side === 'ahead' ? 'ahead of' : 'behind'} its providers' clocks; requests are signed with the providers' time meanwhile`,
+      { kind: side, minutes },
     );
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { shardsAbility } from '@tollgate/contracts';
+import { clockAbility, shardsAbility } from '@tollgate/contracts';
 import { eventually } from '@tollgate/harness';
 import {
   admin,
@@ -52,6 +52,25 @@ describe('states', () => {
     await eventually(async () =>
       expect(await fleet.getDesired('sharded')).toMatchObject({ state: 'serve' }),
     );
+    await eventually(async () =>
+      expect(await alerts()).toEqual([{ message, resolved_at: expect.any(Date) }]),
+    );
+    await removed(node);
+  });
+
+  test('a node whose clock is wrong has one alert that says so, until it is right', async () => {
+    const ahead = await startNode('late', { later: { abilities: [clockAbility(-420_000)] } });
+    const node = await isRegistered('late');
+    const alerts = () =>
+      plane.dataSource.query(
+        'SELECT message, resolved_at FROM alerts WHERE rule = $1 AND subject = $2',
+        ['node_clock', `node:${node.id}`],
+      );
+    const message =
+      "The clock of node late is 7 minutes behind its providers' clocks; requests are signed with the providers' time meanwhile";
+    await eventually(async () => expect(await alerts()).toEqual([{ message, resolved_at: null }]));
+    ahead.stop();
+    await startNode('late', { later: { abilities: [] } });
     await eventually(async () =>
       expect(await alerts()).toEqual([{ message, resolved_at: expect.any(Date) }]),
     );

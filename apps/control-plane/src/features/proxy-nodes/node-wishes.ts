@@ -1,4 +1,5 @@
 import {
+  AUTH_ABILITIES,
   credentialMark,
   NODE_ABILITIES,
   readFormatsOf,
@@ -8,7 +9,6 @@ import {
   type DesiredNodeState,
   type FormatNumbers,
   type NodeReport,
-  type UpstreamProtocol,
 } from '@tollgate/contracts';
 import { acceptedHashes } from './node-credentials.ts';
 import type { KnownNode } from './node-watch.ts';
@@ -56,12 +56,15 @@ export function otherShardsOf(
     .find((found) => found !== undefined && found !== shards);
 }
 
-/** Returns the protocols that all of these nodes speak. A node that has not reported yet counts for none: an upstream must not be withdrawn whenever a node joins. */
-export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): UpstreamProtocol[] {
+/** Returns the protocols that all of these nodes speak, and their further abilities on which publication depends. A node that has not reported yet counts for none: an upstream must not be withdrawn whenever a node joins. */
+export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): string[] {
   const reported = nodes.filter(({ abilities }) => abilities.length > 0);
-  return UPSTREAM_PROTOCOLS.filter((protocol) =>
-    reported.every(({ abilities }) => abilities.includes(speaksAbility(protocol))),
-  );
+  const haveAll = (ability: string): boolean =>
+    reported.every(({ abilities }) => abilities.includes(ability));
+  return [
+    ...UPSTREAM_PROTOCOLS.filter((protocol) => haveAll(speaksAbility(protocol))),
+    ...AUTH_ABILITIES.filter(haveAll),
+  ];
 }
 
 /** Returns the abilities that are known here, and formats: a later release's number says that earlier ones are read too. */

@@ -1,4 +1,5 @@
 import {
+  AUTH_TYPES,
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
   isChargedToken,
@@ -64,6 +65,7 @@ const routingRows = z.strictObject({
       name: z.string(),
       protocol: z.enum(UPSTREAM_PROTOCOLS),
       baseUrl: z.string(),
+      authType: z.enum(AUTH_TYPES),
       sealedApiKey: z.string().nullable(),
       headers: z.record(z.string(), z.string()),
       connectTimeoutMs: count,
@@ -108,7 +110,7 @@ SELECT
      'weights', jsonb_strip_nulls(jsonb_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', price.${name}`).join(', ')})), 'multipliers', price.multipliers, 'pricePerMillion', price.price_per_million, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
    FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
-     'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,
+     'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'authType', auth_type, 'sealedApiKey', sealed_api_key, 'headers', headers,
      'connectTimeoutMs', connect_timeout_ms, 'firstTokenTimeoutMs', first_token_timeout_ms, 'idleTimeoutMs', idle_timeout_ms, 'totalTimeoutMs', total_timeout_ms,
      'maxConcurrency', max_concurrency, 'stopsBillingOnClose', stops_billing_on_close, 'endpoints', endpoints, 'passesFileIds', passes_file_ids, 'fields', fields, 'enabled', enabled)), '[]')
    FROM upstreams WHERE deleted_at IS NULL) AS upstreams,

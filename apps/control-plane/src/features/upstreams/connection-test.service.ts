@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
   isSideReported,
+  isTokenAuth,
   outputTokensOf,
   parseOutboundPolicy,
   promptTokensOf,
@@ -14,7 +15,7 @@ import {
   type SecretBox,
   type UpstreamAuth,
 } from '@tollgate/contracts';
-import { PROVIDERS } from '@tollgate/protocols';
+import { PROVIDERS, readToken, tokenRequest } from '@tollgate/protocols';
 import { IsNull, Repository } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -66,6 +67,12 @@ interface Request {
   readonly bytesMax: number;
 }
 
+/** The credential of an upstream, with the provider token of an identity that has one. */
+interface Credential {
+  readonly auth: UpstreamAuth;
+  readonly token: string | null;
+}
+
 /** Holds what one request to the provider brought. */
 interface Asked {
   readonly status: number | null;
@@ -73,6 +80,8 @@ interface Asked {
   readonly usage: ReportedUsage | null;
   readonly names: string[];
 }
+
+const NOTHING: Asked = { status: null, error: null, usage: null, names: [] };
 
 /** Sends one small request to an upstream and reads its list of models, as a node would, through the guarded client. The provider bills the tokens; no account is charged. */
 @Injectable()
@@ -116,11 +125,14 @@ export class ConnectionTestService {
 
   private async ask(row: Upstream, target: Target | null): Promise<ConnectionTest> {
     const startedAt = performance.now();
-    const auth = this.authOf(row);
-    const [probed, listed] = await Promise.all([
-      target && this.probe(row, auth, target),
-      this.listModels(row, auth),
-    ]);
+    const credential = await this.credentialOf(row);
+    const [probed, listed] =
+      credential && 'error' in credential
+        ? [credential, null]
+        : await Promise.all([
+            target && this.probe(row, credential, target),
+            this.listModels(row, credential),
+          ]);
     if (!target && listed?.status === NO_SUCH_PATH) throw invalidField('model', MODEL_IS_NEEDED);
     const { status = null, error = null, usage = null } = probed ?? listed ?? {};
     return {
@@ -138,7 +150,7 @@ export class ConnectionTestService {
 
   private async probe(
     row: Upstream,
-    auth: UpstreamAuth | null,
+    credential: Credential | null,
     { model, kind }: Target,
   ): Promise<Asked> {
     const speech = { protocol: row.protocol, base_url: row.baseUrl };
@@ -146,22 +158,22 @@ export class ConnectionTestService {
     if (!probe) throw invalidField('model', NO_EMBEDDINGS);
     const { path, headers } = probe;
     const request = { method: 'POST', path, headers, body: JSON.stringify(probe.body) } as const;
-    const answer = await this.send(row, auth, { ...request, bytesMax: ANSWER_BYTES_MAX });
+    const answer = await this.send(row, credential, { ...request, bytesMax: ANSWER_BYTES_MAX });
     const usage = 'text' in answer ? usageOf(answer.text, row.protocol) : null;
-    return { ...judged(answer, { auth, isRead: usage !== null }), usage, names: [] };
+    return { ...judged(answer, { credential, isRead: usage !== null }), usage, names: [] };
   }
 
   /** Null where the provider has no list. */
-  private async listModels(row: Upstream, auth: UpstreamAuth | null): Promise<Asked | null> {
+  private async listModels(row: Upstream, credential: Credential | null): Promise<Asked | null> {
     const { models } = PROVIDERS[row.protocol];
     if (!models) return null;
     const { path, headers } = models;
     const request = { method: 'GET', path, headers, body: '' } as const;
-    const answer = await this.send(row, auth, { ...request, bytesMax: LIST_BYTES_MAX });
+    const answer = await this.send(row, credential, { ...request, bytesMax: LIST_BYTES_MAX });
     const names = 'text' in answer ? models.names(parseJson(answer.text)) : [];
     const isRead = names.length > 0;
     return {
-      ...judged(answer, { auth, isRead }),
+      ...judged(answer, { credential, isRead }),
       usage: null,
       names: names.filter(({ length }) => length <= NAME_CHARS_MAX).slice(0, NAMES_MAX),
     };
@@ -170,7 +182,7 @@ export class ConnectionTestService {
   /** Sends a request as a node would. */
   private async send(
     row: Upstream,
-    auth: UpstreamAuth | null,
+    credential: Credential | null,
     { method, path, headers, body, bytesMax }: Request,
   ): Promise<GuardedAnswer | Failure> {
     const url = new URL(`${row.baseUrl.replace(/\/+$/, '')}${path}`);
@@ -186,8 +198,8 @@ export class ConnectionTestService {
       },
       body: body === '' ? null : Buffer.from(body),
     };
-    const signed = auth
-      ? await PROVIDERS[row.protocol].sign(request, { auth, nowMs: Date.now() })
+    const signed = credential
+      ? await PROVIDERS[row.protocol].sign(request, { ...credential, nowMs: Date.now() })
       : {};
     return guardedRequest(url, {
       method,
@@ -197,6 +209,24 @@ export class ConnectionTestService {
       timeoutMs: Math.min(TIMEOUT_MS, row.totalTimeoutMs),
       bytesMax,
     }).catch(failureOf);
+  }
+
+  /** Fetches the token of an identity as a node would; the reason where there is none. */
+  private async credentialOf(row: Upstream): Promise<Credential | Asked | null> {
+    const auth = this.authOf(row);
+    if (auth === null || !isTokenAuth(auth)) return auth && { auth, token: null };
+    const request = tokenRequest(auth, { baseUrl: row.baseUrl, nowMs: Date.now() });
+    const answer = await guardedRequest(new URL(request.url), {
+      body: request.body,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      policy: this.policy,
+      timeoutMs: TIMEOUT_MS,
+      bytesMax: ANSWER_BYTES_MAX,
+    }).catch(failureOf);
+    if ('kind' in answer) return { ...NOTHING, error: answer };
+    const read = readToken(auth, request, { status: answer.status, body: answer.text });
+    if ('refusal' in read) return { ...NOTHING, error: { kind: 'refused', message: read.refusal } };
+    return { auth, token: read.token };
   }
 
   private authOf({ id, baseUrl, sealedApiKey }: Upstream): UpstreamAuth | null {
@@ -225,12 +255,14 @@ function failureOf(error: unknown): Failure {
 /** Returns what an answer says. The upstream may repeat our key: it is left out (security S14). `isRead`: the answer is one of this protocol. */
 function judged(
   answer: GuardedAnswer | Failure,
-  { auth, isRead }: { auth: UpstreamAuth | null; isRead: boolean },
+  { credential, isRead }: { credential: Credential | null; isRead: boolean },
 ): Pick<Asked, 'status' | 'error'> {
   if ('kind' in answer) return { status: null, error: answer };
   const { status, text } = answer;
   if (status >= 200 && status < 300) return { status, error: isRead ? null : UNREADABLE };
-  const secrets = auth ? secretTexts(auth) : [];
+  const secrets = credential
+    ? [...secretTexts(credential.auth), ...(credential.token === null ? [] : [credential.token])]
+    : [];
   const shown = secrets.reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
   const message = shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`;
   return { status, error: { kind: 'refused', message } };

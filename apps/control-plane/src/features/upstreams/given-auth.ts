@@ -1,4 +1,5 @@
 import {
+  addressFault,
   secretOf,
   takesAuth,
   type AuthType,
@@ -25,6 +26,14 @@ export function authOf({ api_key: apiKey, auth }: UpdateUpstream): UpstreamAuth 
 
 export function refuseForeignAuth(protocol: UpstreamProtocol, type: AuthType): void {
   if (!takesAuth(protocol, type)) throw invalidField('auth.type', AUTH_NOT_TAKEN);
+}
+
+export function refuseForeignAddress({
+  protocol,
+  baseUrl,
+}: Pick<Upstream, 'protocol' | 'baseUrl'>): void {
+  const fault = addressFault(protocol, baseUrl);
+  if (fault !== null) throw invalidField('base_url', fault);
 }
 
 /** `auth`: undefined keeps the credential there is, null removes it. A credential never follows to another address: who changes that gives the key for it. */

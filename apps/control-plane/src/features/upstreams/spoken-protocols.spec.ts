@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { NODE_ABILITIES, READ_FORMATS, speaksAbility } from '@tollgate/contracts';
+import { authAbility, NODE_ABILITIES, READ_FORMATS } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
@@ -8,7 +8,15 @@ import { SpeakingNode } from '../../testing/speaking-node.ts';
 let plane: ControlPlane;
 let fleet: FleetStore;
 const running: SpeakingNode[] = [];
-const OLDER = NODE_ABILITIES.filter((ability) => ability !== speaksAbility('azure'));
+const OLDER = NODE_ABILITIES.filter(
+  (ability) => ability !== 'speaks_vertex' && ability !== authAbility('azure'),
+);
+const ENTRA = {
+  type: 'azure',
+  tenant: 'contoso.example',
+  client_id: '00000000-0000-4000-8000-000000000001',
+  client_secret: 'secret',
+};
 
 async function startNode(name: string, abilities: readonly string[]): Promise<void> {
   const node = new SpeakingNode({
@@ -40,13 +48,23 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('an upstream is published once every node has reported that it speaks its protocol, and withdrawn for one that does not', async () => {
+test('an upstream is published once every node has reported that it can use it, and withdrawn for one that cannot', async () => {
   await startNode('newer', NODE_ABILITIES);
   const upstream = (name: string, protocol: string) =>
     admin('POST', '/upstreams', { name, protocol, base_url: 'https://api.example.com/v1' });
   await upstream('plain', 'openai');
-  await upstream('later', 'azure');
-  await eventually(async () => expect(await published()).toEqual(['later', 'plain']));
+  await admin('POST', '/upstreams', {
+    name: 'later',
+    protocol: 'vertex',
+    base_url: 'https://aiplatform.googleapis.com/v1/projects/demo-project/locations/global',
+  });
+  await admin('POST', '/upstreams', {
+    name: 'entra',
+    protocol: 'azure',
+    base_url: 'https://api.example.com/v1',
+    auth: ENTRA,
+  });
+  await eventually(async () => expect(await published()).toEqual(['entra', 'later', 'plain']));
 
   await startNode('older', OLDER);
   await eventually(async () => expect(await published()).toEqual(['plain']));
@@ -56,5 +74,5 @@ test('an upstream is published once every node has reported that it speaks its p
   running.pop()?.stop();
   const found = await admin('GET', '/proxy-nodes?q=older');
   await admin('DELETE', `/proxy-nodes/${found.body.data[0].id}`);
-  await eventually(async () => expect(await published()).toEqual(['later', 'plain']));
+  await eventually(async () => expect(await published()).toEqual(['entra', 'later', 'plain']));
 });

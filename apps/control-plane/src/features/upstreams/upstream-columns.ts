@@ -1,7 +1,7 @@
 import { isVendorsOwn, type SecretPlace, type UpstreamAuth } from '@tollgate/contracts';
 import type { UpstreamFields } from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
-import { placeOf, refuseForeignAuth } from './given-auth.ts';
+import { placeOf, refuseForeignAddress, refuseForeignAuth } from './given-auth.ts';
 import { Upstream } from './upstream.entity.ts';
 import type { WholeUpstream } from './upstream-presets.ts';
 
@@ -13,7 +13,9 @@ export function newColumns(
 ): Partial<Upstream> {
   const authType = auth?.type ?? 'api_key';
   refuseForeignAuth(protocol, authType);
-  const fields = fieldsAt({ protocol, baseUrl: given.baseUrl ?? base_url });
+  const at = { protocol, baseUrl: given.baseUrl ?? base_url };
+  refuseForeignAddress(at);
+  const fields = fieldsAt(at);
   return { authType, fields, ...given, headers };
 }
 

@@ -1,4 +1,4 @@
-import { AUTH_TYPES, takesAuth, type UpstreamProtocol } from '@tollgate/contracts';
+import { authTypesOf, type UpstreamProtocol } from '@tollgate/contracts';
 import {
   hasBlank,
   hostOf,
@@ -48,7 +48,7 @@ export const PRESETS: Presets = {
       name,
       ...preset,
       endpoints: [...preset.endpoints],
-      auth_types: AUTH_TYPES.filter((type) => takesAuth(preset.protocol, type)).toReversed(),
+      auth_types: authTypesOf(preset.protocol),
     };
   }),
 };

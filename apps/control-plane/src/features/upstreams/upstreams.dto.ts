@@ -3,6 +3,7 @@ import {
   BASE_URL_RULES,
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
+  VERTEX_RULES,
   upstreamAuthSchema,
   upstreamKeySchema,
 } from '@tollgate/contracts';
@@ -43,7 +44,10 @@ const settings = z.strictObject({
     .min(1)
     .max(2048)
     .optional()
-    .meta({ format: 'uri', 'x-rules': [...BASE_URL_RULES, NEEDED_WITHOUT_PRESET, BLANK_TO_FILL] }),
+    .meta({
+      format: 'uri',
+      'x-rules': [...BASE_URL_RULES, ...VERTEX_RULES, NEEDED_WITHOUT_PRESET, BLANK_TO_FILL],
+    }),
   /** Write-only. */
   api_key: upstreamKeySchema
     .nullable()

@@ -22,7 +22,7 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { routedModels } from '../snapshots/read-routing-rows.sql.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
-import { authOf, refuseForeignAuth, sealedFor } from './given-auth.ts';
+import { authOf, refuseForeignAddress, refuseForeignAuth, sealedFor } from './given-auth.ts';
 import { fieldsAfter, inserted, newColumns } from './upstream-columns.ts';
 import { isPlainAndPublic } from './plain-http.ts';
 import { withPreset } from './upstream-presets.ts';
@@ -133,6 +133,7 @@ export class UpstreamsService {
         ...(auth !== undefined && { authType: auth?.type ?? 'api_key' }),
       };
       refuseForeignAuth(next.protocol, next.authType);
+      refuseForeignAddress(next);
       const sealedApiKey = sealedFor(sealer, { next, row, auth });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),

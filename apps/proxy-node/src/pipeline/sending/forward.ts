@@ -8,14 +8,19 @@ import {
   type PromptCaching,
   type StreamSink,
 } from '@tollgate/protocols';
-import { secretTexts, type IdSealer } from '@tollgate/contracts';
+import type { IdSealer } from '@tollgate/contracts';
 import { takesCacheKey } from '@tollgate/snapshot';
 import type { FailedAttempt } from '../../observe/incident-log.ts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import type { CallDeadlines } from '../../upstream/pace/call-deadlines.ts';
 import { collectBody } from '../../upstream/collect-body.ts';
 import type { RefusedFields } from '../../upstream/refused-fields.ts';
-import { signedRequest, singleHeaders } from '../../upstream/request-headers.ts';
+import {
+  sentSecrets,
+  signedRequest,
+  singleHeaders,
+  type SentRequest,
+} from '../../upstream/request-headers.ts';
 import { madeWith, storedIdsOf } from '../../upstream/stored-ids.ts';
 import type { Ticker } from '../../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type HeadListener } from '../../upstream/upstream-call.ts';
@@ -144,8 +149,10 @@ export class Forwarder {
         rid: outbound.rid,
         traceparent: seen?.traceparent ?? null,
       });
-      call.headTo(this.#awaitedHead(attempt, { outbound, attempts, auth: target.auth }));
-      const dispatch = (request: Awaited<typeof signed>): void => {
+      const sent: Sent = { outbound, attempts, target, request: null };
+      call.headTo(this.#awaitedHead(attempt, sent));
+      const dispatch = (request: SentRequest): void => {
+        sent.request = request;
         if (isAnew) target.dispatchAnew(request, call);
         else target.pool.dispatch(request, call);
       };
@@ -173,9 +180,12 @@ export class Forwarder {
 }
 
 /** The request of an attempt, which is the last of its `attempts` when it is sent. */
-interface Sent extends Pick<OpenUpstream, 'auth'> {
+interface Sent {
   readonly outbound: Outbound;
   readonly attempts: readonly RouteAttempt[];
+  readonly target: OpenUpstream;
+  /** Null until it is signed. */
+  request: SentRequest | null;
 }
 
 /** Holds what the reading of an error needs. */
@@ -211,9 +221,9 @@ class AwaitedHead implements HeadListener {
   /** Redirects are not followed (security S4): a 3xx is an upstream's failure like any other status. */
   async #failureOf(head: AnswerHead): Promise<UpstreamFailure> {
     const { call, candidate } = this.#attempt;
-    const { outbound, auth } = this.#sent;
+    const { outbound, target, request } = this.#sent;
     const body = await collectBody(call, this.#reading.limits.errorBytesMax);
-    const secrets = auth ? secretTexts(auth) : [];
+    const secrets = sentSecrets(target, request);
     this.#note(head.status, body, secrets);
     const stated = readUpstreamError({
       status: head.status,
@@ -222,6 +232,7 @@ class AwaitedHead implements HeadListener {
       secrets,
       words: PROVIDERS[candidate.upstream.protocol].errorWords,
     });
+    if (target.auth?.type === 'aws' && target.clock.learn(head.headers['date'])) return wrongTime();
     const error = errorOfStored(outbound.ask, stated);
     return new UpstreamFailure(
       head.status < 400 ? { ...error, kind: 'server', upstreamStatus: head.status } : error,
@@ -236,6 +247,13 @@ class AwaitedHead implements HeadListener {
     const place = attempts.indexOf(attempt);
     this.#reading.onError({ rid, accountId, upstreamId, place, status, body, secrets });
   }
+}
+
+/** The next request is signed with the provider's time: the credential is not to blame. */
+function wrongTime(): UpstreamFailure {
+  return gatewayFailure('server', "The gateway's clock disagrees with the upstream's.", {
+    evidence: 'stated',
+  });
 }
 
 /** A derived key costs nothing, so it is sent where the provider is known to use it; marks are the model's setting. */

@@ -159,6 +159,31 @@ describe('route', () => {
     ).toBe('candidate');
   });
 
+  test('leaves an upstream alone that has no valid token, and says so', () => {
+    const routing = {
+      groups: [[candidate(1)], [candidate(2)]],
+      tried: [],
+      session: null,
+      accountId,
+      now: NOW,
+      random: Math.random,
+    };
+    const without = (...ids: number[]) =>
+      new UpstreamHealth({
+        tokens: { waitMs: (id) => (ids.includes(id) ? 1_500 : 0), missing: () => [] },
+      });
+    expect(route({ ...routing, health: without(1) })).toMatchObject({
+      kind: 'candidate',
+      candidate: { route: { id: 2 } },
+    });
+    expect(route({ ...routing, health: without(1, 2) })).toEqual({
+      kind: 'resting',
+      waitMs: 1_500,
+      isRateLimited: false,
+      skipped: [1, 2].map((id) => ({ upstreamId: id, routeId: id, reason: 'no_token' })),
+    });
+  });
+
   test('keeps within an upstream concurrency', () => {
     const health = new UpstreamHealth();
     const only = candidate(1, { maxConcurrency: 1 });

@@ -74,6 +74,8 @@ function waitFor(
   { route: { id }, upstream }: Candidate,
   { health, accountId, now }: Routing,
 ): Wait | null {
+  const tokenMs = health.tokenWaitMs(upstream.id, now);
+  if (tokenMs > 0) return { ms: tokenMs, isRateLimit: false, reason: 'no_token' };
   const use = { upstreamId: upstream.id, routeId: id, accountId };
   const ms = health.waitMs(use, now);
   if (ms > 0) return { ms, isRateLimit: health.isRateLimited(use, now), reason: 'resting' };

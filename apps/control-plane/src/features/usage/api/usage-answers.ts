@@ -30,7 +30,7 @@ const logged = {
   route: z
     .array(routeAttemptSchema)
     .describe(
-      'Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`)',
+      'Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting`, `full` or `no_token`)',
     ),
   outcome: outcomeField.nullable(),
   status: z.int().nullable().describe('What the client saw'),

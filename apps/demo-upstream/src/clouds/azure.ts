@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Dialect } from './answer.ts';
-import { chatDialect } from './chat-dialect.ts';
+import type { Dialect } from '../answer.ts';
+import { chatDialect } from '../chat-dialect.ts';
+import { hasToken } from './tokens.ts';
 
 /** An endpoint of Azure: the path that OpenAI has for it, and the deployment where the path names one. */
 interface AzureCall {
@@ -15,7 +16,7 @@ export function azureCall(request: IncomingMessage, url: URL): AzureCall | null 
   if (!url.pathname.startsWith('/openai/')) return null;
   const older = DEPLOYMENT.exec(url.pathname)?.[1];
   const path = older ?? url.pathname.slice('/openai'.length).replace(/^\/v1/, '');
-  if (typeof request.headers['api-key'] !== 'string')
+  if (typeof request.headers['api-key'] !== 'string' && !hasToken(request))
     return { path, refusal: refusal(401, '401', 'Access denied due to invalid subscription key') };
   if (older !== undefined && !/^\d{4}-\d\d-\d\d/.test(url.searchParams.get('api-version') ?? ''))
     return { path, refusal: refusal(404, '404', 'Resource not found') };

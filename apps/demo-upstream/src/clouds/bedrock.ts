@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { usageOf, type Dialect, type Exchange } from './answer.ts';
+import { usageOf, type Dialect, type Exchange } from '../answer.ts';
 import { awsEvent, awsException } from './aws-frames.ts';
 import { isSigned } from './aws-verify.ts';
-import { messagesDialect } from './messages-dialect.ts';
-import { limitOf, parseDemoRequest, type DemoRequest } from './plan.ts';
+import { messagesDialect } from '../messages-dialect.ts';
+import { limitOf, parseDemoRequest, type DemoRequest } from '../plan.ts';
 
 const PATH = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/;
 
@@ -35,16 +35,16 @@ const invokeSchema = z.looseObject({
   stream: z.undefined().optional(),
 });
 
-/** A call of Bedrock: its dialect, its request in the demo's words, and the refusal of a wrong signature. */
-export interface BedrockCall {
-  readonly protocol: 'messages';
+/** A call of a cloud with an interface of its own: its dialect, its request in the demo's words, and the refusal of a wrong signature or token. */
+export interface CloudCall {
+  readonly protocol: 'chat' | 'messages';
   readonly dialect: Dialect;
   readonly refusal: (body: string) => { readonly status: number; readonly body: unknown } | null;
   readonly read: (body: string) => DemoRequest | undefined;
 }
 
 /** Null for a path that is not Bedrock's. */
-export function bedrockCall(request: IncomingMessage, url: URL): BedrockCall | null {
+export function bedrockCall(request: IncomingMessage, url: URL): CloudCall | null {
   const [, model, action = ''] = PATH.exec(url.pathname) ?? [];
   if (model === undefined) return null;
   const facts = { model: decodeURIComponent(model), isStream: action.endsWith('stream') };

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { usageOf, type Dialect, type Exchange } from './answer.ts';
-import { limitOf, parseDemoRequest, type DemoRequest } from './plan.ts';
+import { usageOf, type Dialect, type Exchange } from '../answer.ts';
+import { jsonOf, vectorCall, type VectorCall } from './google-vectors.ts';
+import { limitOf, parseDemoRequest, type DemoRequest } from '../plan.ts';
 
-const METHOD = /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
+const METHOD =
+  /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent|batchEmbedContents)$/;
 
 const partSchema = z.looseObject({
   text: z.string().optional(),
@@ -22,6 +24,7 @@ const bodySchema = z.looseObject({
 
 /** A call of Gemini's interface: its request in the demo's words, or the status and the body of a refusal. Null for a path that is not Gemini's. */
 export type GeminiCall =
+  | VectorCall
   | { readonly read: (text: string | undefined) => DemoRequest | undefined }
   | { readonly status: number; readonly refusal: unknown };
 
@@ -33,13 +36,15 @@ export function geminiCall(request: IncomingMessage, url: URL): GeminiCall | nul
   if (model === undefined) return null;
   if (typeof request.headers['x-goog-api-key'] !== 'string')
     return { status: 403, refusal: geminiError(403, 'PERMISSION_DENIED', 'no key') };
+  const vectors = vectorCall(decodeURIComponent(model), method ?? '');
+  if (vectors) return vectors;
   const isStream = method === 'streamGenerateContent';
   if (isStream && url.searchParams.get('alt') !== 'sse')
     return { status: 400, refusal: geminiError(400, 'INVALID_ARGUMENT', 'alt=sse is expected') };
   return { read: (text) => demoRequest(text, { model: decodeURIComponent(model), isStream }) };
 }
 
-function demoRequest(
+export function demoRequest(
   text: string | undefined,
   { model, isStream }: { model: string; isStream: boolean },
 ): DemoRequest | undefined {
@@ -66,14 +71,6 @@ function demoRequest(
       ...(tools && { tools: tools.flatMap(({ functionDeclarations }) => functionDeclarations) }),
     }),
   );
-}
-
-function jsonOf(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
-  }
 }
 
 /** generateContent, as Google AI answers it: cumulative usage, and the reason to stop, in the last event. */
@@ -143,7 +140,7 @@ function usage(exchange: Exchange): object {
   };
 }
 
-function geminiError(code: number, status: string, message: string): object {
+export function geminiError(code: number, status: string, message: string): object {
   return { error: { code, message, status } };
 }
 

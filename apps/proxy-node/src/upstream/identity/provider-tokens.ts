@@ -1,0 +1,187 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isTokenAuth, secretOf, type TokenAuth, type UpstreamAuth } from '@tollgate/contracts';
+import { readToken, tokenRequest, type TokenRequest } from '@tollgate/protocols';
+import type { Logger } from 'pino';
+import { ProviderClock } from './provider-clock.ts';
+
+/** A token is renewed so long before it expires, or at half its life where that is shorter. */
+const RENEW_MS = 5 * 60_000;
+const RETRY_MS = 1_000;
+const RETRY_MS_MAX = 60_000;
+const LOOK_MS = 500;
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly date: string | undefined;
+}
+
+/** An upstream with the credential that it is called with. */
+export interface Identified {
+  readonly id: number;
+  readonly baseUrl: string;
+  readonly auth: UpstreamAuth | null;
+}
+
+interface ProviderTokensParts {
+  /** Sends a request through the guarded client. */
+  readonly ask: (request: TokenRequest) => Promise<TokenAnswer>;
+  /** ms of a clock that only advances. */
+  readonly now: () => number;
+  readonly unixMs?: () => number;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** One identity, which several upstreams may share. */
+interface Identity {
+  readonly auth: TokenAuth;
+  readonly baseUrl: string;
+  readonly clock: ProviderClock;
+  readonly upstreamIds: Set<number>;
+  token: string | null;
+  expiresAt: number;
+  /** When the next fetch is due. */
+  dueAt: number;
+  failures: number;
+  /** Never two at a time. */
+  fetching: Promise<void> | null;
+}
+
+/** Keeps the provider tokens of identities: fetches each before it expires, beside the requests that carry it. */
+export class ProviderTokens {
+  readonly #parts: ProviderTokensParts;
+  readonly #identities = new Map<string, Identity>();
+  readonly #byUpstream = new Map<number, Identity>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: ProviderTokensParts) {
+    this.#parts = parts;
+  }
+
+  /** The upstreams of a new snapshot: fetches what is missing, and forgets the others. */
+  retain(upstreams: readonly Identified[]): void {
+    this.#byUpstream.clear();
+    for (const identity of this.#identities.values()) identity.upstreamIds.clear();
+    for (const { id, baseUrl, auth } of upstreams) {
+      if (auth === null || !isTokenAuth(auth)) continue;
+      const identity = this.#identityOf(auth, baseUrl);
+      identity.upstreamIds.add(id);
+      this.#byUpstream.set(id, identity);
+    }
+    for (const [key, { upstreamIds }] of this.#identities)
+      if (upstreamIds.size === 0) this.#identities.delete(key);
+    this.#look();
+    if (this.#identities.size > 0) this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  close(): void {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#identities.clear();
+    this.#byUpstream.clear();
+  }
+
+  /** Returns when each identity has its first token, has failed to get one, or the time is over. */
+  async settled(timeoutMs: number): Promise<void> {
+    const fetches = [...this.#identities.values()].flatMap(({ fetching }) => fetching ?? []);
+    if (fetches.length > 0)
+      await Promise.race([Promise.all(fetches), delay(timeoutMs, undefined, { ref: false })]);
+  }
+
+  /** The token of an upstream; null where it has none, or none that counts. */
+  tokenOf(upstreamId: number): string | null {
+    const identity = this.#byUpstream.get(upstreamId);
+    return identity && identity.expiresAt > this.#parts.now() ? identity.token : null;
+  }
+
+  /** ms until an upstream without a valid token may have one; 0 for every other. */
+  waitMs(upstreamId: number, now: number): number {
+    const identity = this.#byUpstream.get(upstreamId);
+    if (!identity || identity.expiresAt > now) return 0;
+    return Math.max(identity.dueAt - now, RETRY_MS);
+  }
+
+  /** Upstreams without a valid token, and how often in a row none could be fetched. */
+  missing(now: number): { id: number; failures_in_row: number; open_for_ms: number }[] {
+    return [...this.#byUpstream].flatMap(([id, { failures }]) => {
+      const open_for_ms = Math.ceil(this.waitMs(id, now));
+      return open_for_ms > 0 && failures > 0
+        ? [{ id, failures_in_row: failures, open_for_ms }]
+        : [];
+    });
+  }
+
+  /** The largest disagreement with a host of tokens; 0 while the clocks agree. */
+  get clockAheadMs(): number {
+    return largestOf([...this.#identities.values()].map(({ clock }) => clock.aheadMs));
+  }
+
+  #identityOf(auth: TokenAuth, baseUrl: string): Identity {
+    const key = JSON.stringify([secretOf(auth), new URL(baseUrl).origin]);
+    let identity = this.#identities.get(key);
+    if (!identity) {
+      identity = {
+        auth,
+        baseUrl,
+        clock: new ProviderClock(this.#parts.unixMs),
+        upstreamIds: new Set(),
+        token: null,
+        expiresAt: Number.NEGATIVE_INFINITY,
+        dueAt: Number.NEGATIVE_INFINITY,
+        failures: 0,
+        fetching: null,
+      };
+      this.#identities.set(key, identity);
+    }
+    return identity;
+  }
+
+  #look(): void {
+    const now = this.#parts.now();
+    for (const identity of this.#identities.values())
+      if (identity.fetching === null && identity.dueAt <= now)
+        identity.fetching = this.#fetch(identity).finally(() => (identity.fetching = null));
+  }
+
+  /** Never rejects. */
+  async #fetch(identity: Identity): Promise<void> {
+    const { auth, baseUrl, clock } = identity;
+    try {
+      const request = tokenRequest(auth, { baseUrl, nowMs: clock.nowMs() });
+      const askedAt = this.#parts.now();
+      const answer = await this.#parts.ask(request);
+      const wasOff = clock.learn(answer.date);
+      const read = readToken(auth, request, answer);
+      if ('refusal' in read) return this.#failed(identity, read.refusal, wasOff);
+      identity.token = read.token;
+      identity.expiresAt = askedAt + read.lifeMs;
+      identity.dueAt = identity.expiresAt - Math.min(RENEW_MS, read.lifeMs / 2);
+      if (identity.failures > 0)
+        this.#parts.log.info(
+          { upstream_ids: [...identity.upstreamIds] },
+          'a token was fetched again',
+        );
+      identity.failures = 0;
+    } catch (error) {
+      const { code, name } = Object(error);
+      this.#failed(identity, `the token host cannot be reached (${code ?? name})`, false);
+    }
+  }
+
+  /** An assertion with a wrong time is made again at once. */
+  #failed(identity: Identity, reason: string, wasOff: boolean): void {
+    const waitMs = Math.min(RETRY_MS * 2 ** identity.failures, RETRY_MS_MAX);
+    identity.dueAt = wasOff ? Number.NEGATIVE_INFINITY : this.#parts.now() + waitMs;
+    identity.failures += 1;
+    // The others repeat the first.
+    if (identity.failures === 1)
+      this.#parts.log.warn(
+        { upstream_ids: [...identity.upstreamIds], reason },
+        'no provider token can be fetched; routes to these upstreams rest once the last one has expired',
+      );
+  }
+}
+
+/** The one furthest from 0. */
+export function largestOf(offsets: readonly number[]): number {
+  return offsets.reduce((most, each) => (Math.abs(each) > Math.abs(most) ? each : most), 0);
+}
