@@ -16,6 +16,7 @@ const visibleText = z
   .string()
   .max(8192)
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
+const ID = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 /** A tenant of Entra by its id or one of its domains. The names of several tenants at once have no dot. */
 const tenant = z
   .string()
@@ -39,7 +40,7 @@ export const upstreamAuthSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('azure'),
     tenant,
-    client_id: z.guid('must be the id of an application'),
+    client_id: z.string().regex(ID, 'must be the id of an application'),
     client_secret: visibleText,
   }),
 ]);

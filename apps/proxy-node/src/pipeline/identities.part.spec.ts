@@ -79,7 +79,7 @@ describe('an upstream whose requests carry a token', () => {
     const failed = await chat(model);
     await failed.text();
     expect(await node.journalledFinal(failed.headers.get('x-request-id'))).toMatchObject({
-      route: [{ status: 500 }, { error: 'no_token' }],
+      attempts: [{ status: 500 }, { error: 'no_token' }],
     });
   });
 
