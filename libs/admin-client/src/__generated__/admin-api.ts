@@ -8512,7 +8512,6 @@ export interface operations {
                         /** @enum {string} */
                         type: "azure";
                         tenant: string;
-                        /** Format: uuid */
                         client_id: string;
                         client_secret: string;
                     };
@@ -8653,7 +8652,6 @@ export interface operations {
                         /** @enum {string} */
                         type: "azure";
                         tenant: string;
-                        /** Format: uuid */
                         client_id: string;
                         client_secret: string;
                     };
