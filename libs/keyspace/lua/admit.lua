@@ -10,6 +10,7 @@
 --      18 price of a million charged tokens, in micro-units ('' = not known)
 --      19 tokens of the prompt, estimated  20 the same, at most
 --      21 its session  22 its end user, as values of budget-values.lua ('' = it names none)
+--      23 '<rate>+<base>' by which budgets count its plain tokens ('' = not known)
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), claims on budgets,
 --        tokens of an answer (0 = no limit), (rate, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation, claims on budgets (0 and '' for a request that has ended)
@@ -60,7 +61,8 @@ local function admit(KEYS, ARGV)
   if has_budgets(key[8]) or has_budgets(account[2]) then
     local refusal
     claims, refusal = claims_of(KEYS[8], { key[8], account[2] },
-      { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1', values = values })
+      { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1', values = values,
+        plain = plain_of(ARGV[23] or '') })
     if not claims then return refusal end
     within, refusal = judge_claims(KEYS[8], claims, min)
     if refusal then return refusal end

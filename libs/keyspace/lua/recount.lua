@@ -38,7 +38,7 @@ local function open_holds(holds, prefix, ARGV)
       counted.running[name] = counted.running[name] + 1
       for _, claim in ipairs(claims_in(hold.bud)) do
         local budgets = counted_budgets(counted, hold.acct, claim.value or 'all')
-        budgets[claim.name] = (budgets[claim.name] or 0) + claim_units(claim.rate, hold.amt)
+        budgets[claim.name] = (budgets[claim.name] or 0) + claim_units(claim, hold.amt)
       end
     end
   end

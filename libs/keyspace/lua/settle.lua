@@ -70,7 +70,7 @@ local function settle(KEYS, ARGV)
   if hold then claims = hold.bud end
   if claims and claims ~= '' then
     move_claims(KEYS[7], claims_in(claims), {
-      used = charge, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil, now = now,
+      used = charge, reported = reported, unused = from == 'reaped' and hold.chg or nil, unheld = from == 'open' and hold.amt or nil, now = now,
     })
   end
   if hold and hold.lim then

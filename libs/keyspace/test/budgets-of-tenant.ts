@@ -4,7 +4,7 @@ import { MODEL_ID, putKey, request, type Tenant } from './world.ts';
 
 export interface Budget {
   id: number;
-  unit?: 'charged_tokens' | 'money' | 'requests';
+  unit?: 'charged_tokens' | 'tokens' | 'money' | 'requests';
   amount: number;
   /** Unix seconds. */
   starts?: readonly number[];
@@ -13,6 +13,8 @@ export interface Budget {
   adjusted?: Record<string, number>;
   each?: 's' | 'u';
   isRequired?: boolean;
+  /** Seconds of a bucket of a rolling budget. */
+  bucket?: number;
 }
 
 /** As the control plane writes them. */
@@ -27,6 +29,7 @@ function written(budgets: readonly Budget[]): string {
     one.adjusted ?? {},
     one.each ?? '',
     one.isRequired ? 1 : 0,
+    one.bucket ?? 0,
   ]);
   return list.length === 0 ? '' : JSON.stringify(list);
 }
@@ -58,9 +61,15 @@ export async function counts(tenant: Tenant, value = ''): Promise<Record<string,
 export const ask = (tenant: Tenant, changes: Partial<AdmitRequest> = {}): Promise<AdmitReply> =>
   tenant.store.admit(request(tenant, changes));
 
-export async function settled(tenant: Tenant, rid: string, chargeTokens: number, claims = '') {
+export async function settled(
+  tenant: Tenant,
+  rid: string,
+  chargeTokens: number,
+  { claims = '', reported = 0 }: { claims?: string; reported?: number } = {},
+) {
   const { accountId } = tenant;
-  const of = { rid, accountId, modelId: MODEL_ID, chargeTokens, claims };
+  const ratedTokens = { all: reported, uncached: reported };
+  const of = { rid, accountId, modelId: MODEL_ID, chargeTokens, claims, ratedTokens };
   return tenant.store.settle({ ...of, payload: '{}', reEmit: false });
 }
 

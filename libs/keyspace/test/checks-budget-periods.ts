@@ -134,8 +134,8 @@ export const budgetPeriodChecks: Checks = {
       for (let turn = 0; turn < 2; turn += 1)
         assert.equal((await tenant.store.restore(hold)).kind, 'restored');
       assert.deepEqual(await counts(tenant), { '7:0': '0,60' });
-      await settled(tenant, lost, 9, claims);
-      await settled(tenant, tenant.rid(), 4, claims);
+      await settled(tenant, lost, 9, { claims });
+      await settled(tenant, tenant.rid(), 4, { claims });
       assert.deepEqual(await counts(tenant), { '7:0': '13,0' });
     },
 
@@ -197,7 +197,7 @@ export const budgetPeriodChecks: Checks = {
       await setBudgets(tenant, { ofKey: [money] });
       const rid = await admitted(tenant, { pricePerMillion, wantTokens: tokens });
       await settled(tenant, rid, tokens - id);
-      const used = claimUnits(pricePerMillion, tokens - id);
+      const used = claimUnits({ rate: pricePerMillion, base: null }, tokens - id);
       assert.equal((await counts(tenant))[`${id + 1}:0`], `${used},0`);
     }
   },

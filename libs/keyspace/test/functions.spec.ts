@@ -5,6 +5,8 @@ import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { budgetChecks } from './checks-budgets.ts';
 import { budgetPeriodChecks } from './checks-budget-periods.ts';
+import { budgetWindowChecks } from './checks-budget-windows.ts';
+import { plainBudgetChecks } from './checks-plain-budgets.ts';
 import { scopeChecks } from './checks-scopes.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
@@ -78,6 +80,8 @@ test('a request of a key with three windows runs 15 commands inside its function
 describe('admission', () => run(admissionChecks));
 describe('budgets', () => run(budgetChecks));
 describe('periods of budgets', () => run(budgetPeriodChecks));
+describe('rolling budgets', () => run(budgetWindowChecks));
+describe('budgets of reported tokens', () => run(plainBudgetChecks));
 describe('budgets of sessions and end users', () => run(scopeChecks));
 describe('callers', () => run(callerChecks));
 describe('fencing', () => run(fencingChecks));

@@ -10,6 +10,8 @@ import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { budgetChecks } from './checks-budgets.ts';
 import { budgetPeriodChecks } from './checks-budget-periods.ts';
+import { budgetWindowChecks } from './checks-budget-windows.ts';
+import { plainBudgetChecks } from './checks-plain-budgets.ts';
 import { scopeChecks } from './checks-scopes.ts';
 import { callerChecks } from './checks-callers.ts';
 import { creditChecks } from './checks-credits.ts';
@@ -58,6 +60,8 @@ const CHECKS = {
   ...boundaryChecks,
   ...budgetChecks,
   ...budgetPeriodChecks,
+  ...budgetWindowChecks,
+  ...plainBudgetChecks,
   ...scopeChecks,
 };
 

@@ -67,6 +67,14 @@ export function dearestWeight(price: ChargeWeights, side: 'prompt' | 'output'): 
   return dearest;
 }
 
+/** The cheapest weight of what an upstream reads or generates, in millionths. */
+export function cheapestWeight(price: ChargeWeights, side: 'prompt' | 'output'): number {
+  let cheapest = Infinity;
+  for (const row of CHARGED)
+    if (row.side === side && row.isToken) cheapest = Math.min(cheapest, weightOf(price, row));
+  return cheapest;
+}
+
 /** Charged tokens of so many calls, in millionths. */
 export function callMicros(calls: CallCounts, price: ChargeWeights): bigint {
   return CALLS.reduce(

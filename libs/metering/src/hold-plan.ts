@@ -4,6 +4,7 @@ import type { SnapshotModel } from '@tollgate/snapshot';
 import { callBound, READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
 import { addedTokensOf, templateTokensOf } from './bounds/added-tokens.ts';
 import type { ImageInput } from './bounds/image-bounds.ts';
+import { plainTokensOf, type PlainTokens } from './bounds/plain-tokens.ts';
 import { callMicros, dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
@@ -88,6 +89,8 @@ export interface HoldPlan {
   promptBound: number;
   /** Plain tokens of what the caller sends, which limits count: estimated, and at most. */
   promptTokens: { estimate: number; most: number };
+  /** For budgets that count tokens as reported. */
+  plainTokens: PlainTokens;
   /** The part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
   besideTextTokens: number;
   /** Tokens by which a stream's hold grows at a checkpoint. */
@@ -128,6 +131,10 @@ export function planHold(request: HoldRequest): HoldPlan {
       estimate: sentTokensOf(request, estimatedText),
       most: sentTokensOf(request, textTokensOf(request)),
     },
+    plainTokens: plainTokensOf(price, {
+      promptTokens: saturate(promptTokens),
+      outputTokens: saturate(outputTokens * BigInt(factor)),
+    }),
     besideTextTokens: saturate(larger(promptTokens - BigInt(textTokensOf(request)), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,

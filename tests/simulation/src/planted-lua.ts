@@ -74,6 +74,17 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
     "unheld = from == 'open' and hold.amt or nil, now = now",
     'now = now',
   ],
+  'a settlement releases what it held of budgets twice': [
+    'settle',
+    "unheld = from == 'open' and hold.amt or nil, now = now",
+    "unheld = from == 'open' and 2 * hold.amt or nil, now = now",
+  ],
+  'a settlement counts in the period of its own time': [
+    'shared/budgets',
+    'write_counts(place_of(key, claim.value), claim.name, used, held)',
+    "write_counts(place_of(key, claim.value), claim.id .. ':' .. text(math.floor(move.now / 1000)), used, held)",
+  ],
+  'a budget of reported tokens counts charged ones': ['settle', 'reported = reported, ', ''],
   'a correction is used of budgets on top of the reap': [
     'settle',
     "unused = from == 'reaped' and hold.chg or nil, ",

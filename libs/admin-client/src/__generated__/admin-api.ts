@@ -2096,11 +2096,13 @@ export interface components {
             each: ("session" | "end_user") | null;
             require: boolean;
             /** @enum {string} */
-            unit: "charged_tokens" | "money" | "requests";
+            unit: "charged_tokens" | "tokens" | "money" | "requests";
             /** @description Units of the budget; decimal text where it counts money, else a whole number */
             amount: string;
             /** @enum {string} */
-            period: "day" | "week" | "month" | "year" | "none";
+            period: "day" | "week" | "month" | "year" | "rolling" | "none";
+            /** @description Set where the period is rolling */
+            window_minutes: number | null;
             time_zone: string;
             models: string;
             /** @enum {string} */
@@ -2136,9 +2138,9 @@ export interface components {
         };
         BudgetUsage: {
             budget_id: number;
-            /** @description Null without periods */
+            /** @description The start of the window where it is rolling; null without periods */
             period_began_at: string | null;
-            /** @description Null without periods */
+            /** @description Null without periods. Where it is rolling, the oldest use leaves the window then; null without use */
             resets_at: string | null;
             /** @description The amount with what was granted in this period */
             limit: string;
@@ -6185,15 +6187,20 @@ export interface operations {
                      * @default false
                      */
                     require?: boolean;
-                    /** @enum {string} */
-                    unit: "charged_tokens" | "money" | "requests";
+                    /**
+                     * @description charged_tokens: by the weights of prices. tokens: as reported, whatever their weight
+                     * @enum {string}
+                     */
+                    unit: "charged_tokens" | "tokens" | "money" | "requests";
                     /** @description Units of one period. Money is decimal text in the currency of the installation */
                     amount: string | number;
                     /**
-                     * @description Weeks begin on Mondays. none: a total, to be raised with a grant
+                     * @description Weeks begin on Mondays. rolling: the last window_minutes, to a sixtieth. none: a total, to be raised with a grant
                      * @enum {string}
                      */
-                    period: "day" | "week" | "month" | "year" | "none";
+                    period: "day" | "week" | "month" | "year" | "rolling" | "none";
+                    /** @description For the period rolling, and only there */
+                    window_minutes?: number;
                     /**
                      * @description Of the IANA database: periods begin by its clocks
                      * @default UTC

@@ -89,7 +89,7 @@ export function outputTokensOf(usage: OutputUsage): number {
   return sumOf(usage as TokenUsage, OUTPUT_KEYS);
 }
 
-/** Returns what rates of tokens count of a request: all that was read and generated, and the same without what was read from a cache. */
+/** Returns what rates and budgets of tokens count of a request: all that was read and generated, and the same without what was read from a cache. */
 export function ratedTokensOf(
   counts: Readonly<Partial<Record<TokenField, number | null | undefined>>>,
 ): {
@@ -97,7 +97,7 @@ export function ratedTokensOf(
   uncached: number;
 } {
   let all = 0;
-  for (const { field, isCharged } of USAGE_ROWS) if (isCharged) all += counts[field] ?? 0;
+  for (const row of USAGE_ROWS) if (isChargedToken(row)) all += counts[row.field] ?? 0;
   return { all, uncached: all - (counts.cache_read_tokens ?? 0) };
 }
 

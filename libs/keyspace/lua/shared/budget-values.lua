@@ -7,7 +7,7 @@ local VALUES_MAX = { s = SESSIONS_MAX, u = END_USERS_MAX }
 -- Requests that were admitted in a period run for so long after its end at most.
 local VALUE_KEPT_MS = 2 * 24 * 3600 * 1000
 -- Longer than any period of such a budget, and than what it is kept after that.
-local VALUES_KEPT_MS = 62 * 24 * 3600 * 1000
+local VALUES_KEPT_MS = 94 * 24 * 3600 * 1000
 -- Values that are compared with the open holds in one call, beside those that have some.
 local VALUES_RECOUNTED = 1000
 

@@ -1,25 +1,38 @@
 -- Budgets of keys and accounts, and the claims that requests have on them.
 --
--- A live record's `bud` has its budgets, as the control plane writes them: a JSON list of {id, unit, amount, starts, models, action, adjustments, kind, required}. `starts`: Unix
+-- A live record's `bud` has its budgets, as the control plane writes them: a JSON list of {id, unit, amount, starts, models, action, adjustments, kind, required, bucket}. `starts`: Unix
 -- seconds at which its periods begin, ten digits each, in order; the last one has no end. `adjustments`: by period, what is added to the amount. `kind`: of its values
--- (budget-values.lua), '' where it counts all requests together. `required`: 1 where a request without a value is refused.
+-- (budget-values.lua), '' where it counts all requests together. `required`: 1 where a request without a value is refused. `bucket`: seconds of a period of a rolling budget
+-- (budget-windows.lua), 0 for any other.
 -- The hash {s}:bud:<account> counts, for each budget and period `<id>:<period>`, '<used>,<held>' in the budget's units.
--- A claim is '<id>:<period>:<rate>', with ':<value>' behind it where the budget counts values: units for a million charged tokens, or 0 where the budget counts requests. A hold keeps its claims, so that whatever ends it
+-- A claim is '<id>:<period>:<rate>', with ':<value>' behind it where the budget counts values: units for a million charged tokens, or 0 where the budget counts requests.
+-- Where it counts tokens as reported, the rate is '<rate>+<base>': a hold can be used for so many beside those of the rate. A hold keeps its claims, so that whatever ends it
 -- changes the period in which it was admitted, without the budget.
 local MILLION = 1000000
 local PERIOD_DIGITS = 10
 
 -- Units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Nothing for nil.
-local function claim_units(rate, tokens)
+local function claim_units(claim, tokens)
   if not tokens then return 0 end
-  if rate == 0 then return 1 end
+  local rate = claim.rate
+  if rate == 0 then return claim.base or 1 end
   local millions = math.floor(tokens / MILLION)
-  return millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
+  return (claim.base or 0) + millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
+end
+
+-- Units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Nothing for nil charged tokens.
+-- `reported`: its plain tokens, nil for a reap.
+local function used_units(claim, tokens, reported)
+  if not tokens or not claim.base then return claim_units(claim, tokens) end
+  if reported then return reported end
+  return tokens == 0 and 0 or claim_units(claim, tokens)
 end
 
 -- The most charged tokens that cost no more than so many units; below zero when nothing fits.
-local function tokens_within(rate, units)
-  if units < 0 or (rate == 0 and units < 1) then return -1 end
+local function tokens_within(claim, units)
+  local rate = claim.rate
+  units = units - (claim.base or 0)
+  if units < 0 or (rate == 0 and not claim.base and units < 1) then return -1 end
   if rate == 0 then return INTEGER_MAX end
   local millions = math.floor(units / rate)
   return math.min(INTEGER_MAX, millions * MILLION + math.floor((units - millions * rate) * MILLION / rate))
@@ -39,30 +52,16 @@ local function period_at(starts, now)
   end
 end
 
--- Reads `<used>,<held>`. What is no such text was written by another than these functions, and counts as nothing.
-local function read_counts(value)
-  local comma = value and string.find(value, ',', 1, true)
-  if not comma then return 0, 0 end
-  return integer(string.sub(value, 1, comma - 1)) or 0, integer(string.sub(value, comma + 1)) or 0
-end
-
-local function write_counts(key, name, used, held)
-  redis.call('HSET', key, name, text(used) .. ',' .. text(held))
-end
-
--- Units that may be used in a period.
-local function limit_of(budget, period)
-  return budget[3] + (budget[7][period] or 0)
-end
 
 local function has_budgets(list)
   return list and list ~= ''
 end
 
--- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens.
+-- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens. `plain`: its rate and base where
+-- tokens are counted as reported.
 local function claim_on(budget, request)
   if not model_allowed(budget[5], request.model) then return nil end
-  local unit, rate = budget[2], MILLION
+  local unit, rate, base = budget[2], MILLION, nil
   if unit == 'requests' then
     -- It was counted when another model was to answer it.
     if request.is_counted then return nil end
@@ -70,12 +69,19 @@ local function claim_on(budget, request)
   elseif unit == 'money' then
     rate = request.price
     if rate == 0 then return nil end
+  elseif unit == 'tokens' then
+    rate, base = request.plain.rate, request.plain.base
   end
-  local period, ends = period_at(budget[4], request.now)
+  local window, period, ends = window_at(budget, request.now), nil, nil
+  if window then
+    period, ends = window.period, text(window.ends)
+  else
+    period, ends = period_at(budget[4], request.now)
+  end
   local id = text(budget[1])
   return {
-    id = id, unit = unit, name = id .. ':' .. period, rate = rate, limit = limit_of(budget, period), ends = ends,
-    is_bound = budget[6] == 'refuse',
+    id = id, unit = unit, name = id .. ':' .. period, rate = rate, base = base, limit = limit_of(budget, period, window), ends = ends,
+    window = window, is_bound = budget[6] == 'refuse',
   }
 end
 
@@ -94,7 +100,7 @@ local function claims_of(key, lists, request)
   for i = 1, 2 do
     if has_budgets(lists[i]) then
       for _, budget in ipairs(cjson.decode(lists[i])) do
-        if budget[2] == 'money' and not request.price then return nil, { 'FENCED' } end
+        if (budget[2] == 'money' and not request.price) or (budget[2] == 'tokens' and not request.plain) then return nil, { 'FENCED' } end
         local claim = claim_on(budget, request)
         if claim then
           local refusal = note_value(key, budget, claim, request)
@@ -105,6 +111,13 @@ local function claims_of(key, lists, request)
     end
   end
   return claims
+end
+
+-- Reads the rate and base of a request that name plain tokens: '<rate>+<base>'. Nothing for what is no such text.
+local function plain_of(rates)
+  local plus = string.find(rates, '+', 1, true)
+  local rate, base = natural(string.sub(rates, 1, (plus or 0) - 1)), plus and natural(string.sub(rates, plus + 1))
+  return rate and base and { rate = rate, base = base } or nil
 end
 
 -- A key of another type, which another program wrote, counts as nothing, and must not keep a charge from being settled.
@@ -121,6 +134,7 @@ local function counts_of(key, claims)
     if claim.value then
       counts[i] = read_value(place_of(key, claim.value), claim.name)
     else
+      counts[i] = false
       table.insert(names, claim.name)
       table.insert(places, i)
     end
@@ -131,9 +145,20 @@ local function counts_of(key, claims)
   return counts
 end
 
-local function budget_exceeded(claim, left)
+-- When a claim fits a rolling budget: enough of the oldest buckets have left its window.
+local function budget_fits_at(claim, used, min)
+  for i, bucket in ipairs(claim.window.others) do
+    local counted = read_counts(claim.window.counts[i])
+    used = used - counted
+    if counted > 0 and tokens_within(claim, claim.limit - used) >= min then return text(leaves_at(tonumber(bucket), claim.window.size)) end
+  end
+  return claim.ends
+end
+
+local function budget_exceeded(claim, found)
+  local ends = claim.window and budget_fits_at(claim, found.used, found.min) or claim.ends
   return {
-    'BUDGET_EXCEEDED', text(math.max(0, left)), claim.id, claim.unit, text(claim.limit), text(claim.used), text(claim.held), claim.ends,
+    'BUDGET_EXCEEDED', text(math.max(0, found.left)), claim.id, claim.unit, text(claim.limit), text(found.used), text(found.held), ends,
     claim.value and string.sub(claim.value, 1, 1) or '',
   }
 end
@@ -145,10 +170,13 @@ local function judge_claims(key, claims, min)
   for i, claim in ipairs(claims) do
     claim.used, claim.held = read_counts(counts[i])
     claim.is_new = not counts[i]
+    if claim.window then read_window(place_of(key, claim.value), claim.window, claim.id, claim.window.others) end
     if claim.is_bound then
-      local left = tokens_within(claim.rate, claim.limit - claim.used)
-      if left < min then return tokens, budget_exceeded(claim, left) end
-      local room = tokens_within(claim.rate, claim.limit - claim.used - math.max(0, claim.held))
+      local used, running = claim.used, math.max(0, claim.held)
+      if claim.window then used, running = used + claim.window.used, running + claim.window.held end
+      local left = tokens_within(claim, claim.limit - used)
+      if left < min then return tokens, budget_exceeded(claim, { left = left, used = used, held = running, min = min }) end
+      local room = tokens_within(claim, claim.limit - used - running)
       if room < min then held = { 'TOKENS_HELD', text(left), text(left - math.max(0, room)), '0' } end
       tokens = math.min(tokens, room)
     end
@@ -159,16 +187,19 @@ end
 -- Forgets what a value has used of a budget in periods that are over, once nothing runs of them.
 local function drop_ended(place, claim)
   local prefix = claim.id .. ':'
+  local first = claim.window and claim.window.first or tonumber(string.sub(claim.name, #prefix + 1))
   local found = redis.call('HGETALL', place)
   for i = 1, math.floor(#found / 2) do
     local name = found[2 * i - 1]
     local _, held = read_counts(found[2 * i])
-    if name ~= claim.name and held == 0 and string.sub(name, 1, #prefix) == prefix then redis.call('HDEL', place, name) end
+    local period = string.sub(name, 1, #prefix) == prefix and tonumber(string.sub(name, #prefix + 1))
+    if period and period < first and held == 0 then redis.call('HDEL', place, name) end
   end
 end
 
 local function claim_text(claim)
   local written = claim.name .. ':' .. text(claim.rate)
+  if claim.base then written = written .. '+' .. text(claim.base) end
   return claim.value and written .. ':' .. claim.value or written
 end
 
@@ -177,10 +208,12 @@ local function hold_claims(key, claims, grant, now)
   local claims_text
   for _, claim in ipairs(claims) do
     local place = place_of(key, claim.value)
-    write_counts(place, claim.name, claim.used, claim.held + claim_units(claim.rate, grant))
+    write_counts(place, claim.name, claim.used, claim.held + claim_units(claim, grant))
     if claim.value then
       if claim.is_new then drop_ended(place, claim) end
       keep_value(key, claim.value, claim.ends == '0' and now + VALUES_KEPT_MS or tonumber(claim.ends) * 1000 + VALUE_KEPT_MS, now)
+    elseif claim.is_new and claim.window then
+      drop_passed(place, claim.window, claim.id)
     end
     claims_text = claims_text and claims_text .. ',' .. claim_text(claim) or claim_text(claim)
   end
@@ -196,9 +229,12 @@ local function claims_in(claims_text)
     local after_id = string.find(one, ':', 1, true)
     local after_period = string.find(one, ':', after_id + 1, true)
     local after_rate = string.find(one, ':', after_period + 1, true)
+    local rates = string.sub(one, after_period + 1, (after_rate or 0) - 1)
+    local plus = string.find(rates, '+', 1, true)
     table.insert(claims, {
       id = string.sub(one, 1, after_id - 1), period = string.sub(one, after_id + 1, after_period - 1),
-      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(one, after_period + 1, (after_rate or 0) - 1)),
+      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(rates, 1, (plus or 0) - 1)),
+      base = plus and tonumber(string.sub(rates, plus + 1)) or nil,
       value = after_rate and string.sub(one, after_rate + 1) or nil,
     })
     if not comma then break end
@@ -207,23 +243,31 @@ local function claims_in(claims_text)
   return claims
 end
 
--- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` and `unheld` taken away. `now`: Unix ms.
+-- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported`: plain tokens
+-- of what is used, nil for a reap. `now`: Unix ms.
 local function move_claims(key, claims, move)
   local counts = counts_of(key, claims)
   for i, claim in ipairs(claims) do
     local used, held = read_counts(counts[i])
-    used = used + claim_units(claim.rate, move.used) - claim_units(claim.rate, move.unused)
-    held = held + claim_units(claim.rate, move.held) - claim_units(claim.rate, move.unheld)
+    used = used + used_units(claim, move.used, move.reported) - used_units(claim, move.unused)
+    held = held + claim_units(claim, move.held) - claim_units(claim, move.unheld)
     write_counts(place_of(key, claim.value), claim.name, used, held)
     if claim.value then keep_found(key, claim.value, move.now) end
   end
 end
 
 -- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
-local function grown_within(key, claim, budget, amount)
+local function grown_within(key, claim, budget, growth)
   if not budget or budget[6] ~= 'refuse' or claim.rate == 0 then return INTEGER_MAX end
-  local used, held = read_counts(redis.call('HGET', place_of(key, claim.value), claim.name))
-  return tokens_within(claim.rate, limit_of(budget, claim.period) - used - math.max(0, held) + claim_units(claim.rate, amount))
+  local place = place_of(key, claim.value)
+  local used, held = read_counts(redis.call('HGET', place, claim.name))
+  local window = window_at(budget, growth.now)
+  local counted = used + math.max(0, held)
+  if window then
+    read_window(place, window, claim.id, buckets_beside(window, claim.period))
+    counted = counted + window.used + window.held
+  end
+  return tokens_within(claim, limit_of(budget, claim.period, window) - counted + claim_units(claim, growth.amount))
 end
 
 -- Grows a hold of `growth.amount` tokens by up to `growth.wanted` in its budgets at `growth.now`, whose live records have `growth.lists`. Returns by how many.
@@ -234,7 +278,7 @@ local function grow_claims(key, claims, growth)
       for _, budget in ipairs(cjson.decode(growth.lists[i])) do budgets[text(budget[1])] = budget end
     end
   end
-  for _, claim in ipairs(claims) do grown = math.min(grown, grown_within(key, claim, budgets[claim.id], amount) - amount) end
+  for _, claim in ipairs(claims) do grown = math.min(grown, grown_within(key, claim, budgets[claim.id], growth) - amount) end
   if grown <= 0 then return 0 end
   move_claims(key, claims, { held = amount + grown, unheld = amount, now = growth.now })
   return grown

@@ -11,6 +11,7 @@ const SHARED = [
   'rates',
   'limits',
   'budget-values',
+  'budget-windows',
   'budgets',
   'addresses',
   'caller',

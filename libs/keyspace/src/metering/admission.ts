@@ -37,6 +37,8 @@ export interface AdmitRequest {
   /** Plain tokens of the prompt, for the limits of key and account: estimated, and at most. 0 by default. */
   promptTokens?: number;
   promptTokensMax?: number;
+  /** Plain tokens that the hold can be used for, for budgets that count them: `base`, and `rate` for each million charged. Not known by default: such budgets then refuse. */
+  plainTokens?: { rate: number; base: number };
   /** Caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
   addressHex: string;
   /** Requests of one subscription at a time; 0 = no limit. */
@@ -128,11 +130,11 @@ export interface BudgetExceeded {
   /** Charged tokens that the budget has left. */
   leftTokens: number;
   budgetId: number;
-  unit: 'charged_tokens' | 'money' | 'requests';
+  unit: 'charged_tokens' | 'tokens' | 'money' | 'requests';
   limit: number;
   used: number;
   held: number;
-  /** Unix ms at which its period ends; null without periods. */
+  /** Unix ms at which its period ends, or enough has left its window for the request to fit; null without periods. */
   endsAtMs: number | null;
   /** Set where it counts each of these by itself: the amounts are those of the request's own. */
   scope: ScopeKind | null;

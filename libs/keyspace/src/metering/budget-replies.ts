@@ -4,7 +4,7 @@ import type { AdmitReply, BudgetExceeded } from './admission.ts';
 
 export function toBudgetExceeded(reader: ReplyReader): BudgetExceeded {
   const [leftTokens, budgetId] = [reader.integer(), reader.integer()];
-  const unit = reader.oneOf('charged_tokens', 'money', 'requests');
+  const unit = reader.oneOf('charged_tokens', 'tokens', 'money', 'requests');
   const [limit, used, held, ends] = [
     reader.integer(),
     reader.integer(),

@@ -99,6 +99,13 @@ export function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: Admit
   return [natural(promptTokens, 'promptTokens'), natural(promptTokensMax, 'promptTokensMax')];
 }
 
+/** Rate and base as `plain_of` of budgets.lua reads them. */
+export function plainArgument({ plainTokens }: AdmitRequest): string {
+  if (!plainTokens) return '';
+  const { rate, base } = plainTokens;
+  return `${natural(rate, 'plainTokens.rate')}+${natural(base, 'plainTokens.base')}`;
+}
+
 export function scopeArguments({ accountId, scopes = {} }: AdmitRequest): string[] {
   return [
     scopeValue(accountId, 'session', scopes.session),

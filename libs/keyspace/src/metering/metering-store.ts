@@ -87,6 +87,7 @@ export class MeteringStore {
         this.#macOf(request, 0),
         request.pricePerMillion ?? '',
         ...[...calls.promptArguments(request), ...calls.scopeArguments(request)],
+        calls.plainArgument(request),
       ];
       return toAdmitReply(await this.#library.call('admit', call.keys, args), {
         epoch,

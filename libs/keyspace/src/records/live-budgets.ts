@@ -22,7 +22,8 @@ export interface UsedBudget {
 
 /** Both as `budget-values.lua` has them. */
 const VALUE_KEPT_MS = 2 * 86_400_000;
-const VALUES_KEPT_MS = 62 * 86_400_000;
+const VALUES_KEPT_MS = 94 * 86_400_000;
+const SCANNED = 500;
 const PERIOD_NAME = /^(\d+):(\d+)$/;
 const PERIOD_COUNTS = /^(-?\d+),(-?\d+)$/;
 
@@ -78,6 +79,25 @@ export class LiveBudgets {
 
   async forget(accountId: number, names: readonly string[]): Promise<void> {
     if (names.length > 0) await this.#redis.hdel(this.#place(accountId, ''), ...names);
+  }
+
+  /** Forgets the periods of a budget that began before that second. */
+  async forgetBefore(accountId: number, budgetId: number, second: number): Promise<void> {
+    const place = this.#place(accountId, '');
+    let cursor = '0';
+    do {
+      const [next, found] = await this.#redis.hscan(
+        place,
+        cursor,
+        'MATCH',
+        `${budgetId}:*`,
+        'COUNT',
+        SCANNED,
+      );
+      const names = found.filter((name) => Number(PERIOD_NAME.exec(name)?.[2] ?? second) < second);
+      await this.forget(accountId, names);
+      cursor = next;
+    } while (cursor !== '0');
   }
 
   #place(accountId: number, value: string): string {

@@ -56,7 +56,7 @@ const adoptLocked: Statement = (db, tx, parameters) => {
     });
     const { subscription_id, seq, delta, charge } = row;
     const user_id = db.rows.subscriptions.get(tx, subscription_id)?.user_id;
-    const use = { subscription_id, user_id, seq, delta, charge, budgets: null };
+    const use = { subscription_id, user_id, seq, delta, charge, budgets: null, reported: null };
     adopted.push({ ...use, debited: number(deltas[index]) - (corrected[index] ?? 0) });
   }
   return [adopted, adopted.length];

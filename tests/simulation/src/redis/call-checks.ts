@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { claimUnits, readClaims, type BudgetClaim } from '@tollgate/contracts';
+import { claimUnits, readClaims, usedUnits, type BudgetClaim } from '@tollgate/contracts';
 import { Violation } from '../violation.ts';
 import type { RedisData, Changes } from './redis-data.ts';
 import {
@@ -36,14 +36,23 @@ function withoutEvent(call: SeenCall): number {
 }
 
 /** Returns what a request uses of the budgets in its claims by this call: its charge, less what a reap of it has counted. */
-function usedNow(call: SeenCall): { claims: string; charge: number; counted: number | null } {
+function usedNow(call: SeenCall): {
+  claims: string;
+  charge: number;
+  reported: number | null;
+  counted: number | null;
+} {
   const before = call.hold('before');
   const isKnown = before?.state === 'open' || before?.state === 'reaped';
   const isOver = call.hasWrittenSubscription && ['settle', 'reap'].includes(call.name);
-  if (!isOver) return { claims: '', charge: 0, counted: null };
+  if (!isOver) return { claims: '', charge: 0, reported: null, counted: null };
   if (call.name === 'reap')
-    return { claims: before?.claims ?? '', charge: before?.used ?? 0, counted: null };
+    return {
+      ...{ claims: before?.claims ?? '', charge: before?.used ?? 0 },
+      ...{ reported: null, counted: null },
+    };
   return {
+    reported: Number(call.parameter(9)),
     claims: isKnown ? before.claims : call.parameter(8),
     charge: Number(call.parameter(4)),
     counted: before?.state === 'reaped' ? before.charged : null,
@@ -67,11 +76,12 @@ function budgetMoves(call: SeenCall): Map<string, BudgetMove> {
   ] as const) {
     const hold = call.hold(when);
     if (hold?.state === 'open')
-      add(hold.claims, ({ rate }) => ({ used: 0, held: sign * claimUnits(rate, hold.amount) }));
+      add(hold.claims, (claim) => ({ used: 0, held: sign * claimUnits(claim, hold.amount) }));
   }
-  const { claims, charge, counted } = usedNow(call);
-  add(claims, ({ rate }) => ({
-    used: claimUnits(rate, charge) - (counted === null ? 0 : claimUnits(rate, counted)),
+  const { claims, charge, reported, counted } = usedNow(call);
+  add(claims, (claim) => ({
+    used:
+      usedUnits(claim, charge, reported) - (counted === null ? 0 : usedUnits(claim, counted, null)),
     held: 0,
   }));
   for (const [name, { used, held }] of moves) if (used === 0 && held === 0) moves.delete(name);

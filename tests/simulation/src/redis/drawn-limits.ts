@@ -20,14 +20,16 @@ export const LIMITS = [
 ];
 export const ACCOUNT_LIMITS = ['', '', limitsOf([['account tph', 't', 60_000, 400, '', 0]])];
 
-/** As the control plane writes them: limits that are reached and others, of each unit, with and without periods. */
+/** As the control plane writes them: limits that are reached and others, of each unit, with and without periods, and rolling. */
 export const BUDGETS = [
-  ...Array.from({ length: 11 }, () => ''),
+  ...Array.from({ length: 13 }, () => ''),
   '[[1,"charged_tokens",3000,"0000000000","","refuse",{"0":500}]]',
   '[[2,"requests",3,"17000000001800000000","gpt*","refuse",{}],[3,"money",90000,"0000000000","","notify",{}]]',
   '[[3,"money",0,"0000000000","","refuse",{}]]',
   '[[3,"charged_tokens",5,"0000000000","","refuse",{}]]',
   '[[4,"requests",2,"00000000001900000030","","refuse",{},"s",0],[5,"charged_tokens",900,"0000000000","","refuse",{},"u",1]]',
+  '[[6,"tokens",9000,"0000000000","","refuse",{}],[7,"tokens",2000,"0000000000","","refuse",{"0":900},"",0,5]]',
+  '[[8,"charged_tokens",9000,"1700000003","","refuse",{"1700000005":50},"s",0,5]]',
 ];
 
 /** Two sessions and two end users. */

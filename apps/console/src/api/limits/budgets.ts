@@ -6,8 +6,8 @@ export type Budget = Shape<'Budget'>;
 export type BudgetUsage = Shape<'BudgetUsage'>;
 export const BUDGETS_PAGE_SIZE = 50;
 
-export const BUDGET_UNITS = ['charged_tokens', 'money', 'requests'] as const;
-export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'none'] as const;
+export const BUDGET_UNITS = ['charged_tokens', 'tokens', 'money', 'requests'] as const;
+export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'rolling', 'none'] as const;
 /** Names whom a budget counts: all requests together, or each of these by itself. */
 export const BUDGET_SCOPES = ['all', 'sessions', 'end_users'] as const;
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
@@ -55,7 +55,10 @@ type BodyOf<Path extends keyof paths, Method extends 'post' | 'put'> = paths[Pat
 }
   ? Body
   : never;
-export type CreateBudget = Required<BodyOf<'/admin-api/budgets', 'post'>>;
+type NewBudget = BodyOf<'/admin-api/budgets', 'post'>;
+/** `window_minutes` is of a rolling budget alone. */
+export type CreateBudget = Required<Omit<NewBudget, 'window_minutes'>> &
+  Pick<NewBudget, 'window_minutes'>;
 /** Returns the scope as the interface takes it. */
 export function scopeOf(
   owner: { key_id: number } | { user_id: number },

@@ -38,6 +38,7 @@ export function ScopeFields() {
 /** Draws what cannot be changed later: what is counted, and in which periods. */
 export function PeriodFields({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) => void }) {
   const { budgets } = useWords();
+  const [period, setPeriod] = useState<Budget['period']>('month');
   return (
     <>
       <SelectField
@@ -52,19 +53,42 @@ export function PeriodFields({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit
         name="period"
         label={budgets.period}
         help={budgets.periodHelp}
-        defaultValue="month"
+        value={period}
+        onChange={({ currentTarget }) => setPeriod(oneOf(BUDGET_PERIODS, currentTarget.value))}
         options={BUDGET_PERIODS.map((value) => ({ value, label: budgets.periods[value] }))}
       />
+      <ClockField period={period} />
+    </>
+  );
+}
+
+/** Draws how long a rolling window is, or by which clocks other periods begin. */
+function ClockField({ period }: { period: Budget['period'] }) {
+  const { budgets } = useWords();
+  if (period === 'none') return null;
+  if (period === 'rolling')
+    return (
       <TextField
-        name="time_zone"
-        label={budgets.timeZone}
-        help={budgets.timeZoneHelp}
-        defaultValue={new Intl.DateTimeFormat().resolvedOptions().timeZone}
+        name="window_minutes"
+        label={budgets.window}
+        help={budgets.windowHelp}
+        defaultValue="300"
+        inputMode="numeric"
+        pattern="[0-9]+"
         required
-        maxLength={64}
         autoComplete="off"
       />
-    </>
+    );
+  return (
+    <TextField
+      name="time_zone"
+      label={budgets.timeZone}
+      help={budgets.timeZoneHelp}
+      defaultValue={new Intl.DateTimeFormat().resolvedOptions().timeZone}
+      required
+      maxLength={64}
+      autoComplete="off"
+    />
   );
 }
 
@@ -152,7 +176,8 @@ export function newBudgetOf(
     require: values.require !== undefined,
     unit: oneOf(BUDGET_UNITS, values.unit),
     period: oneOf(BUDGET_PERIODS, values.period),
-    time_zone: (values.time_zone ?? '').trim(),
+    time_zone: (values.time_zone ?? 'UTC').trim(),
+    ...(values.window_minutes !== undefined && { window_minutes: Number(values.window_minutes) }),
   };
 }
 

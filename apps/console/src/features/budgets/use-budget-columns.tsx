@@ -8,7 +8,8 @@ import { Ellipsis } from '../../ui/icons.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { formatCount } from '../../ui/format.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { BudgetFill } from './budget-fill.tsx';
 import { useAmounts, type AmountText } from './use-amounts.ts';
 
@@ -98,11 +99,16 @@ function useColumnsOfSettings(): Column<Budget>[] {
 }
 
 function BudgetPeriod({ of: budget, usage }: { of: Budget; usage: BudgetUsage | undefined }) {
-  const { budgets } = useWords();
+  const { words, locale } = useSpeech();
+  const { budgets } = words;
   const resetsAt = usage?.resets_at ?? null;
   return (
     <div className="flex flex-col">
-      <span>{budgets.periods[budget.period]}</span>
+      <span>
+        {budget.window_minutes === null
+          ? budgets.periods[budget.period]
+          : budgets.rolling(formatCount(budget.window_minutes, locale))}
+      </span>
       {resetsAt !== null && (
         <span className="text-tiny text-text-3" title={budget.time_zone}>
           {budgets.resets} <Ago at={resetsAt} />

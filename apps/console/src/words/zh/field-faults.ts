@@ -5,7 +5,8 @@ const RULES = {
   'has the window and the models of another rate of the list': '与列表中另一项速率的窗口和模型相同',
   'name the models: the limit of this window for all models is a field of the key':
     '请指定模型：此窗口对所有模型的限制是密钥的一个字段',
-  'must be day, week or month where sessions': '计数会话或最终用户时，周期只能是天、周或月',
+  'must be day, week, month or rolling': '计数会话或最终用户时，周期只能是天、周、月或滚动窗口',
+  'is for the period rolling, which needs it': '仅用于滚动窗口，且滚动窗口必须填写',
   'is for budgets of sessions or end users': '仅用于计数会话或最终用户的预算',
   'must be 1 to 64 letters': '必须是 1 到 64 个字母、数字或 . _ @ + -',
   'name at least one field to change': '请至少修改一项',

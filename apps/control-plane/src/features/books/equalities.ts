@@ -77,16 +77,27 @@ interface Equality {
   sql: string;
 }
 
-/** `claimUnits` in SQL: units of a budget for so many charged tokens. */
+/** `usedUnits` in SQL, of a reap: units of a budget for so many charged tokens. */
 const unitsOf = (tokens: string): string =>
-  `CASE WHEN claim.rate = 0 THEN 1 ELSE ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
+  `CASE WHEN claim.base IS NOT NULL AND ${tokens} <= 0 THEN 0 WHEN claim.rate = 0 THEN coalesce(claim.base, 1)
+    ELSE coalesce(claim.base, 0) + ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
+/** `ratedTokensOf` in SQL. */
+const PLAIN_TOKENS = CHARGED_ROWS.filter(({ unit }) => unit === 'token')
+  .map(({ field }) => `coalesce(u.${field}, 0)`)
+  .join(' + ');
+/** Units for the whole charge of a request, or for its delta where that is all of it. */
+const wholeUnitsOf = (tokens: string): string =>
+  `CASE WHEN claim.base IS NOT NULL AND u.kind = 'usage' THEN ${PLAIN_TOKENS} ELSE ${unitsOf(tokens)} END`;
 /** The control plane drops the use of sessions and end users later than that. */
 const VALUES_AUDITED_S = 60 * 86_400;
+/** Buckets of rolling budgets are dropped three days after they have left their window. */
+const BUCKETS_AUDITED_S = 2 * 86_400;
 /** Sums the use of each request by budget. A correction counts the difference between the whole charge and the first one. */
 const BUDGETED = `
-  SELECT b.id AS budget_id, claim.started_at, claim.value, sum(CASE WHEN u.seq = 1 THEN ${unitsOf('u.charge')} - ${unitsOf('u.charge - u.delta')} ELSE ${unitsOf('u.delta')} END) AS used
+  SELECT b.id AS budget_id, claim.started_at, claim.value, sum(CASE WHEN u.seq = 1 THEN ${wholeUnitsOf('u.charge')} - ${unitsOf('u.charge - u.delta')} ELSE ${wholeUnitsOf('u.delta')} END) AS used
   FROM usage_events u, unnest(string_to_array(u.budgets, ',')) AS c(text),
-    LATERAL (SELECT split_part(c.text, ':', 1)::int AS budget_id, split_part(c.text, ':', 2)::bigint AS started_at, split_part(c.text, ':', 3)::bigint AS rate, split_part(c.text, ':', 4) AS value) claim
+    LATERAL (SELECT split_part(c.text, ':', 1)::int AS budget_id, split_part(c.text, ':', 2)::bigint AS started_at, split_part(split_part(c.text, ':', 3), '+', 1)::bigint AS rate,
+      nullif(split_part(split_part(c.text, ':', 3), '+', 2), '')::bigint AS base, split_part(c.text, ':', 4) AS value) claim
     JOIN budgets b ON b.id = claim.budget_id
   WHERE u.budgets IS NOT NULL AND u.kind <> 'withdraw' AND b.user_id = u.user_id GROUP BY 1, 2, 3`;
 
@@ -121,8 +132,8 @@ export const EQUALITIES = {
   },
   budgets: {
     says: 'What is used of each budget in a period is what its requests used; of periods from which no day was dropped',
-    sql: `SELECT budget_id, started_at FROM budget_periods p FULL JOIN (${BUDGETED}) u USING (budget_id, started_at, value)
-      WHERE coalesce(p.used, 0) <> coalesce(u.used, 0) AND (value = '' OR started_at >= extract(epoch FROM now()) - ${VALUES_AUDITED_S}) AND started_at >= (SELECT extract(epoch FROM before + 1) FROM usage_dropped_days)`,
+    sql: `SELECT budget_id, started_at FROM budget_periods p FULL JOIN (${BUDGETED}) u USING (budget_id, started_at, value) LEFT JOIN budgets b ON b.id = budget_id
+      WHERE coalesce(p.used, 0) <> coalesce(u.used, 0) AND (b.window_minutes IS NULL OR started_at >= extract(epoch FROM now()) - 60 * b.window_minutes - ${BUCKETS_AUDITED_S}) AND (value = '' OR started_at >= extract(epoch FROM now()) - ${VALUES_AUDITED_S}) AND started_at >= (SELECT extract(epoch FROM before + 1) FROM usage_dropped_days)`,
   },
   budget_grants: {
     says: 'What is granted of each budget in a period is the sum of its grants',

@@ -6,10 +6,10 @@ import { BackgroundService } from '../../platform/background/background-service.
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
-import { dropValues, isShared, readPeriods } from './budget-periods.sql.ts';
+import { dropPeriods, isShared, readPeriods } from './budget-periods.sql.ts';
 import { BudgetRow } from './budget.entity.ts';
-import { currentPeriod, PERIODS_AHEAD } from './budgets.service.ts';
-import { periodStarts } from './calendar.ts';
+import { countedNow, PERIODS_AHEAD } from './budgets.service.ts';
+import { countedFrom, periodStarts } from './calendar.ts';
 
 const LOOK_EVERY_MS = 60 * 60_000;
 /** Periods ahead that are too few: their live record gets new ones. */
@@ -18,7 +18,9 @@ const PAGE = 500;
 /** The last request of a period ended long before, or was reaped. */
 const ENDED_FOR_S = 2 * 86_400;
 /** Covers the longest period of sessions and end users, and one more for corrections. */
-const VALUES_KEPT_S = 62 * 86_400;
+const VALUES_KEPT_S = 94 * 86_400;
+/** A correction of a request comes within it. */
+const BUCKETS_KEPT_S = 3 * 86_400;
 
 /** Keeps the periods of every budget known far ahead, and ends the alerts of periods that are over. */
 @Injectable()
@@ -46,14 +48,20 @@ export class BudgetCalendar extends BackgroundService {
   /** Also for tests. */
   async continueAll(atMs: number): Promise<void> {
     await this.resolveAlerts();
-    await dropValues(this.dataSource, VALUES_KEPT_S);
+    await dropPeriods(this.dataSource, {
+      valuesKeptS: VALUES_KEPT_S,
+      bucketsKeptS: BUCKETS_KEPT_S,
+    });
     for (let afterId = 0; ;) {
       const rows = await this.rows.find({
         where: { id: MoreThan(afterId), deletedAt: IsNull() },
         order: { id: 'ASC' },
         take: PAGE,
       });
-      for (const row of rows) if (isRunningOut(row, atMs)) await this.continue(row.id, atMs);
+      for (const row of rows) {
+        if (isRunningOut(row, atMs)) await this.continue(row.id, atMs);
+        if (row.windowMinutes !== null && row.each === null) await this.forgetBuckets(row, atMs);
+      }
       afterId = rows.at(-1)?.id ?? 0;
       if (rows.length < PAGE) return;
     }
@@ -81,6 +89,12 @@ export class BudgetCalendar extends BackgroundService {
     for (const { userId, name } of ended) await this.records.budgets.forget(userId, [name]);
   }
 
+  /** Redis forgets the buckets of busy budgets by itself. */
+  private async forgetBuckets(row: BudgetRow, atMs: number): Promise<void> {
+    const ended = countedFrom(row, Math.floor(atMs / 1_000)) - ENDED_FOR_S;
+    await this.records.budgets.forgetBefore(row.userId, row.id, ended);
+  }
+
   /** An alert of a budget lasts until its period is over, or its amount is raised. */
   private resolveAlerts(): Promise<void> {
     return this.transactions.run(async (tx) => {
@@ -97,24 +111,24 @@ export class BudgetCalendar extends BackgroundService {
     for (const { subject } of await this.alerts.openOf(tx, rule)) {
       const id = Number(subject.split(':')[1]);
       const row = await tx.getRepository(BudgetRow).findOneBy({ id, deletedAt: IsNull() });
-      if (!row || !(await isShared(tx, { budgetId: id, startedAt: currentPeriod(row) })))
+      if (!row || !(await isShared(tx, { budgetId: id, countedFrom: countedNow(row) })))
         await this.alerts.resolve(tx, { rule, subject });
     }
   }
 
-  /** `subject`: `budget:<id>:<percent>`. */
+  /** `subject`: `budget:<id>:<percent>`, with `:<period>` behind it where the budget is not rolling. */
   private async isReached(tx: EntityManager, subject: string): Promise<boolean> {
-    const [, id = 0, percent = 0] = subject.split(':').map(Number);
+    const [, id = 0, percent = 0, startedAt] = subject.split(':').map(Number);
     const row = await tx.getRepository(BudgetRow).findOneBy({ id, deletedAt: IsNull() });
-    if (!row) return false;
-    const periods = await readPeriods(tx, [{ budgetId: id, startedAt: currentPeriod(row) }]);
+    if (!row || (startedAt !== undefined && startedAt < countedNow(row))) return false;
+    const periods = await readPeriods(tx, [{ budgetId: id, countedFrom: countedNow(row) }]);
     const period = periods.get(id);
     return period !== undefined && period.used * 100 >= percent * (row.amount + period.granted);
   }
 }
 
 function isRunningOut(row: BudgetRow, atMs: number): boolean {
-  if (row.period === 'none') return false;
+  if (row.period === 'none' || row.period === 'rolling') return false;
   return row.starts.filter((start) => start > atMs / 1_000).length < PERIODS_LEFT_MIN;
 }
 

@@ -52,7 +52,7 @@ export class BudgetGuard extends BackgroundService {
 
   /** Usage of these was booked now. Returns at once. */
   used(counted: readonly Counted[]): void {
-    for (const one of counted) this.waiting.set(`${one.id}:${one.value}`, one);
+    for (const one of counted) this.waiting.set(`${one.id}:${one.startedAt}:${one.value}`, one);
     if (counted.length > 0) this.loop.wakeWithin(GATHER_MS);
   }
 
@@ -69,7 +69,7 @@ export class BudgetGuard extends BackgroundService {
 
   /** Also for tests. */
   async compareAll(): Promise<void> {
-    for (let after: Counted = { id: 0, value: '' }; ;) {
+    for (let after: Counted = { id: 0, startedAt: 0, value: '' }; ;) {
       const page = await readBookedPeriods(this.dataSource, { after, limit: PAGE });
       await this.compare(page);
       after = page.at(-1) ?? after;

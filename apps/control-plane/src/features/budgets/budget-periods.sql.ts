@@ -1,14 +1,15 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
+import { WINDOW_BUCKETS } from './calendar.ts';
 
-const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
+export const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 const periodRow = z.object({
   budget_id: z.number(),
-  started_at: integer,
   used: integer,
   granted: integer,
   values: integer,
+  used_from: integer.nullable(),
 });
 export type PeriodRow = z.output<typeof periodRow>;
 const entryRow = z.object({
@@ -25,17 +26,27 @@ export type EntryRow = z.output<typeof entryRow>;
 const ENTRIES_SHOWN = 200;
 
 /**
- * Returns the period of each budget that began at the second beside it, where anything was used of it or granted for it. Of a budget that counts sessions or end users,
- * `used` is what the one with most has used, and `values` their number.
+ * The start of the first period that a budget `b` counts now, as `countedFrom` of calendar.ts: no later one begins before it ends, unless it is rolling, where all that
+ * begin after it count.
+ */
+export const COUNTED_FROM = `CASE WHEN b.window_minutes IS NULL
+  THEN coalesce((SELECT max(start) FROM unnest(b.starts) start WHERE start <= extract(epoch FROM now())), b.starts[1])
+  ELSE greatest(b.starts[1], (floor(extract(epoch FROM now()) / b.window_minutes)::bigint - ${WINDOW_BUCKETS - 1}) * b.window_minutes) END`;
+
+/**
+ * Returns what was used of each budget in the periods from the second beside it on, and granted for them, where there is anything. Of a budget that counts sessions or end
+ * users, `used` is what the one with most has used, and `values` their number. `used_from`: the first period of which anything was used.
  */
 export async function readPeriods(
   tx: Pick<DataSource, 'query'>,
-  periods: readonly { budgetId: number; startedAt: number }[],
+  budgets: readonly { budgetId: number; countedFrom: number }[],
 ): Promise<Map<number, PeriodRow>> {
   const rows: unknown[] = await tx.query(
-    `SELECT budget_id, started_at, max(p.used) AS used, max(p.granted) AS granted, count(*) FILTER (WHERE p.value <> '') AS values FROM budget_periods p
-     JOIN unnest($1::int[], $2::bigint[]) AS w(budget_id, started_at) USING (budget_id, started_at) GROUP BY budget_id, started_at`,
-    [periods.map(({ budgetId }) => budgetId), periods.map(({ startedAt }) => startedAt)],
+    `SELECT budget_id, max(used) AS used, max(granted) AS granted, count(*) FILTER (WHERE value <> '') AS values, min(used_from) AS used_from FROM (
+       SELECT budget_id, p.value, sum(p.used) AS used, sum(p.granted) AS granted, min(p.started_at) FILTER (WHERE p.used > 0) AS used_from FROM budget_periods p
+       JOIN unnest($1::int[], $2::bigint[]) AS w(budget_id, counted_from) USING (budget_id) WHERE p.started_at >= w.counted_from GROUP BY budget_id, p.value) v
+     GROUP BY budget_id`,
+    [budgets.map(({ budgetId }) => budgetId), budgets.map(({ countedFrom }) => countedFrom)],
   );
   return new Map(
     rows.map((row) => periodRow.parse(row)).map((row) => [row.budget_id, row] as const),
@@ -95,18 +106,17 @@ const bookedRow = z
     value: row.value,
     used: row.used,
   }));
-/** Returns the booked use of a budget in its current period: all of it for a session or an end user, else less what Redis never counted. */
+/** Returns the booked use of a budget in a period that counts now: all of it for a session or an end user, else less what Redis never counted. */
 export type BookedPeriod = z.output<typeof bookedRow>;
-/** Names what is counted: a budget, and the session or the end user where it counts each by itself. */
-export type Counted = Pick<BookedPeriod, 'id' | 'value'>;
+/** Names what is counted: a period of a budget, and the session or the end user where it counts each by itself. */
+export type Counted = Pick<BookedPeriod, 'id' | 'startedAt' | 'value'>;
 
 const BOOKED_PERIODS = `
   SELECT b.id, b.user_id, p.started_at, p.value, CASE WHEN p.value = '' THEN p.used - p.late ELSE p.used END AS used
-  FROM budgets b JOIN budget_periods p ON p.budget_id = b.id
-    AND p.started_at = (SELECT max(start) FROM unnest(b.starts) start WHERE start <= extract(epoch FROM now()))
+  FROM budgets b JOIN budget_periods p ON p.budget_id = b.id AND p.started_at >= ${COUNTED_FROM}
   WHERE b.deleted_at IS NULL AND p.used > CASE WHEN p.value = '' THEN p.late ELSE 0 END`;
 
-/** Returns the current periods of these budgets, or of the next ones behind one, of which something is booked. */
+/** Returns those of these periods that count now, or the next ones behind one, of which something is booked. */
 export async function readBookedPeriods(
   dataSource: Pick<DataSource, 'query'>,
   which: { of: readonly Counted[] } | { after: Counted; limit: number },
@@ -114,35 +124,47 @@ export async function readBookedPeriods(
   if ('of' in which && which.of.length === 0) return [];
   const rows: unknown[] = await ('of' in which
     ? dataSource.query(
-        `${BOOKED_PERIODS} AND (b.id, p.value) IN (SELECT * FROM unnest($1::int[], $2::text[]))`,
-        [which.of.map(({ id }) => id), which.of.map(({ value }) => value)],
+        `${BOOKED_PERIODS} AND (b.id, p.started_at, p.value) IN (SELECT * FROM unnest($1::int[], $2::bigint[], $3::text[]))`,
+        [
+          which.of.map(({ id }) => id),
+          which.of.map(({ startedAt }) => startedAt),
+          which.of.map(({ value }) => value),
+        ],
       )
     : dataSource.query(
-        `${BOOKED_PERIODS} AND (b.id, p.value) > ($1, $2) ORDER BY b.id, p.value LIMIT $3`,
-        [which.after.id, which.after.value, which.limit],
+        `${BOOKED_PERIODS} AND (b.id, p.started_at, p.value) > ($1, $2, $3) ORDER BY b.id, p.started_at, p.value LIMIT $4`,
+        [which.after.id, which.after.startedAt, which.after.value, which.limit],
       ));
   return rows.map((row) => bookedRow.parse(row));
 }
 
-/** Forgets what sessions and end users used in periods that began so many seconds ago. Redis and admission know them no longer. */
-export async function dropValues(
+/**
+ * Forgets what sessions and end users used in periods that began `valuesKeptS` ago, and the buckets that left their window `bucketsKeptS` ago. Redis and admission know
+ * them no longer. A bucket with a grant is kept beside the grant's entry.
+ */
+export async function dropPeriods(
   dataSource: Pick<DataSource, 'query'>,
-  olderThanS: number,
+  { valuesKeptS, bucketsKeptS }: { valuesKeptS: number; bucketsKeptS: number },
 ): Promise<void> {
   await dataSource.query(
     "DELETE FROM budget_periods WHERE value <> '' AND started_at < extract(epoch FROM now()) - $1",
-    [olderThanS],
+    [valuesKeptS],
+  );
+  await dataSource.query(
+    `DELETE FROM budget_periods p USING budgets b WHERE b.id = p.budget_id AND b.window_minutes IS NOT NULL AND p.granted = 0
+       AND p.started_at < extract(epoch FROM now()) - 60 * b.window_minutes - $1`,
+    [bucketsKeptS],
   );
 }
 
-/** Is true when sessions or end users have shared one count of this budget in this period. */
+/** Is true when sessions or end users have shared one count of this budget since then. */
 export async function isShared(
   tx: Pick<DataSource, 'query'>,
-  { budgetId, startedAt }: { budgetId: number; startedAt: number },
+  { budgetId, countedFrom }: { budgetId: number; countedFrom: number },
 ): Promise<boolean> {
   const found: unknown[] = await tx.query(
-    "SELECT FROM budget_periods WHERE budget_id = $1 AND started_at = $2 AND value IN ('s+', 'u+')",
-    [budgetId, startedAt],
+    "SELECT FROM budget_periods WHERE budget_id = $1 AND started_at >= $2 AND value IN ('s+', 'u+')",
+    [budgetId, countedFrom],
   );
   return found.length > 0;
 }

@@ -6,8 +6,8 @@ import { LiveBalances } from '../live-state/live-balances.ts';
 import { readEntries, readPeriods, type PeriodRow } from './budget-periods.sql.ts';
 import type { BudgetRow } from './budget.entity.ts';
 import { writeAmount, type BudgetUsage } from './budgets.dto.ts';
-import { BudgetsService, currentPeriod } from './budgets.service.ts';
-import { NO_PERIOD } from './calendar.ts';
+import { BudgetsService, countedNow } from './budgets.service.ts';
+import { leavesAt, NO_PERIOD } from './calendar.ts';
 
 /** Reads the use and the holds of budgets in their current periods, and the changes that people made. */
 @Injectable()
@@ -21,8 +21,8 @@ export class BudgetUsageService {
   /** Budgets that are unknown or of others are left out. */
   async read(caller: Caller, ids: readonly number[]): Promise<BudgetUsage[]> {
     const rows = await this.budgets.findVisible(caller, ids);
-    const current = rows.map((row) => ({ budgetId: row.id, startedAt: currentPeriod(row) }));
-    const periods = await readPeriods(this.dataSource, current);
+    const counted = rows.map((row) => ({ budgetId: row.id, countedFrom: countedNow(row) }));
+    const periods = await readPeriods(this.dataSource, counted);
     const live = new Map(
       await Promise.all(
         [...new Set(rows.map(({ userId }) => userId))].map(
@@ -54,24 +54,36 @@ function toUsage(
   period: PeriodRow | undefined,
   counted: readonly LiveBudget[] | undefined,
 ): BudgetUsage {
-  const startedAt = currentPeriod(row);
+  const from = countedNow(row);
   const written = (units: number): string => writeAmount(row.unit, units);
-  const found = counted?.find((one) => one.budgetId === row.id && one.period === startedAt);
-  const next = row.starts.find((start) => start > startedAt);
+  const found = (counted ?? []).filter((one) => one.budgetId === row.id && one.period >= from);
+  const sumOf = (part: 'used' | 'held'): string =>
+    written(found.reduce((sum, one) => sum + one[part], 0));
   const granted = period?.granted ?? 0;
   return {
     budget_id: row.id,
-    period_began_at: timeOf(startedAt),
-    resets_at: next === undefined ? null : timeOf(next),
+    period_began_at: timeOf(from),
+    resets_at: resetOf(row, from, period),
     limit: written(row.amount + granted),
     used: written(period?.used ?? 0),
     granted: written(granted),
     values: row.each === null ? null : (period?.values ?? 0),
-    live:
-      counted && row.each === null
-        ? { used: written(found?.used ?? 0), held: written(found?.held ?? 0) }
-        : null,
+    live: counted && row.each === null ? { used: sumOf('used'), held: sumOf('held') } : null,
   };
+}
+
+/** The next period begins then, or the oldest use leaves the window. */
+function resetOf(
+  { starts, windowMinutes }: BudgetRow,
+  from: number,
+  period: PeriodRow | undefined,
+): string | null {
+  if (windowMinutes !== null) {
+    const usedFrom = period?.used_from ?? null;
+    return usedFrom === null ? null : timeOf(leavesAt(usedFrom, windowMinutes));
+  }
+  const next = starts.find((start) => start > from);
+  return next === undefined ? null : timeOf(next);
 }
 
 function timeOf(seconds: number): string | null {

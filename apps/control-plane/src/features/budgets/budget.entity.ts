@@ -44,6 +44,10 @@ export class BudgetRow {
   @Column({ type: 'text' })
   period: BudgetPeriod;
 
+  /** Set where the period is rolling. */
+  @Column({ type: 'integer', nullable: true })
+  windowMinutes: number | null;
+
   @Column({ type: 'text' })
   timeZone: string;
 

@@ -7,7 +7,7 @@ import { idFilter, listQuery } from '../../platform/http/list-query.ts';
 import { noteText } from '../../platform/http/text-field.ts';
 import { BUDGET_PERIODS, isTimeZone } from './calendar.ts';
 
-export const BUDGET_UNITS = ['charged_tokens', 'money', 'requests'] as const;
+export const BUDGET_UNITS = ['charged_tokens', 'tokens', 'money', 'requests'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
 export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
 
@@ -51,12 +51,20 @@ const notifyAt = z
   .max(PERCENTAGES_MAX)
   .describe('Percentages of the amount, each of which raises an alert once a period');
 
+const unit = z
+  .enum(BUDGET_UNITS)
+  .describe('charged_tokens: by the weights of prices. tokens: as reported, whatever their weight');
+/** From 5 minutes to 90 days. */
+const windowMinutes = z.number().int().min(5).max(129_600);
+
 const ofKey = z.strictObject({ key_id: id });
 const ofAccount = z.strictObject({ user_id: id });
 const owner = z.union([ofKey, ofAccount]);
 /** Periods after which what a session or an end user has used is forgotten. */
 const LONG_PERIODS: ReadonlySet<string> = new Set(['year', 'none']);
-const TOO_LONG_FOR_EACH = 'must be day, week or month where sessions or end users are counted';
+const TOO_LONG_FOR_EACH =
+  'must be day, week, month or rolling where sessions or end users are counted';
+const WINDOW_OF_ROLLING = 'is for the period rolling, which needs it';
 const NOTHING_REQUIRED = 'is for budgets of sessions or end users';
 
 export const createBudgetSchema = z
@@ -77,11 +85,14 @@ export const createBudgetSchema = z
       .describe(
         'Refuses requests that name no session, or end user; otherwise they count together',
       ),
-    unit: z.enum(BUDGET_UNITS),
+    unit,
     amount,
     period: z
       .enum(BUDGET_PERIODS)
-      .describe('Weeks begin on Mondays. none: a total, to be raised with a grant'),
+      .describe(
+        'Weeks begin on Mondays. rolling: the last window_minutes, to a sixtieth. none: a total, to be raised with a grant',
+      ),
+    window_minutes: windowMinutes.optional().describe('For the period rolling, and only there'),
     time_zone: z
       .string()
       .max(ZONE_CHARS_MAX)
@@ -95,6 +106,10 @@ export const createBudgetSchema = z
   .refine(({ scope, period }) => eachOf(scope) === null || !LONG_PERIODS.has(period), {
     path: ['period'],
     message: TOO_LONG_FOR_EACH,
+  })
+  .refine((body) => (body.period === 'rolling') === (body.window_minutes !== undefined), {
+    path: ['window_minutes'],
+    message: WINDOW_OF_ROLLING,
   })
   .refine(({ scope, require }) => eachOf(scope) !== null || !require, {
     path: ['require'],
@@ -169,6 +184,7 @@ export const budgetResponseSchema = z
     unit: z.enum(BUDGET_UNITS),
     amount: unitsText,
     period: z.enum(BUDGET_PERIODS),
+    window_minutes: z.int().nullable().describe('Set where the period is rolling'),
     time_zone: z.string(),
     models: z.string(),
     action: z.enum(BUDGET_ACTIONS),
@@ -185,8 +201,14 @@ export type BudgetResponse = z.output<typeof budgetResponseSchema>;
 const budgetUsageSchema = z
   .object({
     budget_id: idField,
-    period_began_at: timeField.nullable().describe('Null without periods'),
-    resets_at: timeField.nullable().describe('Null without periods'),
+    period_began_at: timeField
+      .nullable()
+      .describe('The start of the window where it is rolling; null without periods'),
+    resets_at: timeField
+      .nullable()
+      .describe(
+        'Null without periods. Where it is rolling, the oldest use leaves the window then; null without use',
+      ),
     limit: unitsText.describe('The amount with what was granted in this period'),
     used: unitsText.describe('Of requests that are booked'),
     granted: unitsText,

@@ -25,7 +25,7 @@ import {
   type Reset,
   type UpdateBudget,
 } from './budgets.dto.ts';
-import { periodAt, periodStarts } from './calendar.ts';
+import { admittedIn, countedFrom, periodStarts } from './calendar.ts';
 import { toBudgetResponse } from './to-budget-response.ts';
 
 /** The period that is current and the next 32: a control plane that is away for a month changes nothing. */
@@ -102,6 +102,7 @@ export class BudgetsService {
         unit: body.unit,
         amount,
         period: body.period,
+        windowMinutes: body.window_minutes ?? null,
         timeZone: body.time_zone,
         models: body.models,
         action: body.action,
@@ -147,8 +148,8 @@ export class BudgetsService {
   grant(caller: Caller, id: number, { body, key }: Asked<Grant>): Promise<BudgetResponse> {
     return this.entering(caller, id, { kind: 'grant', body, key }, async (row, tx) => {
       const amount = amountOf(row.unit, body.amount);
-      const startedAt = currentPeriod(row);
-      const periods = await readPeriods(tx, [{ budgetId: id, startedAt }]);
+      const startedAt = admittedIn(row, secondsNow());
+      const periods = await readPeriods(tx, [{ budgetId: id, countedFrom: countedNow(row) }]);
       const limit = row.amount + (periods.get(id)?.granted ?? 0) + amount;
       if (!Number.isSafeInteger(limit)) throw invalidField('amount', AMOUNT_RANGE);
       return { startedAt, amount, change: {} };
@@ -158,8 +159,8 @@ export class BudgetsService {
   /** Starts the current period again. What was used of it, and what runs, stays with the period that ends. */
   reset(caller: Caller, id: number, { body, key }: Asked<Reset>): Promise<BudgetResponse> {
     return this.entering(caller, id, { kind: 'reset', body, key }, async (row, tx) => {
-      const before = currentPeriod(row);
-      const periods = await readPeriods(tx, [{ budgetId: id, startedAt: before }]);
+      const before = admittedIn(row, secondsNow());
+      const periods = await readPeriods(tx, [{ budgetId: id, countedFrom: countedNow(row) }]);
       const startedAt = Math.max(secondsNow(), before + 1);
       const starts = [startedAt, ...row.starts.filter((start) => start > startedAt)];
       return { startedAt, amount: periods.get(id)?.used ?? 0, change: { starts } };
@@ -234,8 +235,9 @@ function ownerOf(scope: CreateBudget['scope']) {
   return 'end_users_of' in scope ? scope.end_users_of : scope;
 }
 
-export function currentPeriod({ starts }: Pick<BudgetRow, 'starts'>): number {
-  return periodAt(starts, secondsNow());
+/** See `countedFrom`. */
+export function countedNow(row: Pick<BudgetRow, 'starts' | 'windowMinutes'>): number {
+  return countedFrom(row, secondsNow());
 }
 
 async function refuseAboveLimit(

@@ -26,7 +26,7 @@ function dateIn(timeZone: string): (seconds: number) => string {
 }
 
 /** The name of the period that a date is in. */
-const NAMES: Record<Exclude<BudgetPeriod, 'none'>, (date: string) => string> = {
+const NAMES: Record<Exclude<BudgetPeriod, 'none' | 'rolling'>, (date: string) => string> = {
   day: (date) => date,
   week: (date) => String(Math.floor((Date.parse(date) / 1_000 / DAY + 3) / 7)),
   month: (date) => date.slice(0, 7),

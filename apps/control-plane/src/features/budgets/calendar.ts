@@ -1,4 +1,4 @@
-export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'none'] as const;
+export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'rolling', 'none'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
 /** The period of a budget without periods: it counts from the beginning of time. */
@@ -19,7 +19,7 @@ export function periodStarts(
   { period, timeZone }: { period: BudgetPeriod; timeZone: string },
   { atMs, count }: { atMs: number; count: number },
 ): number[] {
-  if (period === 'none') return [NO_PERIOD];
+  if (period === 'none' || period === 'rolling') return [NO_PERIOD];
   const now = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
   let date = firstDayOf(now.toPlainDate(), period);
   const starts: number[] = [];
@@ -35,6 +35,34 @@ export function periodAt(starts: readonly number[], seconds: number): number {
   return starts.findLast((start) => start <= seconds) ?? starts[0] ?? NO_PERIOD;
 }
 
+/** Buckets of a rolling budget's window, as `budget-windows.lua` counts. */
+export const WINDOW_BUCKETS = 60;
+
+interface Counted {
+  starts: readonly number[];
+  /** Null for a budget that is not rolling. A bucket of its window has as many seconds. */
+  windowMinutes: number | null;
+}
+
+/** Returns the start of the period, or of the bucket, in which a request of that second is admitted. */
+export function admittedIn({ starts, windowMinutes }: Counted, seconds: number): number {
+  const start = periodAt(starts, seconds);
+  return windowMinutes === null ? start : Math.max(start, seconds - (seconds % windowMinutes));
+}
+
+/** Returns the start of the first period that counts at that second: the current one, or the oldest bucket of the window. */
+export function countedFrom({ starts, windowMinutes }: Counted, seconds: number): number {
+  const start = periodAt(starts, seconds);
+  if (windowMinutes === null) return start;
+  const bucket = seconds - (seconds % windowMinutes);
+  return Math.max(start, bucket - (WINDOW_BUCKETS - 1) * windowMinutes);
+}
+
+/** Returns the second at which what was used in a bucket leaves the window. */
+export function leavesAt(bucket: number, windowMinutes: number): number {
+  return bucket - (bucket % windowMinutes) + WINDOW_BUCKETS * windowMinutes;
+}
+
 /** Returns whether the runtime knows this IANA zone. */
 export function isTimeZone(name: string): boolean {
   try {
@@ -46,10 +74,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-function firstDayOf(
-  date: Temporal.PlainDate,
-  period: Exclude<BudgetPeriod, 'none'>,
-): Temporal.PlainDate {
+function firstDayOf(date: Temporal.PlainDate, period: keyof typeof STEPS): Temporal.PlainDate {
   switch (period) {
     case 'day':
       return date;

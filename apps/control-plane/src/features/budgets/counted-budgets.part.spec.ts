@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
+import { LiveRecords } from '@tollgate/keyspace';
 import {
   admit,
   as,
@@ -130,10 +131,10 @@ describe('a budget', () => {
     expect(await alerts()).toEqual([]);
     await book(200, `${body.id}:0:1000000`);
     await book(200, `${body.id}:0:1000000`);
-    const half = { rule: 'budget_threshold', subject: `budget:${body.id}:50`, is_open: true };
+    const half = { rule: 'budget_threshold', subject: `budget:${body.id}:50:0`, is_open: true };
     expect(await alerts()).toEqual([half]);
     await book(300, `${body.id}:0:1000000`);
-    const whole = { rule: 'budget_exhausted', subject: `budget:${body.id}:100`, is_open: true };
+    const whole = { rule: 'budget_exhausted', subject: `budget:${body.id}:100:0`, is_open: true };
     expect(await alerts()).toEqual([half, whole]);
     await as('POST', `/budgets/${body.id}/grant`, { amount: 10_000, reason: 'more' });
     await plane.app.get(BudgetCalendar).continueAll(Date.now());
@@ -141,6 +142,112 @@ describe('a budget', () => {
       false,
       false,
     ]);
+  });
+});
+
+describe('a budget of tokens as reported', () => {
+  test('counts what finals report, and of a reap what could be held for its charge', async () => {
+    const { body } = await set({ unit: 'tokens', period: 'none' });
+    const reply = await admit({ plainTokens: { rate: 200_000, base: 40 } });
+    const claims = `${body.id}:0:200000+40`;
+    expect(reply).toMatchObject({ kind: 'admitted', grantedTokens: 600, claims });
+    const counts = { input_tokens: 12, output_tokens: 5, reasoning_tokens: 3, searches: 2 };
+    const withClaims = { ...(await parts()), final: { budgets: claims } };
+    await worker.process([
+      usageEvent(17, { ...withClaims, final: { budgets: claims, ...counts } }),
+    ]);
+    expect(await usageOf(body.id)).toMatchObject({ used: '17' });
+    const reap = reapEvent(41, withClaims);
+    await worker.process([reap]);
+    expect(await usageOf(body.id)).toMatchObject({ used: '66' });
+    await worker.process([usageEvent(20, { ...withClaims, rid: reap.rid })]);
+    expect(await usageOf(body.id)).toMatchObject({ used: '37' });
+    expect(await ledger.query(EQUALITIES.budgets.sql)).toEqual([]);
+    await ledger.query('UPDATE budget_periods SET used = used + 1 WHERE budget_id = $1', [body.id]);
+    expect(await ledger.query(EQUALITIES.budgets.sql)).toEqual([
+      { budget_id: body.id, started_at: '0' },
+    ]);
+    await ledger.query('UPDATE budget_periods SET used = used - 1 WHERE budget_id = $1', [body.id]);
+  });
+});
+
+describe('a rolling budget', () => {
+  const MINUTES = 600;
+  const bucketNow = (): number => Math.floor(Date.now() / 1_000 / MINUTES) * MINUTES;
+  const rolling = { period: 'rolling', window_minutes: MINUTES };
+
+  test('sums what was booked in its window, and lets Redis count it from there', async () => {
+    const { status, body } = await set({ ...rolling, notify_at: [50, 90] });
+    expect([status, body]).toMatchObject([201, { period: 'rolling', window_minutes: MINUTES }]);
+    const bucket = bucketNow();
+    const claim = (start: number): string => `${body.id}:${start}:1000000`;
+    await book(300, claim(bucket - 59 * MINUTES));
+    await book(400, claim(bucket - 60 * MINUTES));
+    await book(350, claim(bucket - 2 * MINUTES));
+    const usage = await usageOf(body.id);
+    expect(usage).toMatchObject({ used: '650', limit: '1000' });
+    expect(Date.parse(usage.resets_at) / 1_000).toBe(bucket + MINUTES);
+    expect(Date.parse(usage.period_began_at) / 1_000).toBe(bucket - 59 * MINUTES);
+    await plane.app.get(BudgetGuard).compareAll();
+    expect(await admit()).toMatchObject({ kind: 'admitted', grantedTokens: 350 });
+    expect(await usageOf(body.id)).toMatchObject({ live: { used: '650', held: '350' } });
+    const alerts = await ledger.query(
+      "SELECT rule, subject FROM alerts WHERE subject LIKE 'budget:' || $1 || ':%'",
+      [body.id],
+    );
+    expect(alerts).toEqual([{ rule: 'budget_threshold', subject: `budget:${body.id}:50` }]);
+  });
+
+  test('is granted more while the bucket counts, and started again within it', async () => {
+    const { body } = await set(rolling);
+    await book(900, `${body.id}:${bucketNow()}:1000000`);
+    await plane.app.get(BudgetGuard).compareAll();
+    await as('POST', `/budgets/${body.id}/grant`, { amount: 150, reason: 'launch' });
+    expect(await admit()).toMatchObject({ kind: 'admitted', grantedTokens: 250 });
+    expect(await usageOf(body.id)).toMatchObject({ limit: '1150', used: '900', granted: '150' });
+    await as('POST', `/budgets/${body.id}/reset`, { reason: 'start again' });
+    expect(await usageOf(body.id)).toMatchObject({ limit: '1000', used: '0', resets_at: null });
+    const after = await admit();
+    expect(after).toMatchObject({ kind: 'admitted', grantedTokens: 600 });
+    const { data } = (await as('GET', `/budgets/${body.id}/entries`)).body;
+    expect(data[0]).toMatchObject({ kind: 'reset', amount: '900' });
+  });
+
+  test('forgets buckets days after they have left the window, but for those with a grant', async () => {
+    const { body } = await set(rolling);
+    const old = bucketNow() - 60 * MINUTES - 4 * 86_400;
+    for (const start of [old, old + MINUTES, bucketNow()])
+      await book(5, `${body.id}:${start}:1000000`);
+    await ledger.query(
+      'UPDATE budget_periods SET granted = 1 WHERE budget_id = $1 AND started_at = $2',
+      [body.id, old],
+    );
+    await plane.app.get(BudgetGuard).compareAll();
+    const redis = plane.app.get(LiveRecords).budgets;
+    await redis.fill(tenant.account.id, [
+      { name: `${body.id}:${old}`, value: '', used: 5, ends: 0 },
+    ]);
+    await plane.app.get(BudgetCalendar).continueAll(Date.now());
+    const rows = await ledger.query(
+      'SELECT started_at::int AS start FROM budget_periods WHERE budget_id = $1 ORDER BY 1',
+      [body.id],
+    );
+    expect(rows).toEqual([{ start: old }, { start: bucketNow() }]);
+    expect((await redis.read(tenant.account.id)).map(({ period }) => period)).toEqual([
+      bucketNow(),
+    ]);
+    expect(await ledger.query(EQUALITIES.budgets.sql)).toEqual([]);
+    await ledger.query('UPDATE budget_periods SET granted = 0 WHERE budget_id = $1', [body.id]);
+  });
+
+  test.each([
+    [{ period: 'rolling' }, 'window_minutes'],
+    [{ period: 'rolling', window_minutes: 4 }, 'window_minutes'],
+    [{ period: 'rolling', window_minutes: 129_601 }, 'window_minutes'],
+    [{ period: 'day', window_minutes: 60 }, 'window_minutes'],
+  ])('is refused as %j', async (fields, field) => {
+    const { status, body } = await set(fields);
+    expect([status, body]).toMatchObject([400, { errors: [{ field }] }]);
   });
 });
 

@@ -103,7 +103,7 @@ describe('a budget of each session', () => {
   test('is forgotten in PostgreSQL once its period is long over', async () => {
     const { body } = await ofSessions();
     const start = await periodOf(body.id);
-    const old = start - 70 * 86_400;
+    const old = start - 100 * 86_400;
     await book(5, `${body.id}:${start}:1000000:s-`);
     await ledger.query(
       "INSERT INTO budget_periods (budget_id, started_at, value, used) VALUES ($1, $2, 's-', 0), ($1, $2, '', 0)",

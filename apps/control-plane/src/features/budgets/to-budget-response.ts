@@ -11,6 +11,7 @@ export function toBudgetResponse(row: BudgetRow): BudgetResponse {
     unit: row.unit,
     amount: writeAmount(row.unit, row.amount),
     period: row.period,
+    window_minutes: row.windowMinutes,
     time_zone: row.timeZone,
     models: row.models,
     action: row.action,

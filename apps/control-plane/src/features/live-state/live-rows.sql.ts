@@ -107,8 +107,8 @@ const budgetsWhere = (condition: string): string => `
   coalesce((SELECT json_agg(json_build_array(b.id, b.unit, b.amount,
       (SELECT string_agg(lpad(start::text, 10, '0'), '' ORDER BY start) FROM unnest(b.starts) start), b.models, b.action,
       coalesce((SELECT json_object_agg(p.started_at, p.granted - p.late ORDER BY p.started_at) FROM budget_periods p
-        WHERE p.budget_id = b.id AND p.started_at >= b.starts[1] AND p.value = '' AND p.granted <> p.late), '{}'),
-      CASE b.each WHEN 'session' THEN 's' WHEN 'end_user' THEN 'u' ELSE '' END, b.requires_value::int) ORDER BY b.id)::text
+        WHERE p.budget_id = b.id AND p.started_at >= b.starts[1] AND (b.window_minutes IS NULL OR p.started_at > extract(epoch FROM now()) - 60 * b.window_minutes) AND p.value = '' AND p.granted <> p.late), '{}'),
+      CASE b.each WHEN 'session' THEN 's' WHEN 'end_user' THEN 'u' ELSE '' END, b.requires_value::int, coalesce(b.window_minutes, 0)) ORDER BY b.id)::text
     FROM budgets b WHERE ${condition} AND b.deleted_at IS NULL), '')`;
 const BUDGETS_OF_ID = 'coalesce(api_keys.budgets_of_id, api_keys.id)';
 
@@ -119,9 +119,10 @@ const COUNTED_PERIODS = 3;
 const BUDGET_COUNTS = `
   SELECT users.id, (SELECT json_agg(json_build_object('name', b.id || ':' || p.started_at, 'value', p.value,
       'used', CASE WHEN p.value = '' THEN p.used - p.late ELSE p.used END,
-      'ends', coalesce((SELECT min(start) FROM unnest(b.starts) start WHERE start > p.started_at), 0)))
-    FROM budgets b, LATERAL (SELECT started_at, value, used, late FROM budget_periods WHERE budget_id = b.id AND started_at IN
-      (SELECT DISTINCT started_at FROM budget_periods WHERE budget_id = b.id ORDER BY started_at DESC LIMIT ${COUNTED_PERIODS})) p
+      'ends', coalesce(p.started_at + 60 * b.window_minutes, (SELECT min(start) FROM unnest(b.starts) start WHERE start > p.started_at), 0)))
+    FROM budgets b, LATERAL (SELECT started_at, value, used, late FROM budget_periods WHERE budget_id = b.id AND (started_at IN
+      (SELECT DISTINCT started_at FROM budget_periods WHERE budget_id = b.id ORDER BY started_at DESC LIMIT ${COUNTED_PERIODS})
+      OR started_at > extract(epoch FROM now()) - 60 * b.window_minutes)) p
     WHERE b.user_id = users.id) AS used
   FROM (SELECT id FROM users WHERE EXISTS (SELECT FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.user_id = users.id)) users`;
 /** Limits as they are in force: under the ceilings of account and installation. */

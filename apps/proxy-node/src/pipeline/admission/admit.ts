@@ -224,6 +224,7 @@ export class Admitter {
       minTokens: plan.minTokens,
       promptTokens: plan.promptTokens.estimate,
       promptTokensMax: plan.promptTokens.most,
+      plainTokens: plan.plainTokens,
       addressHex,
       concurrencyMax: this.#limits.concurrencyMax,
       endedHere: () => this.#recorder.endedUnsent({ accountId: key.accountId, modelId: model.id }),

@@ -3,6 +3,7 @@ import { Refusal, retryHeaders } from '../../refusals.ts';
 
 const UNIT_WORDS = {
   charged_tokens: 'charged tokens',
+  tokens: 'tokens',
   money: 'in the currency of this gateway',
   requests: 'requests',
 } as const;
@@ -18,7 +19,9 @@ export function budgetExceeded(reply: BudgetExceeded): Refusal {
   const { budgetId, unit, used, limit, endsAtMs, scope } = reply;
   const written = (units: number): string => String(unit === 'money' ? units / MICROS : units);
   const resets =
-    endsAtMs === null ? 'It has no end' : `It starts again at ${new Date(endsAtMs).toISOString()}`;
+    endsAtMs === null
+      ? 'It has no end'
+      : `It has room again at ${new Date(endsAtMs).toISOString()}`;
   const detail = `Budget ${budgetId} of ${scope === null ? 'this key or account' : SCOPES[scope].of} does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
   const headers = endsAtMs === null ? {} : retryHeaders(Math.max(0, endsAtMs - Date.now()));
   return new Refusal('budget_exceeded', { detail, headers });

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ratedTokensOf } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { BudgetBooking, type BudgetedUse } from '../../budgets/budget-booking.sql.ts';
@@ -68,8 +69,10 @@ export class BookedFacts {
 function budgetedUse({ event }: ReadEvent): BudgetedUse[] {
   const { payload, seq, delta } = event;
   if (payload.kind === 'withdraw' || payload.budgets === undefined) return [];
-  const charge = payload.kind === 'usage' ? payload.charge : null;
-  return [{ accountId: payload.account_id, claims: payload.budgets, seq, delta, charge }];
+  const [charge, reported] =
+    payload.kind === 'usage' ? [payload.charge, ratedTokensOf(payload).all] : [null, null];
+  const { account_id: accountId, budgets: claims } = payload;
+  return [{ accountId, claims, seq, delta, charge, reported }];
 }
 
 export function overdraftsOf(locked: ReadonlyMap<number, LockedSubscription>): Map<number, number> {

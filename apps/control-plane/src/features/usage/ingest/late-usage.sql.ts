@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isChargedToken, USAGE_ROWS } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { filledAt, ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
@@ -22,6 +23,7 @@ const adoptedRow = z
     delta: z.coerce.number(),
     charge: z.coerce.number().nullable(),
     budgets: z.string().nullable(),
+    reported: z.coerce.number().nullable(),
     debited: z.coerce.number(),
   })
   .transform(({ subscription_id: subscriptionId, user_id, budgets, debited, ...row }) => ({
@@ -29,6 +31,10 @@ const adoptedRow = z
     delta: Math.min(row.delta, debited),
     use: { accountId: user_id, claims: budgets ?? '', ...row },
   }));
+/** `ratedTokensOf` in SQL, of a row `u` of usage. */
+const PLAIN_TOKENS = USAGE_ROWS.filter(isChargedToken)
+  .map(({ field }) => `coalesce(u.${field}, 0)`)
+  .join(' + ');
 /** A row that Redis counts after all. */
 export type AdoptedUsage = z.output<typeof adoptedRow>;
 
@@ -136,7 +142,7 @@ export class LateUsage {
        FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) AS v(day, rid, seq, shard, epoch, outbox, delta, corrected)
        WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.kind IN ('usage', 'reap')
          AND (u.shard IS NULL OR (v.corrected IS NOT NULL AND u.created_at < ${filledAt('v.epoch')}))
-       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, v.delta - coalesce(v.corrected, 0) AS debited`,
+       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, CASE WHEN u.kind = 'usage' THEN ${PLAIN_TOKENS} END AS reported, v.delta - coalesce(v.corrected, 0) AS debited`,
       [
         known.map(dayOf),
         known.map(({ event }) => event.rid),

@@ -9,10 +9,12 @@ CREATE TABLE budgets (
   each text CHECK (each IN ('session', 'end_user')),
   -- A request that names none is refused.
   requires_value boolean NOT NULL DEFAULT false,
-  unit text NOT NULL CHECK (unit IN ('charged_tokens', 'money', 'requests')),
+  unit text NOT NULL CHECK (unit IN ('charged_tokens', 'tokens', 'money', 'requests')),
   -- The amount of one period, in micro-units when the unit is money.
   amount bigint NOT NULL CHECK (amount BETWEEN 0 AND 9007199254740991),
-  period text NOT NULL CHECK (period IN ('day', 'week', 'month', 'year', 'none')),
+  period text NOT NULL CHECK (period IN ('day', 'week', 'month', 'year', 'rolling', 'none')),
+  -- Set where it is rolling: a bucket of its window has as many seconds, and is a period.
+  window_minutes integer CHECK (window_minutes BETWEEN 5 AND 129600),
   time_zone text NOT NULL,
   -- Comma-separated names and globs of models; empty = all.
   models text NOT NULL DEFAULT '',
@@ -20,12 +22,14 @@ CREATE TABLE budgets (
   notify_at smallint[] NOT NULL DEFAULT '{}',
   is_of_administrator boolean NOT NULL,
   -- Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
+  -- Of a rolling budget: its last reset, or 0.
   starts bigint[] NOT NULL CHECK (cardinality(starts) > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
   -- Rises with every change that the live record in Redis must follow.
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
   CHECK (each IS NULL OR period NOT IN ('year', 'none')),
+  CHECK ((period = 'rolling') = (window_minutes IS NOT NULL)),
   CHECK (each IS NOT NULL OR NOT requires_value)
 );
 CREATE INDEX budgets_user ON budgets (user_id) WHERE deleted_at IS NULL;

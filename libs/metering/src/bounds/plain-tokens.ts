@@ -1,0 +1,29 @@
+import { cheapestWeight, type ChargeWeights } from '../charge.ts';
+
+/** Says how many plain tokens a hold can be used for: `base`, and `rate` for each million charged tokens. */
+export interface PlainTokens {
+  rate: number;
+  base: number;
+}
+
+const MILLION = 1_000_000;
+/** Output below this weight (a thousandth, in millionths) hardly moves the charge: the output limit bounds it instead. */
+const WEIGHT_MIN = 1_000;
+
+/**
+ * Bounds the plain tokens of a request by its charged tokens, for budgets that count tokens as reported. The whole prompt may be of its cheapest class, so that the rest of
+ * the hold pays for more output, of which each token costs its cheapest class at least.
+ */
+export function plainTokensOf(
+  price: ChargeWeights,
+  { promptTokens, outputTokens }: { promptTokens: number; outputTokens: number },
+): PlainTokens {
+  const output = cheapestWeight(price, 'output');
+  if (output < WEIGHT_MIN || outputTokens === 0)
+    return { rate: 0, base: Math.min(Number.MAX_SAFE_INTEGER, promptTokens + outputTokens) };
+  const paid = Math.floor(promptTokens * (cheapestWeight(price, 'prompt') / output));
+  return {
+    rate: Math.ceil((MILLION * MILLION) / output),
+    base: Math.max(0, promptTokens - paid),
+  };
+}
