@@ -107,7 +107,7 @@ export interface HoldPlan {
  * Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
  */
 export function planHold(request: HoldRequest): HoldPlan {
-  const { ask, model, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
+  const { ask, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
   const promptTokens = promptTokensOf(request);
   const estimatedText =
     request.exactTextTokens ?? Math.ceil(ask.prompt.textBytes / BYTES_PER_TOKEN);
@@ -119,7 +119,6 @@ export function planHold(request: HoldRequest): HoldPlan {
   const slice = smaller(BigInt(sliceOutputTokens), outputTokens);
   const firstTokens = smaller(BigInt(ask.choices), outputTokens);
   const boundTokens = chargedCeil(promptMicros + outputMicros(outputTokens));
-  const calls = callBound(request);
   return {
     wantTokens: isHeldWhole(ask) ? boundTokens : chargedCeil(promptMicros + outputMicros(slice)),
     minTokens: isLimitKept(request)
@@ -138,16 +137,26 @@ export function planHold(request: HoldRequest): HoldPlan {
     besideTextTokens: saturate(larger(promptTokens - BigInt(textTokensOf(request)), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
-    bounds: {
-      promptTokens: saturate(
-        request.exactTextTokens === undefined
-          ? promptTokens
-          : promptTokensOf(request, ask.prompt.textBytes),
-      ),
-      promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
-      ...(calls && { calls }),
-      outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
-    },
+    bounds: usageBoundsOf(request, { promptTokens, outputTokens }),
+  };
+}
+
+/** An upstream's report is judged by the bytes of the prompt, also where its tokens were counted. */
+function usageBoundsOf(
+  request: HoldRequest,
+  { promptTokens, outputTokens }: { promptTokens: bigint; outputTokens: bigint },
+): UsageBounds {
+  const { ask, model } = request;
+  const calls = callBound(request);
+  return {
+    promptTokens: saturate(
+      request.exactTextTokens === undefined
+        ? promptTokens
+        : promptTokensOf(request, ask.prompt.textBytes),
+    ),
+    promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
+    ...(calls && { calls }),
+    outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
   };
 }
 
