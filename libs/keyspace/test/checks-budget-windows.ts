@@ -82,7 +82,7 @@ export const budgetWindowChecks: Checks = {
     );
   },
 
-  'a reset begins anew within a bucket, and what is granted counts as long as its bucket': async (
+  'a reset begins again within a bucket, and what is granted counts as long as its bucket': async (
     world,
   ) => {
     const tenant = await world.tenant();

@@ -2,7 +2,7 @@ import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
-import { isPromptBounded, planHold, type HoldRequest } from './hold-plan.ts';
+import { isPromptBounded, planHold } from './hold-plan.ts';
 import { holdRequest, MODELS, PLAIN, CHAT, PROMPT, TERMS, ask } from '../test/hold-requests.ts';
 
 describe('planHold', () => {
@@ -253,10 +253,10 @@ describe('planHold', () => {
             weight_audio_input: audioInput,
             weight_audio_output: audioOutput,
           };
-          const [plan, dear] = [withAudio, dearer].map((each) =>
-            planHold({ ...request, price: each }),
-          );
-          expect({ ...plan, plainTokens: null }).toEqual({ ...dear, plainTokens: null });
+          expect(planHold({ ...request, price: withAudio })).toEqual({
+            ...planHold({ ...request, price: dearer }),
+            plainTokens: expect.anything(),
+          });
         },
       ),
     );
@@ -283,7 +283,7 @@ describe('planHold', () => {
     fc.assert(
       fc.property(holdRequest, fc.nat(1000), (request, more) => {
         const { prompt } = request.ask;
-        const wider: HoldRequest = {
+        const wider: typeof request = {
           ...request,
           ask: {
             ...request.ask,

@@ -1,12 +1,10 @@
-import type { CallCounts } from '@tollgate/contracts';
 import { divideCeil, divideFloor } from '@tollgate/money';
-import type { SnapshotModel } from '@tollgate/snapshot';
 import { callBound, READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
 import { addedTokensOf, templateTokensOf } from './bounds/added-tokens.ts';
-import type { ImageInput } from './bounds/image-bounds.ts';
 import { plainTokensOf, type PlainTokens } from './bounds/plain-tokens.ts';
 import { callMicros, dearestWeight, type ChargeWeights } from './charge.ts';
-import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
+import { heldFactor, type UsageBounds } from './credibility.ts';
+import type { HoldFacts, HoldRequest, PromptSize } from './hold-request.ts';
 
 const MICRO = 1_000_000n;
 /** The output limit of a request that states none, where the model has no default. It is clamped to the model's maximum like any other. */
@@ -17,66 +15,6 @@ const TOKENS_PER_MESSAGE = 16;
 const BYTES_PER_TOKEN = 4;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
-
-/** The facts that size a hold; an `Ask` of libs/protocols has them. */
-export interface HoldFacts {
-  isStream: boolean;
-  /** The answer continues without its caller: nothing can end it when a hold is used up. */
-  isBackground?: boolean;
-  /** The upstream is given no limit: the answer may be as long as the model can make it. */
-  isCompaction?: boolean;
-  /** The client's own limit; null when it gave none. */
-  outputLimit: number | null;
-  /** `n`. */
-  choices: number;
-  prompt: PromptSize;
-}
-
-export interface PromptSize {
-  textBytes: number;
-  messageCount: number;
-  images: readonly ImageInput[];
-  /** Tools that are defined in the request. */
-  ownTools: number;
-  /** Tools of vendors, by name: their definitions are in the provider's prompt. */
-  vendorTools: readonly string[];
-  /** Inputs that no byte of the request bounds. */
-  unboundedInputs: number;
-  /** Rounds in which tools of the provider may add input. */
-  serverToolUses: number;
-  /** The most that tools of the provider may be called, of those that are charged by the call. */
-  calls?: CallCounts;
-  /** 1 where the provider may shorten the conversation before a round: all that is sent is read again, and in each round at most the window. */
-  compactions?: number;
-  /** Bytes beside the text, each at most a token. */
-  otherBytes: number;
-  /** Bytes beside the text that may be billed as output, each at most a token. */
-  predictedBytes: number;
-}
-
-export type ModelSize = Pick<
-  SnapshotModel,
-  | 'kind'
-  | 'context_window'
-  | 'default_output_tokens'
-  | 'max_output_tokens'
-  | 'unbounded_input_tokens'
-  | 'reads_more_than_sent'
->;
-
-export interface HoldRequest {
-  ask: HoldFacts;
-  model: ModelSize;
-  /** Names of the model at the upstreams that may serve the request; what a name says bounds what is added to the prompt. */
-  upstreamModels: readonly string[];
-  price: ChargeWeights;
-  /** Default 4,096. */
-  sliceOutputTokens?: number;
-  /** The prompt's text, tokenised: replaces the byte bound when that did not fit. */
-  exactTextTokens?: number;
-  /** The overrun of upstreams that may serve the request. */
-  overrun?: Overrun | null;
-}
 
 /** Amounts are charged tokens unless said otherwise. */
 export interface HoldPlan {

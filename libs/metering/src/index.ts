@@ -7,6 +7,7 @@ export * from './credibility.ts';
 export * from './estimated-usage.ts';
 export * from './generation-rate.ts';
 export * from './hold-plan.ts';
+export * from './hold-request.ts';
 export { READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
 export * from './premium-price.ts';
 export * from './estimates/argument-counter.ts';

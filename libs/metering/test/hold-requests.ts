@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { HoldRequest } from '../src/hold-plan.ts';
+import type { HoldRequest } from '../src/hold-request.ts';
 
 const weight = fc.integer({ min: 0, max: 20_000_000 });
 

@@ -6,7 +6,7 @@
 -- (budget-windows.lua), 0 for any other.
 -- The hash {s}:bud:<account> counts, for each budget and period `<id>:<period>`, '<used>,<held>' in the budget's units.
 -- A claim is '<id>:<period>:<rate>', with ':<value>' behind it where the budget counts values: units for a million charged tokens, or 0 where the budget counts requests.
--- Where it counts tokens as reported, the rate is '<rate>+<base>': a hold can be used for so many beside those of the rate. A hold keeps its claims, so that whatever ends it
+-- The rate of a budget of tokens as reported is '<rate>+<base>': a hold can be used for so many beside those of the rate. A hold keeps its claims, so that whatever ends it
 -- changes the period in which it was admitted, without the budget.
 local MILLION = 1000000
 local PERIOD_DIGITS = 10

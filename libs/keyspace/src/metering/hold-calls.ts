@@ -95,18 +95,23 @@ export function restoreCall(shard: string, request: RestoreRequest): FunctionCal
   };
 }
 
-export function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: AdmitRequest): number[] {
+/** The arguments of `admit` that limits and budgets judge a request by. */
+export function askedArguments(request: AdmitRequest): (string | number)[] {
+  return [...promptArguments(request), ...scopeArguments(request), plainArgument(request)];
+}
+
+function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: AdmitRequest): number[] {
   return [natural(promptTokens, 'promptTokens'), natural(promptTokensMax, 'promptTokensMax')];
 }
 
 /** Rate and base as `plain_of` of budgets.lua reads them. */
-export function plainArgument({ plainTokens }: AdmitRequest): string {
+function plainArgument({ plainTokens }: AdmitRequest): string {
   if (!plainTokens) return '';
   const { rate, base } = plainTokens;
   return `${natural(rate, 'plainTokens.rate')}+${natural(base, 'plainTokens.base')}`;
 }
 
-export function scopeArguments({ accountId, scopes = {} }: AdmitRequest): string[] {
+function scopeArguments({ accountId, scopes = {} }: AdmitRequest): string[] {
   return [
     scopeValue(accountId, 'session', scopes.session),
     scopeValue(accountId, 'end_user', scopes.end_user),

@@ -86,8 +86,7 @@ export class MeteringStore {
         request.leavesHalf ? '1' : '',
         this.#macOf(request, 0),
         request.pricePerMillion ?? '',
-        ...[...calls.promptArguments(request), ...calls.scopeArguments(request)],
-        calls.plainArgument(request),
+        ...calls.askedArguments(request),
       ];
       return toAdmitReply(await this.#library.call('admit', call.keys, args), {
         epoch,

@@ -1,4 +1,4 @@
-import { ACCOUNT_LIMITS, BUDGETS, LIMITS, ONE_A_MINUTE, VALUES } from './drawn-limits.ts';
+import { ACCOUNT_LIMITS, BUDGETS, CLAIMS, LIMITS, ONE_A_MINUTE, VALUES } from './drawn-limits.ts';
 import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
@@ -109,14 +109,7 @@ export class DrawnCalls {
     const [T, R, W] = [keys.latestTime(SHARD), keys.reaped(SHARD), keys.windows(SHARD, hash)];
     const B = keys.budgets(SHARD, account);
     const holdPrefix = keys.holdPrefix(SHARD);
-    const claims = pick(
-      '',
-      '',
-      '1:0:1000000',
-      '1:0:1000000,2:1700000000:0,3:0:75000',
-      '6:0:200000+50,7:1700000005:0+300',
-      `4:0:0:${VALUES[0]}`,
-    );
+    const claims = pick(...CLAIMS);
     const withdrawal = `00000000-0000-7000-8000-00000000000${pick(1, 2, 3)}`;
     const status = pick('active', 'active', 'active', 'active', 'closing', 'closed');
     const revision = (this.#revision += pick(0, 1, 1, -1)) + 1;

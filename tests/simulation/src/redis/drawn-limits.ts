@@ -34,3 +34,13 @@ export const BUDGETS = [
 
 /** Two sessions and two end users. */
 export const VALUES = ['s0', 's1', 'u0', 'u1'].map((start) => start.padEnd(32, '7'));
+
+/** On such budgets, as finals and restored holds name them. */
+export const CLAIMS = [
+  '',
+  '',
+  '1:0:1000000',
+  '1:0:1000000,2:1700000000:0,3:0:75000',
+  '6:0:200000+50,7:1700000005:0+300',
+  `4:0:0:${VALUES[0]}`,
+];

@@ -1,5 +1,5 @@
 import { CHARGED_ROWS } from '@tollgate/contracts';
-import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
+import { RATED_TOKENS, SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import type { UsagePeriodName } from '../../platform/database/usage-periods.ts';
 
 /** The rows of a roll-up, and the finer rows whose sums they are. */
@@ -81,13 +81,9 @@ interface Equality {
 const unitsOf = (tokens: string): string =>
   `CASE WHEN claim.base IS NOT NULL AND ${tokens} <= 0 THEN 0 WHEN claim.rate = 0 THEN coalesce(claim.base, 1)
     ELSE coalesce(claim.base, 0) + ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
-/** `ratedTokensOf` in SQL. */
-const PLAIN_TOKENS = CHARGED_ROWS.filter(({ unit }) => unit === 'token')
-  .map(({ field }) => `coalesce(u.${field}, 0)`)
-  .join(' + ');
 /** Units for the whole charge of a request, or for its delta where that is all of it. */
 const wholeUnitsOf = (tokens: string): string =>
-  `CASE WHEN claim.base IS NOT NULL AND u.kind = 'usage' THEN ${PLAIN_TOKENS} ELSE ${unitsOf(tokens)} END`;
+  `CASE WHEN claim.base IS NOT NULL AND u.kind = 'usage' THEN ${RATED_TOKENS} ELSE ${unitsOf(tokens)} END`;
 /** The control plane drops the use of sessions and end users later than that. */
 const VALUES_AUDITED_S = 60 * 86_400;
 /** Buckets of rolling budgets are dropped three days after they have left their window. */

@@ -78,7 +78,7 @@ async function raiseReached(
     rule === 'budget_exhausted'
       ? `Budget ${row.budget_id} is used up: ${used} of ${limit} (${row.unit})`
       : `Budget ${row.budget_id} has reached ${percent} % of its amount: ${used} of ${limit} (${row.unit})`;
-  // Each percentage of a period has an alert of its own. A window has no end, so that its alert is raised anew once it was resolved.
+  // Each percentage of a period has an alert of its own. A window has no end: its alert is raised again once it was resolved.
   const period = row.is_rolling ? '' : `:${row.started_at}`;
   const subject = `budget:${row.budget_id}:${percent}${period}`;
   await alerts.raise(tx, { rule, subject, message, detail });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { isChargedToken, USAGE_ROWS } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { RATED_TOKENS } from '../../../platform/database/summed-columns.ts';
 import { filledAt, ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
@@ -31,10 +31,6 @@ const adoptedRow = z
     delta: Math.min(row.delta, debited),
     use: { accountId: user_id, claims: budgets ?? '', ...row },
   }));
-/** `ratedTokensOf` in SQL, of a row `u` of usage. */
-const PLAIN_TOKENS = USAGE_ROWS.filter(isChargedToken)
-  .map(({ field }) => `coalesce(u.${field}, 0)`)
-  .join(' + ');
 /** A row that Redis counts after all. */
 export type AdoptedUsage = z.output<typeof adoptedRow>;
 
@@ -142,7 +138,7 @@ export class LateUsage {
        FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) AS v(day, rid, seq, shard, epoch, outbox, delta, corrected)
        WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.kind IN ('usage', 'reap')
          AND (u.shard IS NULL OR (v.corrected IS NOT NULL AND u.created_at < ${filledAt('v.epoch')}))
-       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, CASE WHEN u.kind = 'usage' THEN ${PLAIN_TOKENS} END AS reported, v.delta - coalesce(v.corrected, 0) AS debited`,
+       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, CASE WHEN u.kind = 'usage' THEN ${RATED_TOKENS} END AS reported, v.delta - coalesce(v.corrected, 0) AS debited`,
       [
         known.map(dayOf),
         known.map(({ event }) => event.rid),
