@@ -50,6 +50,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #isReused = false;
   #isPaused = false;
   #hasEnded = false;
+  /** When the consumer had all it needs; null before. */
+  #finishedAt: number | null = null;
   #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
 
   constructor({
@@ -117,20 +119,25 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#deadlines.pace?.sawContent(monotonicMs() - this.#startedAt);
   }
 
-  /** The consumer has all it needs: give the upstream a moment to end by itself so that its connection can be used again. */
+  /**
+   * The consumer has all it needs: gives the upstream a moment to end by itself so that its connection can be used again. A timer would keep the request
+   * of every stream in memory for as long, and each minor collection would copy it.
+   */
   finish(): void {
-    this.#consumer = { data: () => undefined, end: () => undefined, failed: () => undefined };
-    if (this.#outcome === 'open')
-      setTimeout(() => this.abort('the answer is complete'), LINGER_MS).unref();
+    this.#consumer = TAKES_THE_REST;
+    this.#finishedAt = monotonicMs();
   }
 
   /** Ends the call at once; the consumer gets no further event. */
   abort(reason: string): void {
     this.#consumer = null;
-    this.#close(gatewayFailure('unreachable', reason, { evidence: 'given_up' }));
+    if (this.#outcome === 'open')
+      this.#close(gatewayFailure('unreachable', reason, { evidence: 'given_up' }));
   }
 
   tick(now: number): void {
+    if (this.#finishedAt !== null)
+      return now - this.#finishedAt > LINGER_MS ? this.abort('the answer is complete') : undefined;
     const { firstByteMs, firstTokenMs, isKeptByKeepAlives, totalMs } = this.#deadlines;
     if (now - this.#startedAt > totalMs)
       return this.#close(timeout('The upstream did not finish in time.'));
@@ -278,6 +285,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 }
 
 const LINGER_MS = 1_000;
+const TAKES_THE_REST: BodyConsumer = { data: () => {}, end: () => {}, failed: () => {} };
 /** The notice that a connection is closed takes one way there and back. What breaks later may have been at work on the request. */
 const STALE_MS = 1_000;
 

@@ -2,8 +2,8 @@ import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { outputCeiling } from '@tollgate/metering';
 import type { StreamReader } from '@tollgate/protocols';
 
-/** Near the ceiling a stream is read in pieces of this size: the most by which it passes the ceiling. */
-const PIECE_BYTES = 4_096;
+/** Near the ceiling a stream is read in pieces of this size, the most by which it passes the ceiling: those of a hold, so that an ordinary read is one piece. */
+const PIECE_BYTES = 16 * 1024;
 
 export interface CeilingParts {
   /** The limit that was given, times the choices. */
