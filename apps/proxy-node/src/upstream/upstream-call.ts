@@ -119,10 +119,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#deadlines.pace?.sawContent(monotonicMs() - this.#startedAt);
   }
 
-  /**
-   * The consumer has all it needs: gives the upstream a moment to end by itself so that its connection can be used again. A timer would keep the request
-   * of every stream in memory for as long, and each minor collection would copy it.
-   */
+  /** The upstream gets a moment to end by itself, so that its connection can be used again. A timer would keep each stream's request in memory for as long. */
   finish(): void {
     this.#consumer = TAKES_THE_REST;
     this.#finishedAt = monotonicMs();
