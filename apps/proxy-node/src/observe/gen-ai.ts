@@ -1,17 +1,10 @@
-import { isChargedToken, USAGE_ROWS, type UsageFinal } from '@tollgate/contracts';
+import { clientProtocol, isChargedToken, USAGE_ROWS, type UsageFinal } from '@tollgate/contracts';
 
-const OPERATIONS: Record<UsageFinal['protocol'], string> = {
-  chat: 'chat',
-  messages: 'chat',
-  responses: 'chat',
-  embeddings: 'embeddings',
-  completions: 'text_completion',
-};
 export const CHARGED = USAGE_ROWS.filter(({ isCharged }) => isCharged);
 
 /** As OpenTelemetry's GenAI conventions name it (https://opentelemetry.io/docs/specs/semconv/gen-ai/). */
 export function operationOf(protocol: UsageFinal['protocol']): string {
-  return OPERATIONS[protocol];
+  return clientProtocol(protocol).operation;
 }
 
 /** The conventions know two types of tokens; cached input is input. */

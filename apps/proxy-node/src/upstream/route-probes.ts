@@ -3,7 +3,7 @@ import type { AttemptCost } from '@tollgate/contracts';
 import { outputTokensOf, promptTokensOf } from '@tollgate/contracts';
 import {
   createExchange,
-  PROBE_BODIES,
+  CLIENT_BODIES,
   parseAsk,
   probeLimit,
   type ClientProtocol,
@@ -144,7 +144,7 @@ function exchangeOf(
   { route, upstream }: Candidate,
   { protocol, rid }: { protocol: ClientProtocol; rid: string },
 ): Exchange {
-  const body = { model: route.upstream_model, ...PROBE_BODIES[protocol] };
+  const body = { model: route.upstream_model, ...CLIENT_BODIES[protocol].probe };
   return createExchange({
     ask: parseAsk(protocol, Buffer.from(JSON.stringify(body))),
     speech: upstream,

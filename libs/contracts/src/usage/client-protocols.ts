@@ -1,9 +1,29 @@
-/** The protocols that clients speak; each is the name of an endpoint. libs/protocols says how each is read and answered. */
-export const CLIENT_PROTOCOLS = [
-  'chat',
-  'messages',
-  'embeddings',
-  'responses',
-  'completions',
-] as const;
-export type ClientProtocol = (typeof CLIENT_PROTOCOLS)[number];
+/** The protocols that clients speak, a row each. libs/protocols says how each is read and answered. */
+export const CLIENT_PROTOCOL_ROWS = [
+  { name: 'chat', path: '/v1/chat/completions', kind: 'chat', operation: 'chat' },
+  { name: 'messages', path: '/v1/messages', kind: 'chat', operation: 'chat' },
+  { name: 'embeddings', path: '/v1/embeddings', kind: 'embedding', operation: 'embeddings' },
+  { name: 'responses', path: '/v1/responses', kind: 'chat', operation: 'chat' },
+  { name: 'completions', path: '/v1/completions', kind: 'chat', operation: 'text_completion' },
+] as const satisfies readonly ClientProtocolRow[];
+
+interface ClientProtocolRow {
+  name: string;
+  path: string;
+  /** The kind of model that it calls. */
+  kind: 'chat' | 'embedding';
+  /** `gen_ai.operation.name` of OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
+  operation: string;
+}
+
+export type ClientProtocol = (typeof CLIENT_PROTOCOL_ROWS)[number]['name'];
+export const CLIENT_PROTOCOLS = CLIENT_PROTOCOL_ROWS.map(({ name }) => name);
+
+const ROW_OF = new Map(CLIENT_PROTOCOL_ROWS.map((row) => [row.name as string, row]));
+
+/** Returns the row of a protocol. */
+export function clientProtocol(protocol: ClientProtocol): ClientProtocolRow {
+  const row = ROW_OF.get(protocol);
+  if (!row) throw new Error(`no client protocol ${protocol}`);
+  return row;
+}

@@ -11,14 +11,7 @@ import { bufferOf, isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
 import { promptFacts } from './prompt-facts.ts';
-import {
-  chatRequestSchema,
-  completionsRequestSchema,
-  countTokensSchema,
-  embeddingsRequestSchema,
-  messagesRequestSchema,
-  responsesRequestSchema,
-} from './request-schemas.ts';
+import { countTokensSchema, responsesRequestSchema, SCHEMAS } from './request-schemas.ts';
 
 /** Deeper bodies are refused: walking and serialising values is recursive, and no real request comes near it. */
 const NESTING_MAX = 256;
@@ -26,14 +19,6 @@ const NESTING_MAX = 256;
 const VALUES_MAX = 1_000_000;
 /** Fields of the request itself; the richest real one has some fifty. */
 const FIELDS_MAX = 1_000;
-
-const SCHEMAS = {
-  chat: chatRequestSchema,
-  messages: messagesRequestSchema,
-  embeddings: embeddingsRequestSchema,
-  responses: responsesRequestSchema,
-  completions: completionsRequestSchema,
-};
 
 /** Reads a request body once. Throws `InvalidRequest` naming the field. */
 export function parseAsk(

@@ -1,6 +1,6 @@
 import { isSealedId } from '@tollgate/contracts';
 import type { ClientProtocol, ImageInput, PromptFacts } from '../exchange.ts';
-import { FIELD_TABLES } from '../fields/field-tables.ts';
+import { CLIENT_BODIES, FIELD_TABLES } from '../fields/client-bodies.ts';
 import { foldName } from '../fields/fold-name.ts';
 import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
@@ -33,20 +33,6 @@ const KNOWN_FIELDS = Object.fromEntries(
     new Set(Object.keys(table).filter((name) => table[name] !== 'envelope')),
   ]),
 );
-
-/** Members that may be lists of tokens. */
-const TOKEN_FIELDS: Readonly<Partial<Record<ClientProtocol, string>>> = {
-  embeddings: 'input',
-  completions: 'prompt',
-};
-
-const TURN_FIELDS: Readonly<Record<ClientProtocol, string>> = {
-  chat: 'messages',
-  messages: 'messages',
-  responses: 'input',
-  embeddings: 'input',
-  completions: 'prompt',
-};
 
 /** Members that wrap a message and are no words of it: they count in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
@@ -110,7 +96,7 @@ export function promptFacts(
 
 /** The units that a template wraps: messages, items, or the inputs of embeddings. A list of tokens is one input. */
 function messagesOf(protocol: ClientProtocol, body: JsonRecord): number {
-  const field = TURN_FIELDS[protocol];
+  const { turns: field } = CLIENT_BODIES[protocol];
   const turns = list(body[field]);
   if (field !== 'messages' && (turns.length === 0 || typeof turns[0] === 'number')) return 1;
   return turns.length;
@@ -130,9 +116,10 @@ function bytesOf(layout: JsonLayout, isCounted: (member: JsonMember) => boolean)
 
 function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[] | null): Tally {
   const tally: Tally = { textBytes: 0, images: [], unboundedInputs: 0, audioBytes: 0, texts };
+  const { turns, takesTokens } = CLIENT_BODIES[protocol];
   for (const field of PROMPT_FIELDS[protocol] ?? []) {
     const value = body[field];
-    if (TOKEN_FIELDS[protocol] === field && Array.isArray(value)) addTokens(value, tally);
+    if (takesTokens && field === turns && Array.isArray(value)) addTokens(value, tally);
     else walk(value, tally, FIELD_PARTS[field] ?? 'none');
   }
   if (protocol === 'responses') for (const item of records(body['input'])) addStored(item, tally);

@@ -1,4 +1,5 @@
 import type { ClientProtocol } from '../exchange.ts';
+import { CLIENT_BODIES } from '../fields/client-bodies.ts';
 import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { DATA_URL, imageData } from './image-input.ts';
@@ -31,8 +32,8 @@ export function promptParts(protocol: ClientProtocol, body: JsonRecord): PromptP
     images: [],
     pages: 0,
   };
-  addInstructions(parts, body[protocol === 'responses' ? 'instructions' : 'system']);
-  const turns = protocol === 'responses' || protocol === 'embeddings' ? 'input' : 'messages';
+  const { turns, instructions } = CLIENT_BODIES[protocol];
+  if (instructions !== null) addInstructions(parts, body[instructions]);
   if (protocol === 'completions')
     parts.texts.push(...texts(body['prompt']), ...texts(body['suffix']));
   else if (typeof body[turns] === 'string') addMessage(parts, { content: body[turns] });

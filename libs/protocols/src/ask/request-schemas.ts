@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ClientProtocol } from '../exchange.ts';
 
 /**
  * The schemas check what the gateway itself must be sure of in a request. Everything else passes as it came: unknown fields, parts, tools and betas are the
@@ -31,7 +32,7 @@ const content = z.union([
 ]);
 const model = z.string().min(1).max(256);
 
-export const chatRequestSchema = z.looseObject({
+const chatRequestSchema = z.looseObject({
   model,
   messages: listOf(
     z.looseObject({ role: z.string(), content: content.nullish(), tool_calls: anyList }),
@@ -54,7 +55,7 @@ export const countTokensSchema = z.looseObject({
   tools: anyList,
 });
 
-export const messagesRequestSchema = countTokensSchema.extend({
+const messagesRequestSchema = countTokensSchema.extend({
   /** 0 warms the cache without generating (docs/design/protocols.md#requests). */
   max_tokens: z.int().min(0),
   stream: z.boolean().nullish(),
@@ -94,7 +95,7 @@ const tokens = z
   });
 const texts = z.union([z.string(), listOf(z.string()).min(1), tokens, listOf(tokens).min(1)]);
 
-export const completionsRequestSchema = z.looseObject({
+const completionsRequestSchema = z.looseObject({
   model,
   prompt: texts,
   suffix: z.string().nullish(),
@@ -111,9 +112,17 @@ export const completionsRequestSchema = z.looseObject({
 /** OpenAI refuses an empty text, alone and in a list (API reference, create embeddings). */
 const notEmpty = z.string().min(1);
 
-export const embeddingsRequestSchema = z.looseObject({
+const embeddingsRequestSchema = z.looseObject({
   model,
   input: z.union([notEmpty, listOf(notEmpty).min(1), tokens, listOf(tokens).min(1)]),
   dimensions: z.int().min(1).nullish(),
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });
+
+export const SCHEMAS = {
+  chat: chatRequestSchema,
+  messages: messagesRequestSchema,
+  embeddings: embeddingsRequestSchema,
+  responses: responsesRequestSchema,
+  completions: completionsRequestSchema,
+} satisfies Record<ClientProtocol, z.ZodType>;

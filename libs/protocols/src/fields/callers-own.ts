@@ -1,5 +1,5 @@
 import type { ClientProtocol } from '../exchange.ts';
-import { FIELD_TABLES } from './field-tables.ts';
+import { FIELD_TABLES } from './client-bodies.ts';
 
 /**
  * Places at which a request of any protocol holds data of its caller: members there may have any name. `[]` stands for every item of an array. Every

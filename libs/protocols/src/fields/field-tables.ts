@@ -1,4 +1,3 @@
-import type { ClientProtocol } from '../exchange.ts';
 import type { FieldRole } from './found-field.ts';
 
 /** Dotted path -> role; `[]` stands for every item of an array. One line for each field. */
@@ -78,7 +77,7 @@ const BUDGETS: FieldTable = {
 };
 
 /** https://platform.openai.com/docs/api-reference/chat/create */
-const CHAT: FieldTable = {
+export const CHAT: FieldTable = {
   ...EVERYWHERE,
   ...BUDGETS,
   stream: 'stream',
@@ -133,7 +132,7 @@ const CHAT: FieldTable = {
 };
 
 /** https://platform.claude.com/docs/en/api/messages/create */
-const MESSAGES: FieldTable = {
+export const MESSAGES: FieldTable = {
   ...EVERYWHERE,
   stream: 'stream',
   max_tokens: 'limit',
@@ -160,7 +159,7 @@ const MESSAGES: FieldTable = {
 };
 
 /** https://platform.openai.com/docs/api-reference/responses/create */
-const RESPONSES: FieldTable = {
+export const RESPONSES: FieldTable = {
   ...EVERYWHERE,
   stream: 'stream',
   max_output_tokens: 'limit',
@@ -191,7 +190,7 @@ const RESPONSES: FieldTable = {
 };
 
 /** https://platform.openai.com/docs/api-reference/completions/create */
-const COMPLETIONS: FieldTable = {
+export const COMPLETIONS: FieldTable = {
   ...EVERYWHERE,
   stream: 'stream',
   'stream_options.include_usage': 'stream',
@@ -213,21 +212,13 @@ const COMPLETIONS: FieldTable = {
 };
 
 /** https://platform.openai.com/docs/api-reference/embeddings/create */
-const EMBEDDINGS: FieldTable = {
+export const EMBEDDINGS: FieldTable = {
   ...EVERYWHERE,
   input: 'prompt',
   dimensions: 'setting',
   encoding_format: 'setting',
   // Answered without a stream, whatever it says.
   stream: 'setting',
-};
-
-export const FIELD_TABLES: Readonly<Record<ClientProtocol, FieldTable>> = {
-  chat: CHAT,
-  messages: MESSAGES,
-  responses: RESPONSES,
-  embeddings: EMBEDDINGS,
-  completions: COMPLETIONS,
 };
 
 /** Limits and counts of protocols that no endpoint speaks. A server that reads one of them beside its own would exceed the hold. */

@@ -1,5 +1,6 @@
 import type { ClientProtocol } from '../exchange.ts';
-import { FIELD_TABLES, FURTHER_LIMITS } from './field-tables.ts';
+import { FIELD_TABLES } from './client-bodies.ts';
+import { FURTHER_LIMITS } from './field-tables.ts';
 import type { FieldTable } from './field-tables.ts';
 import { foldName } from './fold-name.ts';
 import type { FieldRole } from './found-field.ts';

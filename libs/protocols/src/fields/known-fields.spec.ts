@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { ClientProtocol } from '../exchange.ts';
 import { DIALECTS } from './dialects/dialects.ts';
 import type { FieldsOf } from './dialects/dialect.ts';
-import { FIELD_TABLES } from './field-tables.ts';
+import { FIELD_TABLES } from './client-bodies.ts';
 import { isDropped, unknownFields } from './known-fields.ts';
 import { namedFields } from './named-fields.ts';
 import { SERVER_TOOL_FIELDS } from './tool-tables.ts';

@@ -3,7 +3,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { DIALECTS } from './dialects/dialects.ts';
 import type { FieldsOf } from './dialects/dialect.ts';
 import { isPlainLabel } from './plain-labels.ts';
-import { FIELD_TABLES } from './field-tables.ts';
+import { FIELD_TABLES } from './client-bodies.ts';
 import type { DroppedField } from './found-field.ts';
 import { SERVER_TOOL_FIELDS } from './tool-tables.ts';
 

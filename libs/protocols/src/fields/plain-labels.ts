@@ -1,4 +1,4 @@
-import { FIELD_TABLES } from './field-tables.ts';
+import { FIELD_TABLES } from './client-bodies.ts';
 
 /**
  * Labels that a gateway takes for instructions: addresses and keys of the loggers that LiteLLM sets up for one request, its prices, and names that are

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { parseAsk } from '../ask/parse-ask.ts';
 import { InvalidRequest } from '../exchange.ts';
 import type { ClientProtocol } from '../exchange.ts';
-import { FIELD_TABLES, FURTHER_LIMITS } from './field-tables.ts';
+import { FIELD_TABLES } from './client-bodies.ts';
+import { FURTHER_LIMITS } from './field-tables.ts';
 import { foldName } from './fold-name.ts';
 import { readFields } from './read-fields.ts';
 

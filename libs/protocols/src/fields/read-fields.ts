@@ -2,6 +2,7 @@ import { InvalidRequest } from '../exchange.ts';
 import type { ClientProtocol } from '../exchange.ts';
 import { isRecord } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { CLIENT_BODIES } from './client-bodies.ts';
 import { fieldTree } from './field-tree.ts';
 import type { FieldNode } from './field-tree.ts';
 import { foldName } from './fold-name.ts';
@@ -9,14 +10,6 @@ import type { FieldRole, FoundField } from './found-field.ts';
 
 /** A choice more is an answer more. */
 const CHOICES_MAX = 128;
-/** 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
-const LIMIT_MIN: Readonly<Record<ClientProtocol, number>> = {
-  chat: 1,
-  messages: 0,
-  responses: 1,
-  embeddings: 1,
-  completions: 0,
-};
 
 /**
  * The fields of a body that its protocol's closed table names. Throws `InvalidRequest` for a limit or count of another protocol, which some
@@ -96,7 +89,8 @@ function checkCount(
   { role, path, value }: Pick<FoundField, 'role' | 'path' | 'value'>,
 ): void {
   const param = path.join('.');
-  if (role === 'limit') refuseUnlessWithin(value, param, { min: LIMIT_MIN[protocol] });
+  if (role === 'limit')
+    refuseUnlessWithin(value, param, { min: CLIENT_BODIES[protocol].leastLimit });
   if (role === 'count') refuseUnlessWithin(value, param, { min: 1, max: CHOICES_MAX });
   // Negative budgets have a meaning with some providers (Gemini: as many as the model likes); the limit holds in each case.
   if (role === 'budget') refuseUnlessWithin(value, param, { min: Number.MIN_SAFE_INTEGER });

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { CLIENT_PROTOCOL_ROWS, clientProtocol } from '@tollgate/contracts';
 import { isPromptBounded, priceInForce } from '@tollgate/metering';
 import {
   findUnsupported,
@@ -50,7 +51,7 @@ export function routesFor(
   const { protocol } = ask;
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf) throw modelNotFound(ask.model);
-  if ((model.kind === 'embedding') !== (protocol === 'embeddings'))
+  if (clientProtocol(protocol).kind !== model.kind)
     throw new Refusal('wrong_model_kind', { param: 'model' });
   const price = priceInForce(model.prices, receivedAtMs);
   if (!price) throw modelNotFound(ask.model);
@@ -81,21 +82,12 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   if (first) throw first;
 }
 
-const PATHS: Readonly<Record<ClientProtocol, string>> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-  completions: '/v1/completions',
-  embeddings: '/v1/embeddings',
-};
-
 function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {
   if (!index.hasRoutes(model.id))
     return new Refusal('no_route', { headers: { 'retry-after': '5' }, about: model.name });
-  const served = Object.entries(PATHS)
-    .filter(([other]) => (other === 'embeddings') === (model.kind === 'embedding'))
-    .filter(([other]) => index.candidates(model.id, other as ClientProtocol).length > 0)
-    .map(([, path]) => path);
+  const served = CLIENT_PROTOCOL_ROWS.filter(({ kind }) => kind === model.kind)
+    .filter(({ name }) => index.candidates(model.id, name).length > 0)
+    .map(({ path }) => path);
   const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol; it is served at ${served.join(', ')}.`;
   return new Refusal('protocol_not_served', { param: 'model', detail });
 }
