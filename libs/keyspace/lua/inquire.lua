@@ -1,4 +1,4 @@
--- As access.lua, for what callers ask beside inference (/v1/models, count_tokens), and counted: a window of a minute that inference does not share.
+-- Answers like access.lua, for what callers ask beside inference (/v1/models, count_tokens), and counted: a window of a minute that inference does not share.
 -- KEYS 1 epoch  2 key  3 account  4 subscribed models  5 window of inquiries
 --      6 windows of the key (only for what counts as a request too)
 -- ARGV 1 epoch  2 account id  3 address (32 hex or '')  4 limit at least  5 limit of a key without rpm  6 now (tests only)

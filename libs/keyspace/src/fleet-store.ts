@@ -139,7 +139,7 @@ export class FleetStore {
     return (await this.#sortReports(age)).fresh;
   }
 
-  /** As `listReports`, and removes the others but for reports of a later format. Only for the control plane: no other process may decide that a node is forgotten. */
+  /** Does the same as `listReports`, and removes the others but for reports of a later format. Only for the control plane: no other process may decide that a node is forgotten. */
   async pruneReports(age: ReportAge): Promise<NodeReport[]> {
     const { fresh, others } = await this.#sortReports(age);
     if (others.length > 0) await this.#redis.hdel(keys.nodes, ...others);

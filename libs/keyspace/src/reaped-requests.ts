@@ -5,7 +5,7 @@ import type { RedisConnection } from './connection/redis-connection.ts';
 import { ReplyReader } from './connection/reply-reader.ts';
 import { lastEventIn } from './waiting-usage.ts';
 
-/** As an event of the outbox says it. */
+/** The request in the words of an outbox event. */
 export interface ReapedRequest {
   rid: string;
   delta: string;

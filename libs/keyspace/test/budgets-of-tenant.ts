@@ -17,7 +17,7 @@ export interface Budget {
   bucket?: number;
 }
 
-/** As the control plane writes them. */
+/** Written in the control plane's form. */
 function written(budgets: readonly Budget[]): string {
   const list = budgets.map((one) => [
     one.id,

@@ -36,7 +36,7 @@ beforeEach(async () => {
   await redisReady(opened, 10_000);
   if (!(opened instanceof Cluster)) throw new Error('not a cluster');
   cluster = opened;
-  // As processes at work are: connected to all of them. A primary that was just started refuses for two seconds.
+  // Processes at work are connected to all of them. A primary that was just started refuses for two seconds.
   await until('every shard answers', () =>
     Promise.all(shardNames(SHARDS).map((shard) => cluster.get(keys.epoch(shard)))).catch(
       () => false,

@@ -17,7 +17,7 @@ import type { LossCommand } from './loss-commands.ts';
 
 interface Request {
   rid: string;
-  /** As the node's journal has it. */
+  /** The copy in the node's journal. */
   epoch: string;
   held: number;
   used: number;
@@ -171,7 +171,7 @@ class LossRun {
     if (reply.kind === 'ok') Object.assign(asked, { renewedMs: clock.now, held: reply.heldTokens });
   }
 
-  /** As the checkpointer does: the journal first, then Redis. */
+  /** Writes like the checkpointer: the journal first, then Redis. */
   async #restore(
     asked: Request | undefined,
     fate: 'arrives' | 'is_delayed' | 'is_lost',

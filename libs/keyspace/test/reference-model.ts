@@ -89,7 +89,7 @@ export class ReferenceModel extends ModelRequests {
     return { kind: 'withdrawn', tokens: sub.taken, held: sub.held };
   }
 
-  /** As it is now. Windows of keys are left out. */
+  /** Returns the present state. Windows of keys are left out. */
   clone(): ReferenceModel {
     const { keys, accounts, subscriptions, holds, outbox } = this;
     const copy = structuredClone({ keys, accounts, subscriptions, holds, outbox });

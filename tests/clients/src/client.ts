@@ -13,7 +13,7 @@ export interface Conversation {
   text: string;
   /** Holds what the client ran its tool with. */
   toolInputs: unknown[];
-  /** As the client shows it, summed over its requests. */
+  /** The client's own count, summed over its requests. */
   usage: { input: number; output: number };
 }
 

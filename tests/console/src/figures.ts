@@ -6,7 +6,7 @@ import { startDemoStage, type DemoStage } from './demo-stage.ts';
 const ROUNDS = 9;
 const ROWS = 100_000;
 const POINTS = { groups: 7, hours: 1_429 };
-/** As many as come in half an hour at one every three seconds. */
+/** Equals half an hour at one every three seconds. */
 const EVENTS = 600;
 const EVENTS_APART_MS = { soon: 100, real: 3_000 };
 

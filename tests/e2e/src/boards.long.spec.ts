@@ -221,7 +221,7 @@ test('an upstream that never answers has failed in full', async () => {
   expect(shares.flat().map(({ value }) => Number(value[1]))).toContain(1);
 });
 
-/** As Grafana would ask it, over less time. */
+/** Asks like Grafana, over less time. */
 function asked(expression: string): string {
   return expression
     .replaceAll('$__rate_interval', RATE_INTERVAL)

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const BOTH_APPLIED = { 'node-1': 'applied', 'node-2': 'applied' };
 
-/** As a flush of the fleet's own slot would leave Redis. */
+/** Leaves Redis in the state after a flush of the fleet's own slot. */
 async function loseFleetKeys(): Promise<void> {
   const redis = openRedis(tollgate.redisUrl, {
     role: 'plain',

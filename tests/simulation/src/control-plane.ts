@@ -82,7 +82,7 @@ export class ControlPlane {
     });
   }
 
-  /** As `UsagePartitions`: the mark first, then the rows, in one transaction. */
+  /** Drops like `UsagePartitions`: the mark first, then the rows, in one transaction. */
   dropDays(before: string): Promise<void> {
     return this.#services.transactions.run(async (tx) => {
       await this.#services.days.drop(tx, before);
@@ -90,7 +90,7 @@ export class ControlPlane {
     });
   }
 
-  /** As `DeadLettersService.book`, by a person who knows that it was not charged before its day was dropped. Redis is compared before: the world is at rest. */
+  /** Books like `DeadLettersService.book`, for a person who knows that it was not charged before its day was dropped. Redis is compared before: the world is at rest. */
   async bookLetter(letter: {
     rid: string;
     seq: string;
@@ -119,7 +119,7 @@ export class ControlPlane {
     return { status: 200, text: JSON.stringify(receipt) };
   }
 
-  /** As `WithdrawalsService.payOut`. */
+  /** Pays out like `WithdrawalsService.payOut`. */
   #payOut(subscriptionId: number): Promise<boolean> {
     return this.#services.transactions.run(async (tx) => {
       const row = await this.#services.tokens.lockOne(tx, subscriptionId);
@@ -154,7 +154,7 @@ export class ControlPlane {
   }
 }
 
-/** As `WithdrawalsService` and `SubscriptionsService` do. */
+/** Unsubscribes like `WithdrawalsService` and `SubscriptionsService`. */
 export const START_WITHDRAWAL = `
   UPDATE subscriptions s SET status = 'closing', withdrawal_id = v.withdrawal_id, drain = $3, revision = s.revision + 1, updated_at = now()
   FROM unnest($1::int[], $2::uuid[]) AS v(id, withdrawal_id) WHERE s.id = v.id`;

@@ -45,7 +45,7 @@ export class SimulatedDisk {
     this.#random = random;
   }
 
-  /** As `process` sees it. Descriptors are paths by number. */
+  /** The disk in the view of `process`. Descriptors are paths by number. */
   for(process: SimulatedProcess): JournalDisk {
     const open = new Map<number, string>();
     let last = 2;

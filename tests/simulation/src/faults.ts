@@ -118,7 +118,7 @@ const damage: Strike = (world, { target, forMs }) => {
   for (const rid of lost) world.damaged.set(rid, machine);
 };
 
-/** As the retention does, at the earliest day that may go. */
+/** Drops like the retention, at the earliest day that may go. */
 const dropDays: Strike = (world) => {
   const today = new Date(world.scheduler.nowMs).toISOString().slice(0, 10);
   if (today === new Date(world.startMs).toISOString().slice(0, 10)) return;

@@ -46,7 +46,7 @@ export class UsageJobs {
     }
   }
 
-  /** As `UsageWorker.process`: judges, books, acknowledges, and looks whether tokens are to be bought. */
+  /** Does the work of `UsageWorker.process`: judges, books, acknowledges, and looks whether tokens are to be bought. */
   async process(events: readonly RelayedEvent[]): Promise<void> {
     const { ingest, proofs, recharge } = this.#parts.services();
     const { believed, finals, forged } = await proofs.judge(events);

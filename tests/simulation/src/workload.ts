@@ -38,7 +38,7 @@ function drawPrompt(random: Random): TokenUsage {
   };
 }
 
-/** As the pipeline prices a request that asks for these dearer services. */
+/** Prices like the pipeline a request that asks for these dearer services. */
 export function chargedPrice(
   { multipliers = {}, ...plain }: PriceVersion,
   premiums: string[],

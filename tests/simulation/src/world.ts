@@ -123,7 +123,7 @@ export class World {
     });
   }
 
-  /** As a balancer picks one. */
+  /** Picks one like a balancer. */
   get someControlPlane(): ControlPlane | undefined {
     const alive = this.controlPlanes.filter((one) => one !== null);
     return alive.length === 0 ? undefined : this.random('balancer').pick(alive);

@@ -142,7 +142,7 @@ function aptOptions(work) {
     `Dir::Cache=${work}`,
     `Dir::Cache::archives=${work}/archives`,
     'Debug::NoLocking=1',
-    // As root, apt would fetch as user _apt, which cannot reach a cache below a private home folder.
+    // For root, apt would fetch as user _apt, which cannot reach a cache below a private home folder.
     'APT::Sandbox::User=',
     'Acquire::Languages=none',
     'Acquire::Retries=2',

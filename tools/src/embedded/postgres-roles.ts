@@ -36,7 +36,7 @@ export function rolesSql(administratorPassword: string): string {
     setting(`${role}_password`, passwordOf(role, administratorPassword)),
   ]);
   const roles = readFileSync(ROLES_FILE, 'utf8').replaceAll(/\n{2,}/g, '\n');
-  // As a result the settings would be printed.
+  // A SELECT would print the settings.
   return `DO $$ BEGIN PERFORM ${settings.join(', ')}; END $$;\n\n${roles}\n\n`;
 }
 

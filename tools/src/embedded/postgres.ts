@@ -236,7 +236,7 @@ function run(
   return result.stdout;
 }
 
-/** As pg_ctl does it: the server writes its pid and then its status into postmaster.pid. */
+/** Waits like pg_ctl: the server writes its pid and then its status into postmaster.pid. */
 function isAcceptingConnections(dataFolder: string, pid: number): boolean {
   try {
     const lines = readFileSync(path.join(dataFolder, 'postmaster.pid'), 'utf8').split('\n');

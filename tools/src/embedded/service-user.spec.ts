@@ -8,7 +8,7 @@ test('a user without an entry in /etc/passwd is refused before anything is creat
   expect(() => assertNamed(undefined, unnamed)).toThrow(
     /has no entry in \/etc\/passwd\.\n {2}Fix: .*DATABASE_URL/,
   );
-  // As root, PostgreSQL runs as a user that was found by its name.
+  // PostgreSQL that root starts runs as a user that was found by its name.
   expect(() => assertNamed({ uid: 101, gid: 104 }, unnamed)).not.toThrow();
   expect(() => assertNamed(undefined)).not.toThrow();
 });

@@ -32,7 +32,7 @@ export function assertNamed(
   user: ServiceUser | undefined,
   nameOf: () => unknown = () => userInfo(),
 ): void {
-  // As root it runs as another user, which was found by its name.
+  // Root runs it as another user, which was found by its name.
   if (user) return;
   try {
     nameOf();

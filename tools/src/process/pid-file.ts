@@ -6,7 +6,7 @@ import { terminate, type Termination } from './terminate.ts';
 /** One file per running process, so that the next start after a crash knows which processes are ours. */
 export interface PidRecord {
   pid: number;
-  /** As `identityOf` gives it; without a match the pid belongs to someone else by now. */
+  /** The result of `identityOf`; without a match the pid belongs to someone else by now. */
   identity: string;
   stop: Termination;
 }

@@ -9,7 +9,7 @@ const WALLET_AMOUNT = '100';
 const TOKENS = 1_000_000;
 /** Is the window of the demo's chat models: without one, documents and the provider's tools are refused, and the configuration check warns. */
 export const CONTEXT_WINDOW = 128_000;
-/** As providers price their caches. */
+/** Follows the prices of providers for their caches. */
 export const CACHE_WEIGHTS = {
   weight_cache_read: '0.1',
   weight_cache_write: '1.25',

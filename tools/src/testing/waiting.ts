@@ -20,7 +20,7 @@ export async function until<T>(
   return answer;
 }
 
-/** As `until`, for what is measured or judged afterwards: undefined when there is no answer within `withinMs`. */
+/** Waits like `until`, for what is measured or judged afterwards: undefined when there is no answer within `withinMs`. */
 export async function answerWithin<T>(
   withinMs: number,
   ask: () => Promise<T> | T,

@@ -30,7 +30,7 @@ export function Tile({
   );
 }
 
-/** As tall as the tiles that are coming, so that nothing below them jumps. */
+/** Has the height of the tiles that are coming, so that nothing below them jumps. */
 export function TilesSkeleton() {
   return (
     <Tiles>

@@ -39,7 +39,7 @@ const NO_PROMPT: PromptFacts = {
 };
 
 export interface RunFacts {
-  /** As its upstream has it at the end; null where the upstream has it no more, or does not say. */
+  /** The run that its upstream has at the end; null where the upstream has it no more, or does not say. */
   readonly response: StoredResponse | null;
   readonly endedBy: EndedBy | null;
   /** A client cancelled it, through whichever node. */

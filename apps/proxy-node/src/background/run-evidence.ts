@@ -14,7 +14,7 @@ export class RunEvidence {
   isAllShown = false;
   /** By an answer other than the one that ends it. */
   usage: ReportedUsage | null = null;
-  /** As its provider answered its cancellation. */
+  /** The run in its provider's answer to the cancellation. */
   cancelled: StoredResponse | null = null;
   readonly #limitTokens: number;
   #startedAtMs: number;

@@ -50,7 +50,7 @@ export class StoredRelay {
     return shown;
   }
 
-  /** As `call`, of an answer that comes in events; false where nothing is stored. */
+  /** Does the same as `call`, for an answer that comes in events; false where nothing is stored. */
   async stream(
     { ids, model, ...asked }: StoredCall,
     { reply, after, onShown }: StoredView,

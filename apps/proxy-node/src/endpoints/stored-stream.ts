@@ -7,7 +7,7 @@ import type { Ticker, Ticking } from '../upstream/ticker.ts';
 import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 
-/** As long as a stream of the upstream may take: what is stored may still be made. */
+/** Equals the longest stream of the upstream: what is stored may still be made. */
 export function storedStreamDeadlines(upstream: SnapshotUpstream): CallDeadlines {
   return {
     firstByteMs: null,

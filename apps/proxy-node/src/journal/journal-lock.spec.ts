@@ -56,7 +56,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** As `tryLock` of a process that was just killed may still be held while the kernel tears it down. */
+/** Waits, because the lock of a process that was just killed may still be held while the kernel tears it down. */
 async function lockSoon(): Promise<JournalLock> {
   return lockJournal(folder, 5_000);
 }

@@ -105,7 +105,7 @@ export class Journal {
   }
 
   /**
-   * As `append`, for an admission or a final: a line that must outlive its file's neighbours, and may take the room that is kept. `afterWrite` runs
+   * Appends an admission or a final: a line that must outlive its file's neighbours, and may take the room that is kept. `afterWrite` runs
    * at the end of this tick, also when the write failed: what follows a final must not wait for a full disk.
    */
   appendLive(line: string, afterWrite?: () => void): JournalPlace {

@@ -29,7 +29,7 @@ export class WaitingLines {
     this.#lines = [];
   }
 
-  /** As `writeAll`, for the live ones that fit: admissions and finals, without which a request is lost. */
+  /** Writes, in the way of `writeAll`, the live ones that fit: admissions and finals, without which a request is lost. */
   writeLive(room: number, write: (bytes: Buffer) => void): void {
     let left = room;
     const chosen: Line[] = [];

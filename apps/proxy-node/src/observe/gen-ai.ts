@@ -2,7 +2,7 @@ import { clientProtocol, isChargedToken, USAGE_ROWS, type UsageFinal } from '@to
 
 export const CHARGED = USAGE_ROWS.filter(({ isCharged }) => isCharged);
 
-/** As OpenTelemetry's GenAI conventions name it (https://opentelemetry.io/docs/specs/semconv/gen-ai/). */
+/** Returns the name in OpenTelemetry's GenAI conventions (https://opentelemetry.io/docs/specs/semconv/gen-ai/). */
 export function operationOf(protocol: UsageFinal['protocol']): string {
   return clientProtocol(protocol).operation;
 }

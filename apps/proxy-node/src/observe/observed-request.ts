@@ -17,7 +17,7 @@ export type Stage = 'authenticate' | 'parse' | 'admit' | 'answer' | 'journal';
 export interface Served {
   readonly rid: string;
   readonly method: string;
-  /** As declared, never as asked for. */
+  /** The declared address, never the one that was asked for. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;

@@ -9,7 +9,7 @@ export interface Refused {
   /** The caller's own id of the request. */
   readonly callerId: string | null;
   readonly status: number;
-  /** As a chat client reads it (docs/errors.md); never the text of an upstream. */
+  /** The message that a chat client reads (docs/errors.md); never the text of an upstream. */
   readonly code: string;
   /** Is the text that the client was answered. */
   readonly message: string;

@@ -95,7 +95,7 @@ async function paid(of: SnapshotModel, fields: object, path = '/v1/chat/completi
   await response.text();
   const charge = before - (await node.settledBalance(of));
   const final = Object(await node.journalledFinal(response.headers.get('x-request-id')));
-  // As the control plane and the audit compute it.
+  // The control plane and the audit compute it in this way.
   expect([final.charge, chargeOfFinal(final, { ...WEIGHTS, multipliers })]).toEqual([
     charge,
     charge,

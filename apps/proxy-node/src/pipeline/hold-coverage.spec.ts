@@ -167,7 +167,7 @@ describe('what an upstream may produce is covered by the hold (S26a)', () => {
           const ask = admitted(protocol, body);
           if (!ask) return;
           const plan = planHold({ ask, model: MODEL, price: PRICE, upstreamModels: [] });
-          // As admission lowers the limit of a JSON request that cannot pay for all of it.
+          // Admission lowers the limit of a JSON request that cannot pay for all of it in the same way.
           const outputLimit = Math.min(plan.outputLimit, grant ?? Infinity);
           for (const { speech, readers } of SPEECHES) {
             if (readers === 'responses' && protocol !== 'responses') continue;

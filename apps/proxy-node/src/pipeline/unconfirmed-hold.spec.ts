@@ -32,7 +32,7 @@ afterAll(async () => {
   await closeUpstreams();
 });
 
-/** As when its lease ran out: the reaper ended it and charged nothing yet. */
+/** Ends it like an expired lease: the reaper ended it and charged nothing yet. */
 async function reapHolds(): Promise<void> {
   for (const name of await keysLike(redis, '{s*}:hold:*'))
     await alterHold(redis, name, { st: 'reaped', chg: 0, c0: 0 });

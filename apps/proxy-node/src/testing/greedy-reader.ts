@@ -14,7 +14,7 @@ export interface ReaderStyle {
   name: string;
   /** Chooses the member that counts if several have one name. */
   duplicates: 'first' | 'last';
-  /** As Go's encoding/json does. */
+  /** Reads like Go's encoding/json. */
   ignoresCase: boolean;
   /** Names of the output limit; of several, the largest counts. */
   limits: readonly string[];

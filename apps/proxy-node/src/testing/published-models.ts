@@ -66,7 +66,7 @@ export class PublishedModels {
     return model;
   }
 
-  /** As the control plane does: the document as it is now, sealed. */
+  /** Publishes like the control plane: the document of now, sealed. */
   async publish(): Promise<void> {
     const snapshot = publishSnapshot({
       version: this.#version,

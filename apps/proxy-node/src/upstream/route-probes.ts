@@ -63,7 +63,7 @@ export class RouteProbes {
   }: {
     calls: SideCalls;
     refused: RefusedFields;
-    /** As the snapshot in use has it. */
+    /** Returns it from the snapshot in use. */
     candidateOf: (route: RouteRef) => Candidate | undefined;
     onProbed: (probed: Probed) => void;
     log: Pick<Logger, 'info'>;

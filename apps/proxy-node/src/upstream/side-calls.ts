@@ -59,7 +59,7 @@ export class SideCalls {
     return call && wholeBody(call);
   }
 
-  /** As `whole`, of an answer that is read as it comes. */
+  /** Does the same as `whole`, for an answer that is read as it comes. */
   stream(asked: SideCall, deadlines: CallDeadlines): Promise<UpstreamCall | null> {
     return this.#open(asked, { deadlines, isStream: true });
   }

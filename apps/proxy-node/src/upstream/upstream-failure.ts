@@ -122,7 +122,7 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
   }
 }
 
-/** As the attempt is noted. */
+/** Gives the words in which the attempt is noted. */
 export function endingOf({ error, evidence }: UpstreamFailure): { error: string; status?: number } {
   return {
     error: evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind,

@@ -5,7 +5,7 @@ import { UpstreamHealth, type RestBegun, type RouteRef, type RouteUse } from './
 
 const NOW = 1_000_000;
 const REF: RouteRef = { upstreamId: 1, routeId: 1 };
-/** As the only account uses it. */
+/** The route in the use of one account. */
 const ROUTE: RouteUse = { ...REF, accountId: 7 };
 /** Another model of the same provider. */
 const NEIGHBOUR: RouteUse = { ...ROUTE, routeId: 2 };

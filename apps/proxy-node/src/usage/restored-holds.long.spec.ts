@@ -31,7 +31,7 @@ async function loseShard(): Promise<void> {
   await world.redis.del(...(await keysLike(world.redis, `{${shard()}}:*`)));
 }
 
-/** As the control plane does: from what PostgreSQL says, under an epoch that never was before. */
+/** Fills like the control plane: from what PostgreSQL says, under an epoch that never was before. */
 async function fillShard(tokens: number): Promise<void> {
   epoch += 1;
   await new Epochs(world.redis).set(shard(), `epoch-${epoch}`);
@@ -87,7 +87,7 @@ describe('a running request whose hold Redis has lost', () => {
     await loseShard();
     await fillShard(300);
     await until('what is left is held', async () => (await balance())?.held === 300, 20_000);
-    // As a stream does that got more than that.
+    // A stream that got more than that has no room.
     expect(handle.room(usageOf(0, 200))).toBeLessThan(0);
     handle.grow(() => undefined);
     expect(await stopped).toBe('balance_exhausted');

@@ -19,7 +19,7 @@ const TOKENS = 30;
 /** No node of this name is registered, so what it signs with the fleet's credential is believed. */
 const NODE_NAME = 'bench-queue:0';
 
-/** As nodes give them to their jobs. */
+/** The options that nodes give to their jobs. */
 const JOB_OPTIONS: JobsOptions = {
   attempts: 1_000_000,
   removeOnComplete: { age: 600, count: 1_000 },

@@ -133,7 +133,7 @@ export const cold: Scene = async ({ subjects, yardstick }) => {
 
 const CROWD = { connections: 256, seconds: 5 };
 
-/** As many connections as one subscription may have requests running. */
+/** Equals the connections that one subscription may have requests running. */
 export const crowd: Scene = async ({ subjects, rounds }) => {
   for (let round = 0; round < rounds; round += 1)
     for (const { installation, figures } of subjects) {

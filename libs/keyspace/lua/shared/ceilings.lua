@@ -41,7 +41,7 @@ local function spendable(epoch, key, balance)
   return balance
 end
 
--- As spendable, and learns the ceiling of a balance that is not known yet.
+-- Returns the same as spendable, and learns the ceiling of a balance that is not known yet.
 local function learn_spendable(epoch, key, balance, credit_seq)
   local memory = memory_of(epoch)
   local top = memory.tops[key]

@@ -12,7 +12,7 @@ test('replies are read whole wherever packets cut them', () => {
       const read: unknown[] = [];
       const reader = new RespReader((reply) => read.push(reply));
       const block = Buffer.alloc(REPLIES.length);
-      // As a socket that reads into the same memory each time.
+      // A socket reads into the same memory each time, too.
       for (const [from, to] of [
         [0, first],
         [first, second],

@@ -18,7 +18,7 @@ const LOADED_WITHIN_MS = 3_000;
 const LOADED_POLL_MS = 50;
 
 interface Call {
-  /** As Redis knows the function. */
+  /** The function's name in Redis. */
   readonly name: string;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];

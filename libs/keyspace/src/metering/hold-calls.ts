@@ -42,7 +42,7 @@ export function admitCall(shard: string, request: AdmitRequest): FunctionCall {
   };
 }
 
-/** As Redis counts: it still counts what has ended on the node and was not settled. */
+/** Follows the count of Redis: it still counts what has ended on the node and was not settled. */
 function concurrencyLimit({ concurrencyMax, endedHere }: AdmitRequest): number {
   const limit = natural(concurrencyMax, 'concurrencyMax');
   return limit === 0 ? 0 : limit + (endedHere?.() ?? 0);

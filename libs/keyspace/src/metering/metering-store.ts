@@ -104,7 +104,7 @@ export class MeteringStore {
     );
   }
 
-  /** As `access`, and counted in a window of a minute of its own: as many as the key's rpm, `limitAtLeast` if that is more; `limitWithoutRpm` for a key without one. */
+  /** Does the same as `access`, and counts in a window of a minute of its own: as many as the key's rpm, `limitAtLeast` if that is more; `limitWithoutRpm` for a key without one. */
   inquire(request: InquiryRequest): Promise<InquiryReply> {
     const { shard, functionKeys, args } = this.#accessCall(request);
     const all = [...functionKeys, keys.inquiries(shard, request.keyHash)];

@@ -51,7 +51,7 @@ export class LiveCounts {
     return this.#recountEach([...byShard]);
   }
 
-  /** As `recountHolds`, for all subscriptions that run requests. */
+  /** Does the same as `recountHolds`, for all subscriptions that run requests. */
   async recountAllHolds(): Promise<Recounts> {
     return this.#recountEach(shardNames(this.#shards).map((shard) => [shard, []]));
   }

@@ -33,7 +33,7 @@ export interface LiveKey extends LiveLimits {
   expiresAtMs: number;
   /** Comma-separated globs; '' or '*' = all subscribed models. */
   allowedModels: string;
-  /** As `normaliseAllowlist` returns it; '' = any address. */
+  /** The result of `normaliseAllowlist`; '' = any address. */
   allowlist: string;
   /** Running streams may finish although the key was disabled or deleted. */
   drain: boolean;

@@ -24,7 +24,7 @@ export const right =
     scene.socket.write(head('200 OK', headers(scene.isStream, more)));
     scene.socket.end(change(body(scene), scene));
   };
-/** As `right` of other parts. */
+/** Has the meaning of `right` of other parts. */
 export const parts =
   (change: (parts: AnswerParts, scene: Scene) => Partial<AnswerParts>) =>
   (scene: Scene): void =>

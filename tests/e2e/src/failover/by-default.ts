@@ -30,7 +30,7 @@ export const MODES_IN_TEXT: ReadonlySet<string> = new Set([
   'error-mid',
 ]);
 
-/** As JSON these are no faults. */
+/** In JSON answers these are no faults. */
 export const MODES_OF_STREAMS: ReadonlySet<string> = new Set(['error-mid']);
 
 export interface Row {

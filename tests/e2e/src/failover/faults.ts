@@ -2,7 +2,7 @@ import type { Protocol } from './two-upstreams.ts';
 
 /** Holds what the first of two upstreams does, while the second is sound. */
 export interface Fault {
-  /** As the report names it. */
+  /** Its name in the report. */
   readonly name: string;
   /** Modes of the demo upstream that bring it about; `refused` stands for an address where nothing listens. */
   readonly modes: readonly string[];

@@ -2,7 +2,7 @@ import type { ModelTransaction } from './transaction.ts';
 
 interface Version<Row> {
   committed: Row | undefined;
-  /** As the transaction that holds the row sees it. */
+  /** The row in the view of the transaction that holds it. */
   pending: Row | undefined;
   owner: ModelTransaction | null;
 }

@@ -192,7 +192,7 @@ const startWithdrawals: Statement = (db, tx, [ids, withdrawals, drain]) => {
   return [];
 };
 
-/** As a purchase opens a closed subscription again. */
+/** Opens a closed subscription again, like a purchase. */
 const reopen: Statement = (db, tx, [id]) => {
   const row = db.rows.subscriptions.lock(tx, number(id));
   if (row)

@@ -181,7 +181,7 @@ function before(db: ModelPostgres, tx: ModelTransaction): string {
   return db.rows.droppedDays.get(tx, 1)?.before ?? '';
 }
 
-/** As PostgreSQL writes a time in UTC. */
+/** Writes a time in UTC like PostgreSQL. */
 function timestampText(ms: number): string {
   return new Date(ms)
     .toISOString()

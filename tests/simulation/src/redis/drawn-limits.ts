@@ -20,7 +20,7 @@ export const LIMITS = [
 ];
 export const ACCOUNT_LIMITS = ['', '', limitsOf([['account tph', 't', 60_000, 400, '', 0]])];
 
-/** As the control plane writes them: limits that are reached and others, of each unit, with and without periods, and rolling. */
+/** Draws them in the control plane's form: limits that are reached and others, of each unit, with and without periods, and rolling. */
 export const BUDGETS = [
   ...Array.from({ length: 13 }, () => ''),
   '[[1,"charged_tokens",3000,"0000000000","","refuse",{"0":500}]]',

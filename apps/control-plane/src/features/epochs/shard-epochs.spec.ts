@@ -232,7 +232,7 @@ test('what is booked after its shard was filled says so, also where its transact
   const index = account.id % Number(plane.environment['SHARDS']);
   const shard = `s${String(index).padStart(2, '0')}`;
   const event = usageEvent(100, { account, model, subscriptionId });
-  // As a change of epoch does, with a booking that comes just after its beginning.
+  // A change of epoch does the same, with a booking that comes just after its beginning.
   const booked = await plane.dataSource.transaction(async (tx) => {
     await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
       ADVISORY_LOCK_FAMILIES.shardEpoch,

@@ -126,7 +126,7 @@ describe('administrators', () => {
     const empty = await startServices({ postgres: false });
     const config = loadConfig({
       ...environmentFor({
-        // As the one role of an installation that has no owner of its own.
+        // An installation without an owner of its own has this one role.
         databaseUrl: plane.services.urlsOf(await plane.services.createDatabase()).owner,
         redisUrl: empty.redisUrl,
       }),

@@ -135,7 +135,7 @@ export class Tally {
     return this.#output.tokens;
   }
 
-  /** As `outputTokens`, of the text that is shown. */
+  /** Counts the tokens of the text that is shown. */
   get shownTokens(): number {
     return this.#output.tokens - this.hiddenTokens;
   }

@@ -68,13 +68,13 @@ export type StreamEvent =
 
 /** Names the ways in which the client's stream is closed. */
 export type Closing =
-  /** As the upstream ended it. */
+  /** The upstream ended the stream. */
   | 'finished'
   /** With the error that the upstream stated. */
   | 'stated'
   /** With an error of the gateway's: the upstream broke off. */
   | 'broken'
-  /** As if it had met its limit. */
+  /** The stream ends like one that met its limit. */
   | 'finished_early'
   /** With an error of the gateway's: it was stopped. */
   | 'stopped'

@@ -154,7 +154,7 @@ test('what is exported is what PostgreSQL has, to the last character: it reads i
   expect(await dataSource.query('SELECT * FROM usage_events ORDER BY rid')).toEqual(before);
 });
 
-/** As PostgreSQL's COPY reads CSV: an empty cell is null, a quoted one is text. */
+/** Reads CSV like PostgreSQL's COPY: an empty cell is null, a quoted one is text. */
 function csvRecords(text: string): (string | null)[][] {
   const records: (string | null)[][] = [[]];
   for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {

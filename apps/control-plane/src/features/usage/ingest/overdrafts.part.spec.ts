@@ -49,7 +49,7 @@ describe('usage beyond the balance', () => {
   test('and a purchase that pays a part of it answers the debt that is left, as the list of subscriptions does', async () => {
     const parts = await subscribed(100);
     const { token } = parts.account;
-    // As in Redis: the request was debited there before it was booked.
+    // Redis debited the request before it was booked.
     await plane.app
       .get(REDIS)
       .hincrby(keysOf(plane, parts.account.id, parts.model.id), 'bal', -130);

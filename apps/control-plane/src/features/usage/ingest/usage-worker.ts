@@ -65,7 +65,7 @@ const jobSchema = z
   })
   .catch({ events: [UNREADABLE], refusedForFunds: [] });
 
-/** As it is where it is whole: a copy of each event would cost more than all other checks of a job. */
+/** Returns the event itself where it is whole: a copy of each event would cost more than all other checks of a job. */
 function relayedOf(value: unknown): RelayedEvent {
   const event = value as RelayedEvent | null;
   return typeof event?.shard === 'string' &&
