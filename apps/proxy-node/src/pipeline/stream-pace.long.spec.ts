@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { UsageFinal } from '@tollgate/contracts';
 import { sse } from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
@@ -25,7 +26,7 @@ afterAll(async () => {
 async function silentAfter(
   pieces: number,
   overrides: typeof UNSET,
-): Promise<{ ms: number; text: string; others: number }> {
+): Promise<{ ms: number; text: string; others: number; finals: UsageFinal[] }> {
   let isSilent = false;
   const first = await upstreamOf((response) => {
     if (!isSilent) return void sse(response).end(STREAM.join(''));
@@ -35,17 +36,36 @@ async function silentAfter(
   const model = await node.addModel(
     [first, second].map(({ baseUrl }, priority) => ({ baseUrl, priority, overrides })),
   );
-  const say = async (): Promise<string> =>
-    (await node.post('/v1/chat/completions', ask(model, { stream: true }))).text();
-  for (let count = 0; count < STREAMS_KNOWN; count += 1) await say();
+  const say = async (): Promise<{ text: string; rid: string | null }> => {
+    const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
+    return { text: await response.text(), rid: response.headers.get('x-request-id') };
+  };
+  let known = await say();
+  for (let count = 1; count < STREAMS_KNOWN; count += 1) known = await say();
   isSilent = true;
   const startedAt = Date.now();
-  const text = await say();
-  return { ms: Date.now() - startedAt, text, others: second.requests.length };
+  const { text, rid } = await say();
+  const ms = Date.now() - startedAt;
+  const finals = [known.rid, rid].map((each) => node.journalledFinal(each));
+  return {
+    ms,
+    text,
+    others: second.requests.length,
+    finals: (await Promise.all(finals)) as UsageFinal[],
+  };
 }
 
-test('a stream without content is given up at the pace of its route, and another route answers', async () => {
-  const { ms, text, others } = await silentAfter(0, UNSET);
+test('a stream without content is given up at the pace of its route, and another route answers, for which alone the customer pays', async () => {
+  const { ms, text, others, finals } = await silentAfter(0, UNSET);
+  const [known, final] = finals;
+  expect(final).toMatchObject({
+    charge: known?.charge,
+    attempts: [
+      { error: expect.any(String), cost: { input_tokens: expect.any(Number), output_tokens: 0 } },
+      { status: 200 },
+    ],
+  });
+  expect(final?.attempts[0]?.cost?.input_tokens).toBeGreaterThan(0);
   expect(others).toBe(1);
   expect(text).toContain('[DONE]');
   expect(ms).toBeGreaterThanOrEqual(3_000);

@@ -67,11 +67,18 @@ async function destroyAfter(response: ServerResponse): Promise<void> {
 
 function answer(
   response: ServerResponse,
-  { manner, word, url }: { manner: Manner; word: string; url: string | undefined },
+  {
+    manner,
+    word,
+    url,
+    body,
+  }: { manner: Manner; word: string; url: string | undefined; body: string },
 ): void {
   if (manner === 'mute') return;
   if (manner === 'broken') return void response.destroy();
-  const [beginning, rest] = piecesOf(word, url?.endsWith('/messages') ?? false);
+  // A continuation repeats the word that the client has.
+  const anchor = /"role":"assistant","content":"(\w+)"/.exec(body)?.[1] ?? '';
+  const [beginning, rest] = piecesOf(anchor + word, url?.endsWith('/messages') ?? false);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(beginning);
   if (manner === 'empty')
@@ -129,13 +136,13 @@ export async function knownModel(
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest();
-    first = await startLocalUpstream((response, _, { url }) => {
+    first = await startLocalUpstream((response, body, { url }) => {
       unfinished.add(response);
       response.on('close', () => unfinished.delete(response));
-      answer(response, { manner: manners.first, word: 'one', url });
+      answer(response, { manner: manners.first, word: 'one', url, body });
     });
-    second = await startLocalUpstream((response, _, { url }) =>
-      answer(response, { manner: manners.second, word: 'two', url }),
+    second = await startLocalUpstream((response, body, { url }) =>
+      answer(response, { manner: manners.second, word: 'two', url, body }),
     );
   });
   beforeEach(() => {
