@@ -49,8 +49,8 @@ export interface NewPrice {
 }
 export interface NewUpstream {
   name: string;
-  protocol: 'openai' | 'anthropic';
-  /** With its version segment, e.g. `https://api.example.com/v1`. */
+  protocol: 'openai' | 'anthropic' | 'bedrock';
+  /** With its version segment where the protocol has one, e.g. `https://api.example.com/v1`. */
   base_url: string;
   api_key?: string;
   [setting: string]: unknown;

@@ -26,7 +26,7 @@ export { toChatUsage } from './usage/chat-usage.ts';
 export { readMessagesUsage } from './answers/anthropic/messages-usage.ts';
 export { toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
-export { continuationAsk, takesPrefill } from './continuation/continuation-ask.ts';
+export { continuationAsk } from './continuation/continuation-ask.ts';
 export { ContinuedReader } from './continuation/continued-reader.ts';
 export type { ContinuedOptions } from './continuation/continued-reader.ts';
 export { asksForThinking, Delivered, deliveredOf } from './continuation/delivered.ts';
@@ -37,6 +37,7 @@ export {
   createExchange,
   findUnsupported,
   isNative,
+  takesPrefill,
 } from './providers/create-exchange.ts';
 export { withoutMark } from './json/json-guard.ts';
 export { readToken, tokenRequest, type TokenRequest } from './providers/provider-token.ts';

@@ -1,9 +1,8 @@
 import type { UpstreamProtocol } from '@tollgate/contracts';
 import { parseAsk } from '../ask/parse-ask.ts';
 import type { Ask } from '../exchange.ts';
-import { isNative } from '../providers/create-exchange.ts';
+import { takesPrefill } from '../providers/create-exchange.ts';
 import { isRecord, jsonBytes, list } from '../json/json-guard.ts';
-import { claudeModel } from '../translation/claude-model.ts';
 import { anchorOf } from './anchor.ts';
 
 /** The words of the anchor follow, and nothing else. */
@@ -59,12 +58,4 @@ function instructed(messages: readonly unknown[], instruction: string): unknown[
   const { content } = last;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : list(content);
   return [...others, { ...last, content: [...parts, { type: 'text', text: instruction }] }];
-}
-
-/** Returns whether an upstream continues an answer natively from a message that has its beginning. */
-export function takesPrefill(
-  { protocol }: { readonly protocol: UpstreamProtocol },
-  { upstream_model: model }: { readonly upstream_model: string },
-): boolean {
-  return isNative('messages', { protocol }) && claudeModel(model).takesPrefill;
 }

@@ -4,6 +4,7 @@ import { toMessagesRequest } from '../chat-to-messages/request.ts';
 import { responsesToMessagesExchange } from '../responses/exchange.ts';
 import { chatBodyOf } from '../responses/request.ts';
 import { messagesExchange } from '../same-protocol/messages-exchange.ts';
+import { claudeModel } from '../translation/claude-model.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { refuseThread } from '../errors/unsupported.ts';
 import { ANTHROPIC_MODELS } from './model-list.ts';
@@ -39,5 +40,6 @@ export const anthropic: Provider = {
           headers: TRANSLATED_HEADERS,
         },
   models: ANTHROPIC_MODELS,
+  continuesPrefill: (model) => claudeModel(model).takesPrefill,
   readUsage: ({ usage }) => readMessagesUsage(usage),
 };

@@ -1,6 +1,7 @@
 import { readConverseUsage } from '../answers/converse/converse-usage.ts';
 import { converseDialect, modelPath } from '../messages-to-converse/dialect.ts';
 import { AwsEventFramer, type AwsMessage } from '../sse/aws-event-framer.ts';
+import { claudeModel } from '../translation/claude-model.ts';
 import { throughMessages } from '../through-messages/exchanges.ts';
 import { awsSignature } from './aws-signature.ts';
 import { byModel, claudeOf, type ClaudeHost } from './hosted-claude.ts';
@@ -37,6 +38,7 @@ export const bedrock: Provider = {
         },
   // The host of Bedrock's control plane has the list.
   models: null,
+  continuesPrefill: (model) => isClaude(model) && claudeModel(model).takesPrefill,
   readUsage: ({ usage }) => readConverseUsage(usage),
 };
 

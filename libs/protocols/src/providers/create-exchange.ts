@@ -25,6 +25,14 @@ export function isNative(protocol: ClientProtocol, speech: Speech): boolean {
   return exchangeFor(protocol, speech)?.isNative ?? false;
 }
 
+/** Returns whether an upstream continues an answer natively from a message that has its beginning. */
+export function takesPrefill(
+  { protocol }: Pick<Speech, 'protocol'>,
+  { upstream_model: model }: { readonly upstream_model: string },
+): boolean {
+  return PROVIDERS[protocol].continuesPrefill?.(model) ?? false;
+}
+
 /** Throws `InvalidRequest` naming the feature when the request asks for something the upstream's protocol has no words for. */
 export function createExchange(request: ExchangeRequest): Exchange {
   const { ask, speech } = request;

@@ -24,6 +24,8 @@ export interface Provider {
   readonly models: ModelList | null;
   /** Returns the usage that a JSON answer of the probe reports; null when it reports none. */
   readUsage(answer: JsonRecord): ReportedUsage | null;
+  /** Returns whether a model continues natively from a last message that has the beginning of its answer; absent where none does. */
+  continuesPrefill?(model: string): boolean;
   /** Codes and types of its errors that `errors/` does not know. */
   readonly errorWords?: ErrorWords;
 }

@@ -44,7 +44,11 @@ function cases(): Case[] {
             : [{ ...each, isStream: false, second: 'plain' as const }]),
           { ...each, isStream: true, second: 'plain' as const },
           ...(MODES_IN_TEXT.has(mode)
-            ? [{ ...each, isStream: true, second: 'prefill' as const }]
+            ? (['prefill', 'hosted'] as const).map((second) => ({
+                ...each,
+                isStream: true,
+                second,
+              }))
             : []),
         ];
       }),
@@ -93,7 +97,7 @@ describe.each(FAULTS)('$number $fault, with default settings', ({ number, json, 
       const cell = each.isStream ? stream : json;
       if (cell === 'answered' || !MODES_IN_TEXT.has(each.mode)) await expectAnswer(each);
       // One of those that break in the text of a stream.
-      else if (each.second === 'prefill') await expectContinuation(each);
+      else if (each.second !== 'plain') await expectContinuation(each);
       else await expectError(each);
     }
   });
@@ -118,7 +122,7 @@ test('no fault ends as an answer that looks complete and is not', () => {
 });
 
 function isBestRoute({ isStream, mode, second }: Met): boolean {
-  return !isStream || !MODES_IN_TEXT.has(mode) || second === 'prefill';
+  return !isStream || !MODES_IN_TEXT.has(mode) || second !== 'plain';
 }
 
 async function expectAnswer({ seen, receipt, ...asked }: Met): Promise<void> {

@@ -9,13 +9,13 @@ import {
 
 /** Short, so that silence is found out within a test; no answer of the demo upstream takes so long. */
 const LIMIT_MS = 1_000;
-/** A name of a model that continues an answer from its beginning. */
-const PREFILL_MODEL = 'claude-3-5-haiku';
+/** Models that continue an answer from its beginning. */
+const PREFILL_MODELS = { prefill: 'claude-3-5-haiku', hosted: 'us.anthropic.claude-3-5-haiku' };
 export const PROTOCOLS = ['chat', 'messages'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** `prefill`: the second route is a model of Anthropic's protocol that takes a prefill; `plain`: one of the client's protocol that takes none. */
-export type Second = 'plain' | 'prefill';
+/** `prefill`: the second route is a model of Anthropic's protocol that takes a prefill; `hosted`: one of Bedrock; `plain`: one of the client's protocol that takes none. */
+export type Second = 'plain' | keyof typeof PREFILL_MODELS;
 
 export interface ModelSpec {
   readonly protocol: Protocol;
@@ -35,6 +35,7 @@ export class TwoUpstreams {
   readonly #upstreams: Record<'first' | 'second' | 'refused', Record<Protocol, number>>;
   readonly #limitMs: number | null;
   #count = 0;
+  #bedrock: number | null = null;
 
   private constructor(parts: {
     tollgate: Tollgate;
@@ -104,6 +105,17 @@ export class TwoUpstreams {
     return model;
   }
 
+  /** The demo upstream has no version segment before Bedrock's paths. */
+  async #hosted(): Promise<number> {
+    this.#bedrock ??= await this.tollgate.admin.createUpstream({
+      name: 'second-bedrock',
+      protocol: 'bedrock',
+      base_url: this.tollgate.upstreamUrl,
+      api_key: 'key-of-the-operator',
+    });
+    return this.#bedrock;
+  }
+
   async #addModel(
     { protocol, modes, failover = {}, window, second: kind = 'plain' }: ModelSpec,
     at?: number,
@@ -132,8 +144,11 @@ export class TwoUpstreams {
     if (second !== undefined)
       await admin.createRoute({
         ...route,
-        upstream_id: this.#upstreams.second[kind === 'plain' ? protocol : 'messages'],
-        upstream_model: `${kind === 'plain' ? 'second' : PREFILL_MODEL}:${second}`,
+        upstream_id:
+          kind === 'hosted'
+            ? await this.#hosted()
+            : this.#upstreams.second[kind === 'plain' ? protocol : 'messages'],
+        upstream_model: `${kind === 'plain' ? 'second' : PREFILL_MODELS[kind]}:${second}`,
         priority: 2,
         ...(window !== undefined && { context_window: window }),
       });
