@@ -12,8 +12,10 @@ export interface Area {
 }
 
 const CONTROL_PLANE = 'apps/control-plane';
-const SUBSCRIPTIONS = `${CONTROL_PLANE}/src/features/subscriptions`;
-const INGEST = `${CONTROL_PLANE}/src/features/usage/ingest`;
+const FEATURES = `${CONTROL_PLANE}/src/features`;
+const SUBSCRIPTIONS = `${FEATURES}/subscriptions`;
+const USAGE = `${FEATURES}/usage`;
+const INGEST = `${USAGE}/ingest`;
 const NODE = 'apps/proxy-node';
 
 export const AREAS: readonly Area[] = [
@@ -44,28 +46,28 @@ export const AREAS: readonly Area[] = [
     project: CONTROL_PLANE,
     files: [
       `${SUBSCRIPTIONS}/purchases*.ts`,
-      `${CONTROL_PLANE}/src/features/models/prices-in-force*.ts`,
-      `${CONTROL_PLANE}/src/features/wallet/ledger.service.ts`,
+      `${FEATURES}/models/prices-in-force*.ts`,
+      `${FEATURES}/wallet/ledger.service.ts`,
     ],
-    specs: [SUBSCRIPTIONS, `${CONTROL_PLANE}/src/features/wallet`],
+    specs: [SUBSCRIPTIONS, `${FEATURES}/wallet`, `${FEATURES}/reconciliation`],
   },
   {
     name: 'withdrawals',
     project: CONTROL_PLANE,
     files: [`${SUBSCRIPTIONS}/withdrawal*.ts`],
-    specs: [SUBSCRIPTIONS, INGEST],
+    specs: [SUBSCRIPTIONS, INGEST, `${FEATURES}/reconciliation`, `${FEATURES}/models`],
   },
   {
     name: 'late usage',
     project: CONTROL_PLANE,
     files: [`${INGEST}/late-usage*.ts`],
-    specs: [INGEST, `${CONTROL_PLANE}/src/features/usage/journal`],
+    specs: [INGEST, `${USAGE}/journal`],
   },
   {
     name: 'ingest',
     project: CONTROL_PLANE,
     files: [`${INGEST}/*.ts`],
-    specs: [INGEST, `${CONTROL_PLANE}/src/features/usage/journal`],
+    specs: [USAGE, `${CONTROL_PLANE}/src/ops`],
   },
   {
     name: 'journal',

@@ -8,7 +8,7 @@ import { instrumented } from './instrument.ts';
 import type { Order, Verdict } from './judge.ts';
 import type { Mutant } from './mutant.ts';
 
-/** The most tests of one spec that judge a mutant; where more reach it, these are spread over them. */
+/** The most tests of one spec that judge a mutant at once; where more reach it, these are spread over them, and the others follow where none notices. */
 const TESTS_OF_A_SPEC = 60;
 /** A judge is replaced after this number of mutants, so that what failed suites left behind does not add up. */
 const MUTANTS_OF_A_JUDGE = 25;
@@ -27,12 +27,16 @@ interface Hearing {
   reached: ReadonlyMap<number, readonly string[]>;
 }
 
-/** Judges the mutants of one file by its specs, one spec after the other until one notices. */
+/** Judges the mutants of some files by the specs of each, one spec after the other until one notices. */
 export class Court {
   private readonly settings: string;
   private readonly root: string;
   private readonly limitMs: number;
-  private readonly specs: readonly string[];
+  /** The most specs that judge a mutant, of those that reach it. */
+  private readonly specsMax: number;
+  private readonly mutants: readonly Mutant[];
+  /** Specs that may judge each file. */
+  private readonly specs: ReadonlyMap<string, readonly string[]>;
   private process: ChildProcess | undefined;
   private judged = 0;
   private readonly hearings = new Map<string, Hearing>();
@@ -42,17 +46,29 @@ export class Court {
   private readonly sound = new Map<string, boolean>();
 
   constructor(
-    { root, folder, limitMs }: { root: string; folder: string; limitMs: number },
-    { file, source, mutants }: { file: string; source: string; mutants: readonly Mutant[] },
-    specs: readonly string[],
+    {
+      root,
+      folder,
+      limitMs,
+      specsMax,
+    }: { root: string; folder: string; limitMs: number; specsMax: number },
+    { sources, mutants }: { sources: ReadonlyMap<string, string>; mutants: readonly Mutant[] },
+    specsOf: (file: string) => readonly string[],
   ) {
     this.root = root;
     this.limitMs = limitMs;
-    this.specs = specs;
-    const text = path.join(folder, file.replaceAll('/', '_'));
-    writeFileSync(text, instrumented(source, mutants));
+    this.specsMax = specsMax;
+    this.mutants = mutants;
+    this.specs = new Map([...sources.keys()].map((file) => [file, specsOf(file)]));
+    const texts: Record<string, string> = {};
+    for (const [file, source] of sources) {
+      const text = path.join(folder, file.replaceAll('/', '_'));
+      const own = mutants.filter((mutant) => mutant.file === file);
+      writeFileSync(text, instrumented(source, own));
+      texts[path.join(root, file)] = text;
+    }
     const swc = jest.transform?.['^.+\\.ts$']?.[1] ?? {};
-    this.settings = JSON.stringify({ swc, file: path.join(root, file), text });
+    this.settings = JSON.stringify({ swc, texts });
   }
 
   /** `by`: the test that notices. Undecided is a mutant that none noticed where a spec failed without it or was too slow: it may have been noticed there. */
@@ -60,23 +76,29 @@ export class Court {
     const by = await this.noticedBy(mutant);
     if (by !== undefined) return { kind: 'noticed', by };
     const isDoubted =
-      this.doubted.has(mutant.id) || [...this.hearings.values()].some(({ isSound }) => !isSound);
+      this.doubted.has(mutant.id) ||
+      this.specsOf(mutant).some((spec) => this.hearings.get(spec)?.isSound === false);
     return { kind: isDoubted ? 'undecided' : 'survived', by: 'none' };
   }
 
-  private async noticedBy({ id }: Mutant): Promise<string | undefined> {
+  private specsOf({ file }: Mutant): readonly string[] {
+    return this.specs.get(file) ?? [];
+  }
+
+  private async noticedBy(mutant: Mutant): Promise<string | undefined> {
+    const { id } = mutant;
     if (this.judged >= MUTANTS_OF_A_JUDGE) await this.dismiss();
     this.judged += 1;
-    let isReachedByTests = false;
-    for (const spec of this.specs) {
+    let asked = 0;
+    for (const spec of this.specsOf(mutant)) {
       const hearing = await this.hear(spec);
       const names = hearing.reached.get(id)?.filter((name) => name !== '') ?? [];
       if (names.length === 0 || !hearing.isSound) continue;
-      isReachedByTests = true;
+      asked += 1;
       const failed = await this.try(id, spec, names);
-      if (failed !== undefined) return failed;
+      if (failed !== undefined || asked === this.specsMax) return failed;
     }
-    return isReachedByTests ? undefined : this.noticedAtLoad(id);
+    return asked > 0 ? undefined : this.noticedAtLoad(mutant);
   }
 
   async dismiss(): Promise<void> {
@@ -113,9 +135,21 @@ export class Court {
     names: readonly string[],
   ): Promise<string | undefined> {
     const isFast = (this.hearings.get(spec)?.tookMs ?? 0) < WHOLE_MS;
-    const some = spread(names);
-    const isWhole = isFast || !(await this.passAlone(spec, some));
-    const asked = { spec, names: isWhole ? undefined : some };
+    if (isFast) return this.tryTests(mutant, spec, undefined);
+    for (const some of spread(names)) {
+      const isAlone = await this.passAlone(spec, some);
+      const failed = await this.tryTests(mutant, spec, isAlone ? some : undefined);
+      if (failed !== undefined || !isAlone) return failed;
+    }
+    return undefined;
+  }
+
+  private async tryTests(
+    mutant: number,
+    spec: string,
+    names: readonly string[] | undefined,
+  ): Promise<string | undefined> {
+    const asked = { spec, names };
     const { failed } = await this.order({ mutant, ...asked });
     if (failed !== LATE) return failed;
     // If the spec takes as long without the mutant, the machine is slow.
@@ -126,15 +160,23 @@ export class Court {
   }
 
   /** For what runs while modules are loaded, which a process does once, or before the tests. */
-  private async noticedAtLoad(mutant: number): Promise<string | undefined> {
-    for (const spec of this.specs) {
-      if (!(await this.hear(spec)).isSound) continue;
+  private async noticedAtLoad(mutant: Mutant): Promise<string | undefined> {
+    const near = this.specsOf(mutant).toSorted(
+      (a, b) => Number(this.reaches(b, mutant.file)) - Number(this.reaches(a, mutant.file)),
+    );
+    for (const spec of near.slice(0, this.specsMax)) {
+      if (this.hearings.get(spec)?.isSound === false) continue;
       await this.dismiss();
-      const { failed } = await this.order({ mutant, spec, names: undefined });
+      const { failed } = await this.order({ mutant: mutant.id, spec, names: undefined });
       await this.dismiss();
       if (failed !== undefined) return failed;
     }
     return undefined;
+  }
+
+  private reaches(spec: string, file: string): boolean {
+    const { isSound, reached } = this.hearings.get(spec) ?? { isSound: false, reached: new Map() };
+    return isSound && this.mutants.some((mutant) => mutant.file === file && reached.has(mutant.id));
   }
 
   /** Tests that need others before them prove nothing when they run without these. */
@@ -170,7 +212,7 @@ export class Court {
   }
 
   private called(): ChildProcess {
-    const roots = [...new Set(this.specs.map((spec) => path.dirname(spec)))];
+    const roots = [...new Set([...this.specs.values()].flat().map((spec) => path.dirname(spec)))];
     return fork(
       path.join(import.meta.dirname, 'judge.ts'),
       [this.root, JSON.stringify(roots), this.settings],
@@ -187,7 +229,9 @@ function verdictOf(failed: string): Verdict {
   return { failed, reached: [] };
 }
 
-function spread<T>(tests: readonly T[]): T[] {
+function spread<T>(tests: readonly T[]): T[][] {
   const step = Math.max(1, Math.ceil(tests.length / TESTS_OF_A_SPEC));
-  return tests.filter((_, index) => index % step === 0);
+  return Array.from({ length: step }, (_, first) =>
+    tests.filter((_test, index) => index % step === first),
+  );
 }

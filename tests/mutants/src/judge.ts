@@ -1,4 +1,4 @@
-/** A process that runs specs against one file with all of its mutants. The parent says which mutant is on. */
+/** A process that runs specs against some files with all of their mutants. The parent says which mutant is on. */
 import { runCLI } from 'jest';
 import project from '../../../jest.config.ts';
 import type { Instrumented } from './transform.ts';

@@ -4,21 +4,18 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { AREAS, filesOf, type Area } from './areas.ts';
 import { Court } from './court.ts';
-import { describe } from './mutant.ts';
-import { SourceProject, type Listed } from './source-project.ts';
+import { describe, type Mutant } from './mutant.ts';
+import { SourceProject } from './source-project.ts';
 import { SpecsByImport } from './specs-of.ts';
 
 const USAGE = `Breaks the TypeScript that moves money in one place at a time and asks whether specs of the quick suite notice.
 npm run test:mutants -- --typescript [--sample N] [--seed S] [--specs N] [--limit SECONDS] [AREA or part of a file name ...]
-  --sample   mutants of each file, drawn by the seed; 0 (default) = all
-  --specs    specs that judge a file, 4 by default: its own first, then pure ones, then by the distance of their imports
+  --sample   mutants of each area, drawn by the seed; 0 (default) = all
+  --specs    specs that judge a mutant, 4 by default, of those that reach it: that of its file first, then pure ones, then by the distance of their imports
   --limit    seconds that one spec may take with one mutant, 120 by default
 Exit status 0: at least 95 % of each area were noticed. Areas: ${AREAS.map(({ name }) => name).join(', ')}`;
 
-interface Equivalent extends Listed {
-  file: string;
-  reason: string;
-}
+type Equivalent = Pick<Mutant, 'file' | 'before' | 'after'> & { reason: string };
 
 interface Count {
   tried: number;
@@ -27,7 +24,6 @@ interface Count {
   stale: number;
 }
 
-const KEYS = ['tried', 'noticed', 'equivalent', 'stale'] as const;
 const ROOT = path.join(import.meta.dirname, '../../..');
 const NOTICED_MIN = 0.95;
 const number = (text: string): { type: 'string'; default: string } => ({
@@ -76,45 +72,41 @@ function isAsked(area: Area, file: string): boolean {
 
 async function judgeArea(area: Area, files: readonly string[]): Promise<Count> {
   const project = new SourceProject(ROOT, area.project);
-  const total: Count = { tried: 0, noticed: 0, equivalent: 0, stale: 0 };
-  try {
-    for (const file of files) {
-      const count = await judgeFile(project, file, area);
-      for (const key of KEYS) total[key] += count[key];
-    }
-    return total;
-  } finally {
-    project.close();
-  }
-}
-
-async function judgeFile(project: SourceProject, file: string, area: Area): Promise<Count> {
-  const listed = equivalents.filter((entry) => entry.file === file);
   const draw = { count: Number(values.sample), seed: Number(values.seed) };
-  const { source, mutants, equivalent, stale } = project.mutantsOf(file, listed, draw);
-  for (const { before, after } of stale)
+  const sample = project.sampleOf(files, equivalents, draw);
+  project.close();
+  for (const { file, before, after } of sample.stale)
     console.error(`${file}: equivalent.json lists a mutant that is none: ${before} => ${after}`);
   const court = new Court(
-    { root: ROOT, folder, limitMs: 1_000 * Number(values.limit) },
-    { file, source, mutants },
-    specs.of(file, area.specs).slice(0, Number(values.specs)),
+    {
+      ...{ root: ROOT, folder },
+      ...{ limitMs: 1_000 * Number(values.limit), specsMax: Number(values.specs) },
+    },
+    sample,
+    (file) => specs.of(file, area.specs),
   );
-  const counts = { noticed: 0, survived: 0, undecided: 0 };
   try {
-    for (const mutant of mutants) {
-      const began = performance.now();
-      const { kind, by } = await court.judge(mutant);
-      counts[kind] += 1;
-      const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-      console.log(`${kind.padEnd(9)} ${describe(mutant)}   <- ${by} (${seconds} s)`);
-    }
+    const { noticed, survived } = await judgeEach(court, sample.mutants);
+    const { equivalent, stale } = sample;
+    return { tried: noticed + survived, noticed, equivalent, stale: stale.length };
   } finally {
     await court.dismiss();
   }
-  const { noticed, survived } = counts;
-  const count = { tried: noticed + survived, noticed, equivalent, stale: stale.length };
-  console.log(`${file}: ${figures(count)}`);
-  return count;
+}
+
+async function judgeEach(
+  court: Court,
+  mutants: readonly Mutant[],
+): Promise<Record<'noticed' | 'survived' | 'undecided', number>> {
+  const counts = { noticed: 0, survived: 0, undecided: 0 };
+  for (const mutant of mutants.toSorted((a, b) => a.file.localeCompare(b.file))) {
+    const began = performance.now();
+    const { kind, by } = await court.judge(mutant);
+    counts[kind] += 1;
+    const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+    console.log(`${kind.padEnd(9)} ${describe(mutant)}   <- ${by} (${seconds} s)`);
+  }
+  return counts;
 }
 
 function figures({ tried, noticed, equivalent }: Count): string {

@@ -56,10 +56,12 @@ function changesAt(node: Node, file: SourceFile, otherIds: OtherIds): readonly C
 }
 
 function statementChanges(node: Node): readonly ChangeOfSite[] {
-  if (is.isReturnStatement(node))
+  if (is.isReturnStatement(node)) {
+    if (node.expression?.getText() === 'undefined') return [];
     return [
       { form: 'statement', operator: 'return removed', text: node.expression ? 'return;' : ';' },
     ];
+  }
   const isRemovable = is.isExpressionStatement(node)
     ? !hasNoBehaviour(node.expression) && !node.getText().startsWith('super(')
     : is.isThrowStatement(node) || is.isContinueStatement(node) || is.isBreakStatement(node);

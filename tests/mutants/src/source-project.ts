@@ -15,16 +15,17 @@ const UNUSED = new Set([6133, 6192, 6196, 6198, 6199]);
 type Shown = Omit<Mutant, 'id'>;
 
 /** A change of the list of equivalent mutants. */
-export type Listed = Pick<Mutant, 'before' | 'after'>;
+export type Listed = Pick<Mutant, 'file' | 'before' | 'after'>;
 
-/** Says how many mutants of a file are tried, 0 = all, and by which numbers they are drawn. */
+/** Says how many mutants are tried, 0 = all, and by which numbers they are drawn. */
 export interface Draw {
   count: number;
   seed: number;
 }
 
 export interface Sample {
-  source: string;
+  /** Texts of the files that have one of the mutants. */
+  sources: Map<string, string>;
   mutants: Mutant[];
   /** Counts the changes that the list of equivalent mutants names. */
   equivalent: number;
@@ -46,40 +47,53 @@ export class SourceProject {
     this.api.updateSnapshot({ openProjects: [this.config] });
   }
 
-  /** Draws so many mutants of a file that compile, or returns all of them for a count of 0. */
-  mutantsOf(file: string, listed: readonly Listed[], { count, seed }: Draw): Sample {
-    const absolute = path.join(this.root, file);
-    const source = readFileSync(absolute, 'utf8');
-    const project = this.read(absolute);
-    const parsed = project.program.getSourceFile(absolute);
-    if (!parsed) throw new Error(`${file} is not in ${this.config}`);
-    const changes = unique(changesOf(parsed, (node) => otherIds(project, node)));
-    const all = changes.map((change): Shown => ({ file, ...change, ...shown(source, change) }));
+  /** Draws so many mutants of some files that compile, or returns all of them for a count of 0. */
+  sampleOf(files: readonly string[], listed: readonly Listed[], { count, seed }: Draw): Sample {
+    const all = files.flatMap((file) => this.changesOf(file));
     const isOf = (entry: Listed, change: Listed): boolean =>
-      entry.before === change.before && entry.after === change.after;
+      entry.file === change.file && entry.before === change.before && entry.after === change.after;
     const open = all.filter((change) => !listed.some((entry) => isOf(entry, change)));
-    const stale = listed.filter((entry) => !all.some((change) => isOf(entry, change)));
+    const stale = listed.filter(
+      (entry) => files.includes(entry.file) && !all.some((change) => isOf(entry, change)),
+    );
     const mutants: Mutant[] = [];
     for (const change of count === 0 ? open : shuffled(open, seed)) {
       if (count > 0 && mutants.length === count) break;
-      if (this.compiles(absolute, source, change)) mutants.push({ id: mutants.length, ...change });
+      if (this.compiles(change)) mutants.push({ id: mutants.length, ...change });
     }
-    this.changed.delete(absolute);
-    this.read(absolute);
-    return { source, mutants, equivalent: all.length - open.length, stale };
+    const changed = new Set(mutants.map(({ file }) => file));
+    const sources = new Map([...changed].map((file) => [file, this.textOf(file)]));
+    return { sources, mutants, equivalent: all.length - open.length, stale };
   }
 
   close(): void {
     this.api.close();
   }
 
-  private compiles(file: string, source: string, change: Change): boolean {
-    this.changed.set(file, applied(source, change));
+  private changesOf(file: string): Shown[] {
+    const absolute = path.join(this.root, file);
+    const project = this.read(absolute);
+    const parsed = project.program.getSourceFile(absolute);
+    if (!parsed) throw new Error(`${file} is not in ${this.config}`);
+    const source = this.textOf(file);
+    const changes = unique(changesOf(parsed, (node) => otherIds(project, node)));
+    return changes.map((change) => ({ file, ...change, ...shown(source, change) }));
+  }
+
+  private textOf(file: string): string {
+    return readFileSync(path.join(this.root, file), 'utf8');
+  }
+
+  private compiles(change: Shown): boolean {
+    const file = path.join(this.root, change.file);
+    this.changed.set(file, applied(this.textOf(change.file), change));
     const { program } = this.read(file);
     const complaints = [
       ...program.getSyntacticDiagnostics(file),
       ...program.getSemanticDiagnostics(file),
     ];
+    this.changed.delete(file);
+    this.read(file);
     return complaints.every(({ code }) => UNUSED.has(code));
   }
 

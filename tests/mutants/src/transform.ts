@@ -2,20 +2,21 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import swc from '@swc/jest';
 
-/** Settings of the transformer. `swc`: those of the project; `file` is read from `text`. */
+/** Settings of the transformer. `swc`: those of the project; `texts`: the path that each instrumented file is read from. */
 export interface Instrumented {
   swc: object;
-  file: string;
-  text: string;
+  texts: Readonly<Record<string, string>>;
 }
 
 type Transformer = ReturnType<typeof swc.createTransformer>;
 
-/** Jest's transformer for TypeScript which reads one file from another place: its text with all mutants. */
+/** Jest's transformer for TypeScript which reads some files from another place: their texts with all mutants. */
 export function createTransformer(settings: Instrumented): Partial<Transformer> {
   const compiler = swc.createTransformer(settings.swc) as Required<Transformer>;
-  const text = readFileSync(settings.text, 'utf8');
-  const read = (source: string, file: string): string => (file === settings.file ? text : source);
+  const read = (source: string, file: string): string => {
+    const text = settings.texts[file];
+    return text === undefined ? source : readFileSync(text, 'utf8');
+  };
   return {
     process: (source, file, options) => compiler.process(read(source, file), file, options),
     getCacheKey: (source, file, options) =>

@@ -17,6 +17,7 @@ import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 import { lostFinal } from './lost-final.ts';
 
 const STARTED_AT = 1_790_000_000_000;
+const CLAIMS = '7:0:1000000';
 
 const holdOf = (rid: string): OpenHold => openHold({ rid, startedAtMs: STARTED_AT });
 
@@ -151,8 +152,12 @@ describe('journal replay', () => {
     );
   });
 
-  test('charges a lost request by the weights it was admitted under', () => {
-    const hold = holdOf(uuidV7(STARTED_AT));
+  test('charges a lost request by the weights it was admitted under, to its account, subscription and budgets', () => {
+    const hold = openHold({
+      rid: uuidV7(STARTED_AT),
+      startedAtMs: STARTED_AT,
+      claims: CLAIMS,
+    });
     const { lost } = replayed(
       admittedLine(hold),
       countsLine(STARTED_AT + 900, { [hold.rid]: toCounts(usageOf(3, 10)) }),
@@ -160,6 +165,12 @@ describe('journal replay', () => {
     const [request] = lost.values();
     if (!request) throw new Error('nothing was replayed');
     expect(lostFinal(request, 'node-1:0')).toMatchObject({
+      account_id: 1,
+      key_id: 2,
+      model_id: 3,
+      subscription_id: 4,
+      price_version_id: hold.price.id,
+      budgets: CLAIMS,
       outcome: 'node_lost',
       status: 200,
       basis: 'estimated',

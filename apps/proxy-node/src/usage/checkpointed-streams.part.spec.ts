@@ -1,4 +1,4 @@
-import { NO_LIMITS } from '@tollgate/keyspace';
+import { Epochs, keysLike, NO_LIMITS } from '@tollgate/keyspace';
 import { describe, expect, test } from '@jest/globals';
 import { until, letPass } from '@tollgate/harness';
 import { addAccount, admit, finalOf, usageOf } from '../../test/usage/metered-redis.ts';
@@ -10,6 +10,7 @@ import {
   downstream,
   open,
   services,
+  TOKENS,
   world,
 } from './recorder-under-test.ts';
 import { journalled } from './usage-recorder.ts';
@@ -127,6 +128,21 @@ describe('RequestRecorder', () => {
     clock.lateMs = 5_000;
     expect(await stopped).toBe('access_revoked');
     await journalled(handle, finalOf(hold, usageOf(0, 1)));
+  });
+
+  test('settles a request under the epoch in which its hold was restored', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000 });
+    const handle = node.open(hold);
+    const shard = world.store.shardOf(accountId);
+    await world.redis.del(...(await keysLike(world.redis, `{${shard}}:*`)));
+    await new Epochs(world.redis).set(shard, 'epoch-after-the-loss');
+    await addAccount(world, accountId, TOKENS);
+    node.shardFilled(shard, 'epoch-after-the-loss');
+    await until('the hold is back', async () => (await balance())?.held === 1_000);
+    await journalled(handle, finalOf(hold, usageOf(10, 200)));
+    await until('it is acknowledged', () => node.state.unacknowledged === 0);
+    expect(await balance()).toEqual({ balance: TOKENS - 405, held: 0, running: 0 });
   });
 
   test('ends its streams when Redis has not answered for three quarters of a lease', async () => {

@@ -10,12 +10,14 @@ import {
   movements,
   oneWaits,
   purchases,
+  recharge,
   rowsOf,
   shareBooks,
   stateOf,
   subscribed,
   tokens,
   walletOf,
+  withdraw,
   type Subscribed,
 } from '../../testing/books-under-test.ts';
 
@@ -108,6 +110,31 @@ describe('a purchase', () => {
     });
     await priced;
   });
+});
+
+test('what a closed subscription is overdrawn by costs the price in force when its model was locked, and its refund pays at most', async () => {
+  const one = await subscribed({ price: 2_000_000, wallet: 2_000n });
+  await buy(one, 1_000);
+  await withdraw(one, 'withdrawal:first:0', 600);
+  await dataSource.query("UPDATE subscriptions SET status = 'closed' WHERE id = $1", [one.id]);
+  await charge([[one, 500]]);
+  await recharge(one.userId, 1_000n);
+  let repaid: Promise<boolean> | undefined;
+  await inTransaction(async (tx) => {
+    await tx.query('SELECT FROM models WHERE id = $1 FOR UPDATE', [one.modelId]);
+    repaid = inTransaction((later) => purchases.repay(later, one));
+    repaid.catch(() => undefined);
+    await oneWaits();
+    await tx.query(
+      'INSERT INTO price_versions (model_id, price_per_million, effective_at) VALUES ($1, 5000000, clock_timestamp())',
+      [one.modelId],
+    );
+  });
+  expect([await repaid, await stateOf(one), await walletOf(one.userId)]).toEqual([
+    true,
+    [0, 0, 2],
+    500n,
+  ]);
 });
 
 function lockedOf(one: Subscribed) {

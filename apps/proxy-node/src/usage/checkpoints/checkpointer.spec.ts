@@ -160,6 +160,26 @@ test.each([
   },
 );
 
+test('a hold whose lease ends while Redis is asked for its epoch is not restored', async () => {
+  const answers: (() => void)[] = [];
+  let restored = 0;
+  checkpointer = checkpointerOver({
+    checkpoint: () => Promise.resolve({ kind: 'fenced' }),
+    epochOf: () => new Promise((resolve) => answers.push(() => resolve('e2'))),
+    restore: () => {
+      restored += 1;
+      return Promise.resolve({ kind: 'restored', heldTokens: 1_000 });
+    },
+  });
+  const hold = { ...HOLD, epoch: 'e1' };
+  keep(hold);
+  await time.pass(46_000);
+  expect(answers).toHaveLength(1);
+  answers[0]?.();
+  await time.pass(1);
+  expect([hold.epoch, restored]).toEqual(['e1', 0]);
+});
+
 test('a purchase that is due is hinted at, and asked about twice a second', async () => {
   const askedAt: number[] = [];
   let hints = 0;
