@@ -17,7 +17,8 @@
 --      or RATE_LIMITED, rate, retry ms, (rate, limit, remaining, reset ms)...
 --      or INPUT_TOO_LONG, limit | PROMPT_TOO_LONG, rate, limit: by what the prompt is at most
 --      or CONCURRENCY_EXCEEDED (, limit: of the key) | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
---      or BUDGET_EXCEEDED, tokens that are left, budget id, unit, limit, used, held, end of its period (s, 0 = none), kind of its values
+--      or BUDGET_EXCEEDED, tokens that are left, budget id, unit, limit, used, held, end of its period (s, 0 = none), kind of its values,
+--        '1' where another model may answer
 --      or VALUE_REQUIRED, budget id, kind: the budget counts values, and the request names none
 --      or RECHARGE_DUE: a purchase that is due makes the request fit
 --      (due: tokens that auto-recharge is due to buy, 0 when none)

@@ -9,7 +9,7 @@ export interface Budget {
   /** Unix seconds. */
   starts?: readonly number[];
   models?: string;
-  action?: 'refuse' | 'notify';
+  action?: 'refuse' | 'fallback' | 'notify';
   adjusted?: Record<string, number>;
   each?: 's' | 'u';
   isRequired?: boolean;

@@ -65,7 +65,7 @@ export const budgetWindowChecks: Checks = {
     const refused = await ask(tenant, asked);
     assert.deepEqual(refused, {
       ...{ kind: 'budget_exceeded', leftTokens: 5, budgetId: 7, unit: 'charged_tokens' },
-      ...{ limit: 300, used: 295, held: 0, scope: null },
+      ...{ limit: 300, used: 295, held: 0, scope: null, fallsBack: false },
       endsAtMs: (start + 10 + WINDOW_S) * 1_000,
     });
     tenant.clock.now = (start + 10 + WINDOW_S) * 1_000 - 1;

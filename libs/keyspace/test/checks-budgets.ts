@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ask, counts, setBudgets, settled } from './budgets-of-tenant.ts';
+import { ask, counts, extendedBy, setBudgets, settled } from './budgets-of-tenant.ts';
 import { admitted, contents, openAccount, request, type Checks } from './world.ts';
 
 export const budgetChecks: Checks = {
@@ -59,7 +59,14 @@ export const budgetChecks: Checks = {
       await settled(tenant, rid, 95);
       assert.deepEqual(await ask(tenant), {
         ...{ kind: 'budget_exceeded', leftTokens: 5, budgetId: 8, unit: 'charged_tokens' },
-        ...{ limit: 100, used: 95, held: 0, endsAtMs: (start + 60) * 1_000, scope: null },
+        ...{
+          limit: 100,
+          used: 95,
+          held: 0,
+          endsAtMs: (start + 60) * 1_000,
+          scope: null,
+          fallsBack: false,
+        },
       });
       const fits = await ask(tenant, { minTokens: 5 });
       assert.equal(fits.kind === 'admitted' && fits.grantedTokens, 5);
@@ -95,6 +102,18 @@ export const budgetChecks: Checks = {
     assert.deepEqual(await counts(tenant), { '8:0': '70,0' });
     const refused = await ask(tenant, { modelName: 'claude-x' });
     assert.equal(refused.kind === 'budget_exceeded' && refused.budgetId, 7);
+  },
+
+  'a budget that falls back bounds as one that refuses, and says so': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    await setBudgets(tenant, { ofKey: [{ id: 7, amount: 110, action: 'fallback' }] });
+    const rid = await admitted(tenant);
+    assert.equal(await extendedBy(tenant, rid), 10);
+    assert.equal((await ask(tenant)).kind, 'tokens_held');
+    await settled(tenant, rid, 110);
+    const refused = await ask(tenant);
+    assert.equal(refused.kind === 'budget_exceeded' && refused.fallsBack, true);
   },
 
   'money without a known price is not admitted, and a free model costs none': async (world) => {

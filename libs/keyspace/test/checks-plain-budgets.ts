@@ -55,7 +55,7 @@ export const plainBudgetChecks: Checks = {
     const before = await contents(tenant);
     assert.deepEqual(await ask(tenant, { ...PLAIN, minTokens: 6 }), {
       ...{ kind: 'budget_exceeded', leftTokens: 5, budgetId: 7, unit: 'tokens', limit: 52 },
-      ...{ used: 11, held: 0, endsAtMs: null, scope: null },
+      ...{ used: 11, held: 0, endsAtMs: null, scope: null, fallsBack: false },
     });
     await setBudgets(tenant, { ofKey: [{ id: 7, unit: 'tokens', amount: 50 }] });
     const none = await ask(tenant, { ...PLAIN, minTokens: 0 });

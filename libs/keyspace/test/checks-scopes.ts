@@ -66,7 +66,14 @@ export const scopeChecks: Checks = {
     await settled(tenant, await admitted(tenant, loop), 100);
     assert.deepEqual(await ask(tenant, loop), {
       ...{ kind: 'budget_exceeded', leftTokens: 0, budgetId: 7, unit: 'charged_tokens' },
-      ...{ limit: 100, used: 100, held: 0, endsAtMs: (starts[1] ?? 0) * 1_000, scope: 'session' },
+      ...{
+        limit: 100,
+        used: 100,
+        held: 0,
+        endsAtMs: (starts[1] ?? 0) * 1_000,
+        scope: 'session',
+        fallsBack: false,
+      },
     });
     tenant.clock.now += DAY_S * 1_000;
     const next = await ask(tenant, loop);

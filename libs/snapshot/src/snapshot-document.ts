@@ -43,7 +43,7 @@ export type PriceVersion = z.infer<typeof priceVersionSchema>;
 export const REPLAYS = ['safe', 'always', 'never'] as const;
 
 /** `error`: no upstream of the model answered. `overflow`: the prompt is too long for all. `rest`: all are left alone for now. */
-export const FALLBACK_CONDITIONS = ['error', 'overflow', 'rest'] as const;
+export const FALLBACK_CONDITIONS = ['error', 'overflow', 'rest', 'budget'] as const;
 export type FallbackCondition = (typeof FALLBACK_CONDITIONS)[number];
 const FALLBACKS_MAX = 4;
 

@@ -5,6 +5,7 @@ import { RefusalLog } from './refusal-log.ts';
 
 test('every refusal is counted and logged with its id; a model without a route is named once a minute', () => {
   const lines: Record<string, unknown>[] = [];
+  const BUDGET = { unit: 'money', scope: 'session' } as const;
   const counted: object[] = [];
   let now = 0;
   const log = pino(
@@ -22,6 +23,7 @@ test('every refusal is counted and logged with its id; a model without a route i
     refusals.note({
       ...{ rid, ids: {}, callerId: `c-${rid}`, status: 503, code: 'unavailable', about },
       message: 'none',
+      budget: rid === 'r2' ? BUDGET : null,
       asking: rid === 'r5' ? null : { keyHashes: [], model: about },
     });
   refuse('r1', 'one');
@@ -30,7 +32,8 @@ test('every refusal is counted and logged with its id; a model without a route i
   now = 60_000;
   refuse('r4', 'one');
   refuse('r5', null);
-  expect(counted).toEqual(Array.from({ length: 5 }, () => ({ status: 503, code: 'unavailable' })));
+  const each = { status: 503, code: 'unavailable' };
+  expect(counted).toEqual([null, BUDGET, null, null, null].map((budget) => ({ ...each, budget })));
   expect(lines.filter(({ level }) => level === 20).map(({ rid }) => rid)).toEqual([
     'r1',
     'r2',

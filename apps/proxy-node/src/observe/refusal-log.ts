@@ -1,5 +1,12 @@
+import type { BudgetExceeded } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { Asking, IncidentLog } from './incident-log.ts';
+
+/** Says what a budget counts, and of whom: all requests of a key or account, or each of its sessions or end users. */
+export interface SpentBudget {
+  readonly unit: BudgetExceeded['unit'];
+  readonly scope: NonNullable<BudgetExceeded['scope']> | 'all';
+}
 
 /** A request that was answered with an error before its first byte. */
 export interface Refused {
@@ -17,7 +24,10 @@ export interface Refused {
   readonly asking: Asking | null;
   /** The model no route leads to, where that is the reason. */
   readonly about: string | null;
+  /** The budget that did not cover the request, where that is the reason. */
+  readonly budget: SpentBudget | null;
 }
+type Counted = Pick<Refused, 'status' | 'code' | 'budget'>;
 
 /** A model without a route is named once a minute, however many ask for it. */
 const REPEAT_MS = 60_000;
@@ -25,7 +35,7 @@ const REPEAT_MS = 60_000;
 /** Records refused requests: counted by status and code, in the log by id at level debug, and among the incidents. A refusal that the operator must fix is a warning. */
 export class RefusalLog {
   readonly #log: Logger;
-  readonly #count: (refused: Pick<Refused, 'status' | 'code'>) => void;
+  readonly #count: (refused: Counted) => void;
   readonly #incidents: Pick<IncidentLog, 'refused'>;
   readonly #now: () => number;
   /** When each model was last named; as many entries as models of the snapshot were ever without a route. */
@@ -38,7 +48,7 @@ export class RefusalLog {
     now,
   }: {
     log: Logger;
-    count: (refused: Pick<Refused, 'status' | 'code'>) => void;
+    count: (refused: Counted) => void;
     incidents: Pick<IncidentLog, 'refused'>;
     now: () => number;
   }) {
@@ -48,8 +58,8 @@ export class RefusalLog {
     this.#now = now;
   }
 
-  note({ rid, ids, callerId, status, code, message, asking, about }: Refused): void {
-    this.#count({ status, code });
+  note({ rid, ids, callerId, status, code, message, asking, about, budget }: Refused): void {
+    this.#count({ status, code, budget });
     if (asking !== null) this.#incidents.refused({ rid, status, code, message, ...asking });
     this.#log.debug({ rid, caller_id: callerId, ...ids, status, code }, 'a request was refused');
     if (about !== null) this.#warn(about);

@@ -79,7 +79,7 @@ export class Metrics {
     this.#requests.probed(probed);
   }
 
-  refused(refused: { status: number; code: string }): void {
+  refused(refused: Parameters<RequestMetrics['refused']>[0]): void {
     this.#requests.refused(refused);
   }
 

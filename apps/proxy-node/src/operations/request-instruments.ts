@@ -52,9 +52,11 @@ function histogramsOf(registry: OpenRegistry) {
   ): LiveHistogram => new LiveHistogram(registry, { name, help, bounds, labelNames });
 }
 
+type CounterOf = (name: string, help: string, labelNames: readonly string[]) => LiveCounter;
+
 /** Returns the counters that count each request. */
 export function requestCounters(registry: OpenRegistry) {
-  const counter = (name: string, help: string, labelNames: readonly string[]): LiveCounter =>
+  const counter: CounterOf = (name, help, labelNames) =>
     new LiveCounter(registry, { name, help, labelNames });
   return {
     tokens: counter('tollgate_tokens_total', 'Tokens by the class they are charged as.', [
@@ -85,10 +87,21 @@ export function requestCounters(registry: OpenRegistry) {
       'Prompt tokens that upstreams reported above their bound and no customer pays.',
       ['upstream_id', 'gen_ai_request_model'],
     ),
+    ...refusalCounters(counter),
+  };
+}
+
+function refusalCounters(counter: CounterOf) {
+  return {
     refusals: counter(
       'tollgate_refusals_total',
       'Requests refused or failed before their first byte.',
       ['status', 'code'],
+    ),
+    budgetRefusals: counter(
+      'tollgate_budget_refusals_total',
+      'Requests that a budget did not cover, by what it counts and of whom.',
+      ['scope', 'unit'],
     ),
   };
 }

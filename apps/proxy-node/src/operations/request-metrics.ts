@@ -8,6 +8,7 @@ import type { OpenMetricsContentType, Registry } from 'prom-client';
 import type { Exemplary } from './instruments.ts';
 import { CHARGED, operationOf, tokensOf } from '../observe/gen-ai.ts';
 import type { Served } from '../observe/observed-request.ts';
+import type { Refused } from '../observe/refusal-log.ts';
 import type { Probed } from '../upstream/route-probes.ts';
 import { requestCounters, requestHistograms } from './request-instruments.ts';
 
@@ -76,8 +77,9 @@ export class RequestMetrics {
     this.#unpaid(upstream, cost);
   }
 
-  refused({ status, code }: { status: number; code: string }): void {
+  refused({ status, code, budget }: Pick<Refused, 'status' | 'code' | 'budget'>): void {
     this.#counters.refusals.inc(1, String(status), code);
+    if (budget) this.#counters.budgetRefusals.inc(1, budget.scope, budget.unit);
   }
 
   #streamed(final: UsageFinal, by: Exemplary, model: string): void {

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { until } from '@tollgate/harness';
 import { scopeValue } from '@tollgate/keyspace';
 import { ACCOUNT_ID } from '../testing/node-under-test.ts';
-import { ask, COMPLETION, json, node, STREAM, upstreamOf } from './pipeline-under-test.ts';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { ask, COMPLETION, json, node, scrape, STREAM, upstreamOf } from './pipeline-under-test.ts';
 
 /** The demo answer has 11 tokens of input and 5 of output. */
 const CHARGE = 16;
@@ -14,22 +15,33 @@ interface Budget {
   starts?: readonly number[];
   each?: 's' | 'u';
   isRequired?: boolean;
+  action?: 'refuse' | 'fallback';
+  models?: string;
 }
 
 /** A key with these budgets, and a model that answers. */
 async function budgeted(...budgets: Budget[]) {
+  const { model, upstream } = await answering();
+  return { model, upstream, ...(await keyWith(model, budgets)) };
+}
+
+async function answering(change: Partial<SnapshotModel> = {}) {
   const upstream = await upstreamOf((response, body) =>
     body.includes('"stream":true')
       ? response.writeHead(200, { 'content-type': 'text/event-stream' }).end(STREAM.join(''))
       : json(response, COMPLETION),
   );
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'openai' }]);
+  const { baseUrl } = upstream;
+  return { upstream, model: await node.addModel([{ baseUrl, protocol: 'openai' }], change) };
+}
+
+async function keyWith(model: SnapshotModel, budgets: readonly Budget[]) {
   const ids: number[] = [];
   const list = budgets.map(({ unit = 'charged_tokens', amount, starts = [0], ...of }) => {
     ids.push((lastBudget += 1));
     const begins = starts.map((start) => String(start).padStart(10, '0')).join('');
-    const { each = '', isRequired = false } = of;
-    return [lastBudget, unit, amount, begins, '', 'refuse', {}, each, Number(isRequired)];
+    const { each = '', isRequired = false, action = 'refuse', models = '' } = of;
+    return [lastBudget, unit, amount, begins, models, action, {}, each, Number(isRequired)];
   });
   const { key } = await node.putKey({ budgets: JSON.stringify(list) });
   const call = (more: object = {}, path = '/v1/chat/completions', headers = {}) =>
@@ -37,7 +49,7 @@ async function budgeted(...budgets: Budget[]) {
       authorization: `Bearer ${key}`,
       ...headers,
     });
-  return { model, upstream, call, ids };
+  return { call, ids };
 }
 
 async function countsOf(id: number | undefined) {
@@ -73,6 +85,19 @@ describe('a request of a key with budgets', () => {
     ]);
   });
 
+  test('is counted by the tokens that its upstream reports, whatever their weights', async () => {
+    const { call, ids } = await budgeted({ unit: 'tokens', amount: 100_000 });
+    for (const more of [{}, { stream: true }]) {
+      const response = await call(more);
+      await response.text();
+      expect((await finalOf(response)).budgets).toMatch(
+        new RegExp(String.raw`^${ids[0]}:0:1000000\+\d+$`),
+      );
+    }
+    await until('both are settled', async () => (await countsOf(ids[0]))?.held === 0);
+    expect(await countsOf(ids[0])).toEqual({ used: 2 * CHARGE, held: 0 });
+  });
+
   test.each([
     ['/v1/chat/completions', 'insufficient_quota', 'insufficient_quota'],
     ['/v1/messages', 'rate_limit_error', undefined],
@@ -106,6 +131,54 @@ describe('a request of a key with budgets', () => {
     expect(sent.max_tokens).toBeGreaterThan(0);
     expect(sent.max_tokens).toBeLessThan(60);
     await response.text();
+  });
+});
+
+describe('a budget that falls back', () => {
+  const falling = async (on: 'budget' | 'error') => {
+    const other = await answering();
+    const failover = { fallbacks: [{ model: other.model.name, on: [on] }] };
+    const { model, upstream } = await answering({ failover });
+    const budget = { unit: 'requests', amount: 1, models: model.name, action: 'fallback' } as const;
+    const all = { unit: 'requests', amount: 2 };
+    const { call, ids } = await keyWith(model, [budget, all]);
+    await (await call()).text();
+    await until('it is settled', async () => (await countsOf(ids[0]))?.used === 1);
+    return { call, ids, other, upstream };
+  };
+
+  test('lets the model answer that its model falls back on, counted by the budgets of that one', async () => {
+    const { call, ids, other, upstream } = await falling('budget');
+    const response = await call();
+    expect([response.status, await response.json()]).toMatchObject([
+      200,
+      { model: other.model.name },
+    ]);
+    expect(await finalOf(response)).toMatchObject({
+      model_id: other.model.id,
+      budgets: `${ids[1]}:0:0`,
+      attempts: [{ status: 200 }],
+    });
+    expect([upstream.requests.length, other.upstream.requests.length]).toEqual([1, 1]);
+    await until('it is settled', async () => (await countsOf(ids[1]))?.used === 2);
+    const before = await scrape();
+    // The budget of all models refuses the other model, too: the first refusal is answered.
+    const refused = await call();
+    const text = await refused.text();
+    expect([refused.status, text.includes(`Budget ${ids[0]} `)]).toEqual([429, true]);
+    const refusals = (metrics: string): number =>
+      Number(
+        /tollgate_budget_refusals_total\{scope="all",unit="requests",worker="0"\} (\d+)/.exec(
+          metrics,
+        )?.[1] ?? 0,
+      );
+    expect(refusals(await scrape())).toBe(refusals(before) + 1);
+  });
+
+  test('refuses where the model names none for that', async () => {
+    const { call, other } = await falling('error');
+    expect((await call()).status).toBe(429);
+    expect(other.upstream.requests.length).toBe(0);
   });
 });
 

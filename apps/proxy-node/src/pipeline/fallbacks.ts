@@ -2,6 +2,7 @@ import { askForModel, InvalidRequest } from '@tollgate/protocols';
 import type { FallbackCondition, SnapshotModel } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { BudgetSpent } from './admission/budget-exceeded.ts';
 import type { RouteAttempt } from './sending/attempt.ts';
 import { AllRest } from './answers/no-answer.ts';
 import type { Asked } from './request/parse.ts';
@@ -50,6 +51,7 @@ function conditionOf(
   error: unknown,
   replay: Parameters<typeof mayRepeat>[1],
 ): FallbackCondition | null {
+  if (error instanceof BudgetSpent) return error.fallsBack ? 'budget' : null;
   if (!(error instanceof UpstreamFailure)) return null;
   if (error instanceof AllRest) return 'rest';
   if (!mayRepeat(error, replay)) return null;

@@ -2,7 +2,11 @@ import { afterAll, beforeAll } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { chunk, event, usage } from '../testing/chat-stream.ts';
 import { localUpstreams } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
+import {
+  NODE_CREDENTIAL,
+  startNodeUnderTest,
+  type NodeUnderTest,
+} from '../testing/node-under-test.ts';
 
 export let node: NodeUnderTest;
 const { upstreamOf, closeUpstreams } = localUpstreams();
@@ -56,3 +60,11 @@ export function shareNode(): void {
     await closeUpstreams();
   });
 }
+
+/** Returns the metrics of the node. */
+export const scrape = async (): Promise<string> =>
+  (
+    await fetch(`${node.url}/metrics`, {
+      headers: { authorization: `Bearer ${NODE_CREDENTIAL}` },
+    })
+  ).text();

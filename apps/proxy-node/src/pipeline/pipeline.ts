@@ -3,6 +3,7 @@ import { LiveSet } from '../live-map.ts';
 import type { Asking } from '../observe/incident-log.ts';
 import { traceIds } from '../observe/observer.ts';
 import { Refusal } from '../refusals.ts';
+import { BudgetSpent } from './admission/budget-exceeded.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
 import type { ClientRequest } from './request/client-request.ts';
 import { RequestLife, type LifeHost } from './request-life.ts';
@@ -53,6 +54,7 @@ export class Pipeline implements LifeHost {
     const { status, code, message } = sendError(reply, error, { rid, shape });
     observed?.refused(status, code);
     const about = error instanceof Refusal ? error.about : null;
-    refusals.note({ rid, ids, callerId, status, code, message, asking, about });
+    const budget = error instanceof BudgetSpent ? error.budget : null;
+    refusals.note({ rid, ids, callerId, status, code, message, asking, about, budget });
   }
 }

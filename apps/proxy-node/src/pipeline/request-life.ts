@@ -15,11 +15,10 @@ import type { Admitted } from './admission/admission.ts';
 import type { Metered, MeteredListener } from './answers/answer-meter.ts';
 import { askingOf, authenticate, type Credentials } from './request/authenticate.ts';
 import { requestIds, type ClientRequest } from './request/client-request.ts';
-import { fallbackTurn } from './fallback-turn.ts';
+import { admissionOf, admittedElsewhere, fallbackTurn } from './fallback-turn.ts';
 import { AccessEnded, ChargedFailure, nothing, notServing, stopping } from './answers/no-answer.ts';
 import { namedStored, NOTHING_STORED, noteUse, type NamedStored } from './named-stored.ts';
 import { askOf, routesFor, type Asked } from './request/parse.ts';
-import { namedScopes } from '../http/named-scopes.ts';
 import { droppedHeaders } from './request/premiums.ts';
 import { finalOf } from './final-of.ts';
 import { Turn, type TurnHost } from './turn.ts';
@@ -132,22 +131,23 @@ export class RequestLife implements BodyListener, MeteredListener {
   }
 
   #admit(asked: Asked): void {
-    const { rid, receivedAtMs, addressHex, reply, observed } = this.#request;
-    const { admitter, trust } = this.#host.parts;
-    observed?.enter('admit');
-    const admission = {
-      ...{ rid, receivedAtMs, addressHex, client: reply },
-      ask: asked.ask,
-      model: asked.model,
-      upstreamModels: asked.upstreamModels,
-      price: asked.price,
-      scopes: namedScopes(this.#request.incoming.headers, asked.ask.body),
-      overrun: trust.overrunOf(asked.candidates, this.#credentials, monotonicMs()),
-    };
-    admitter.admit(this.#credentials, admission).then(
+    const request = this.#request;
+    const caller = { request, credentials: this.#credentials, index: this.#index };
+    request.observed?.enter('admit');
+    const admission = admissionOf(this.#host, caller, asked);
+    this.#host.parts.admitter.admit(caller.credentials, admission).then(
       (admitted) => this.#admitted(asked, admitted),
-      (error: unknown) => this.#refuse(error),
+      (error: unknown) =>
+        void admittedElsewhere(this.#host, asked, { ...caller, error }).then(
+          (other) => (other ? this.#tookOver(other) : this.#refuse(error)),
+          () => this.#refuse(error),
+        ),
     );
+  }
+
+  #tookOver({ asked, admitted }: Pick<Turn, 'asked' | 'admitted'>): void {
+    this.#isFallback = true;
+    this.#admitted(asked, admitted);
   }
 
   #admitted(asked: Asked, admitted: Admitted): void {

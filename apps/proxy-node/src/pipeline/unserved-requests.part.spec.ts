@@ -1,15 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { NODE_CREDENTIAL } from '../testing/node-under-test.ts';
-import { ask, COMPLETION, json, node, upstreamOf } from './pipeline-under-test.ts';
+import { ask, COMPLETION, json, node, scrape, upstreamOf } from './pipeline-under-test.ts';
 
 /** The gateway's own part in how a request ends: no upstream is asked, or none is to blame. */
 describe('a request that reaches no upstream', () => {
-  const scrape = async (): Promise<string> =>
-    (
-      await fetch(`${node.url}/metrics`, {
-        headers: { authorization: `Bearer ${NODE_CREDENTIAL}` },
-      })
-    ).text();
   const response = (model: { name: string }, more: object = {}) => ({
     model: model.name,
     input: 'say hello',

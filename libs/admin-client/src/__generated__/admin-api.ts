@@ -2106,7 +2106,7 @@ export interface components {
             time_zone: string;
             models: string;
             /** @enum {string} */
-            action: "refuse" | "notify";
+            action: "refuse" | "fallback" | "notify";
             notify_at: number[];
             /** @description An administrator set it: the account can neither change nor grant nor reset it */
             is_of_administrator: boolean;
@@ -2882,7 +2882,7 @@ export interface components {
                 names_upstream?: boolean;
                 fallbacks?: {
                     model: string;
-                    on: ("error" | "overflow" | "rest")[];
+                    on: ("error" | "overflow" | "rest" | "budget")[];
                 }[];
             };
             /**
@@ -3493,7 +3493,7 @@ export interface components {
                         names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
-                            on: ("error" | "overflow" | "rest")[];
+                            on: ("error" | "overflow" | "rest" | "budget")[];
                         }[];
                     };
                     reads_more_than_sent?: boolean;
@@ -6212,11 +6212,11 @@ export interface operations {
                      */
                     models?: string;
                     /**
-                     * @description refuse: requests that do not fit are refused. notify: it only counts and alerts
+                     * @description refuse: requests that do not fit are refused. fallback: a model that their model falls back on with the condition budget answers them; without one they are refused. notify: it only counts and alerts
                      * @default refuse
                      * @enum {string}
                      */
-                    action?: "refuse" | "notify";
+                    action?: "refuse" | "fallback" | "notify";
                     /**
                      * @description Percentages of the amount, each of which raises an alert once a period
                      * @default []
@@ -6325,10 +6325,10 @@ export interface operations {
                     /** @description Comma-separated names of models, in which * stands for any text; empty = all models */
                     models?: string;
                     /**
-                     * @description refuse: requests that do not fit are refused. notify: it only counts and alerts
+                     * @description refuse: requests that do not fit are refused. fallback: a model that their model falls back on with the condition budget answers them; without one they are refused. notify: it only counts and alerts
                      * @enum {string}
                      */
-                    action?: "refuse" | "notify";
+                    action?: "refuse" | "fallback" | "notify";
                     /** @description Percentages of the amount, each of which raises an alert once a period */
                     notify_at?: number[];
                 };
@@ -7315,7 +7315,7 @@ export interface operations {
                         names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
-                            on: ("error" | "overflow" | "rest")[];
+                            on: ("error" | "overflow" | "rest" | "budget")[];
                         }[];
                     };
                     price?: {
@@ -7675,7 +7675,7 @@ export interface operations {
                         names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
-                            on: ("error" | "overflow" | "rest")[];
+                            on: ("error" | "overflow" | "rest" | "budget")[];
                         }[];
                     };
                 };

@@ -81,7 +81,7 @@ local function claim_on(budget, request)
   local id = text(budget[1])
   return {
     id = id, unit = unit, name = id .. ':' .. period, rate = rate, base = base, limit = limit_of(budget, period, window), ends = ends,
-    window = window, is_bound = budget[6] == 'refuse',
+    window = window, is_bound = budget[6] ~= 'notify', falls_back = budget[6] == 'fallback',
   }
 end
 
@@ -159,7 +159,7 @@ local function budget_exceeded(claim, found)
   local ends = claim.window and budget_fits_at(claim, found.used, found.min) or claim.ends
   return {
     'BUDGET_EXCEEDED', text(math.max(0, found.left)), claim.id, claim.unit, text(claim.limit), text(found.used), text(found.held), ends,
-    claim.value and string.sub(claim.value, 1, 1) or '',
+    claim.value and string.sub(claim.value, 1, 1) or '', claim.falls_back and '1' or '0',
   }
 end
 
@@ -258,7 +258,7 @@ end
 
 -- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
 local function grown_within(key, claim, budget, growth)
-  if not budget or budget[6] ~= 'refuse' or claim.rate == 0 then return INTEGER_MAX end
+  if not budget or budget[6] == 'notify' or claim.rate == 0 then return INTEGER_MAX end
   local place = place_of(key, claim.value)
   local used, held = read_counts(redis.call('HGET', place, claim.name))
   local window = window_at(budget, growth.now)

@@ -138,6 +138,8 @@ export interface BudgetExceeded {
   endsAtMs: number | null;
   /** Set where it counts each of these by itself: the amounts are those of the request's own. */
   scope: ScopeKind | null;
+  /** Another model may answer: one of the model's `failover.fallbacks`. */
+  fallsBack: boolean;
 }
 
 export type AccessDenied =

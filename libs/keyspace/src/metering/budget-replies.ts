@@ -13,6 +13,7 @@ export function toBudgetExceeded(reader: ReplyReader): BudgetExceeded {
   ];
   const endsAtMs = ends === 0 ? null : ends * 1_000;
   const scope = scopeKindOf(reader.text());
+  const fallsBack = reader.text() === '1';
   return {
     kind: 'budget_exceeded',
     leftTokens,
@@ -23,6 +24,7 @@ export function toBudgetExceeded(reader: ReplyReader): BudgetExceeded {
     held,
     endsAtMs,
     scope,
+    fallsBack,
   };
 }
 

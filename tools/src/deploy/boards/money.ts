@@ -38,6 +38,31 @@ export const money: Board = {
       queries: [['max by (kind, currency) (tollgate_ledger_balance)', '{{kind}} {{currency}}']],
     },
     {
+      title: 'Largest use of budgets',
+      description: 'The share of its amount that the fullest budget of a scope and unit has used.',
+      kind: 'timeseries',
+      unit: 'percentunit',
+      queries: [
+        ['max by (scope, unit) (tollgate_budget_used_share)', '{{scope}} {{unit}}'],
+        [
+          'max by (scope) (sum by (scope, instance) (tollgate_budgets{is_used_up="true"}))',
+          '{{scope}}: used up',
+        ],
+      ],
+    },
+    {
+      title: 'Refusals by budgets',
+      description: 'Requests that a budget did not cover.',
+      kind: 'timeseries',
+      unit: 'reqps',
+      queries: [
+        [
+          'sum by (scope, unit) (rate(tollgate_budget_refusals_total[$__rate_interval]))',
+          '{{scope}} {{unit}}',
+        ],
+      ],
+    },
+    {
       title: 'Charged tokens booked',
       description: 'By all control planes.',
       kind: 'timeseries',

@@ -11,7 +11,7 @@ export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'rolling', 'none'
 /** Names whom a budget counts: all requests together, or each of these by itself. */
 export const BUDGET_SCOPES = ['all', 'sessions', 'end_users'] as const;
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
-export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
+export const BUDGET_ACTIONS = ['refuse', 'fallback', 'notify'] as const;
 
 /** Asks for the budgets of an account and of all its keys, or for those of one key. */
 export const budgetsQuery = (query: { user_id: number; key_id?: number; page: number }) =>

@@ -83,6 +83,10 @@ export const budgets = {
   action: 'When it is used up',
   actions: {
     refuse: { name: 'Refuses', says: 'Refuse requests that do not fit' },
+    fallback: {
+      name: 'Falls back',
+      says: 'Let another model answer, as the model’s fallbacks say',
+    },
     notify: { name: 'Notifies', says: 'Only count, and raise alerts' },
   },
   notifyAt: 'Alerts at',

@@ -82,6 +82,7 @@ export const budgets: typeof en.budgets = {
   action: '用完时',
   actions: {
     refuse: { name: '拒绝', says: '拒绝超出预算的请求' },
+    fallback: { name: '换用模型', says: '按模型的后备设置由其他模型回答' },
     notify: { name: '通知', says: '只计数并发出告警' },
   },
   notifyAt: '告警比例',

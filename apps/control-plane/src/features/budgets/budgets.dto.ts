@@ -9,7 +9,7 @@ import { BUDGET_PERIODS, isTimeZone } from './calendar.ts';
 
 export const BUDGET_UNITS = ['charged_tokens', 'tokens', 'money', 'requests'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
-export const BUDGET_ACTIONS = ['refuse', 'notify'] as const;
+export const BUDGET_ACTIONS = ['refuse', 'fallback', 'notify'] as const;
 
 /** Limits the budgets of one key and those of one account. Both together apply to a request. */
 export const BUDGETS_PER_SCOPE_MAX = 8;
@@ -45,7 +45,9 @@ const models = z
   .describe('Comma-separated names of models, in which * stands for any text; empty = all models');
 const action = z
   .enum(BUDGET_ACTIONS)
-  .describe('refuse: requests that do not fit are refused. notify: it only counts and alerts');
+  .describe(
+    'refuse: requests that do not fit are refused. fallback: a model that their model falls back on with the condition budget answers them; without one they are refused. notify: it only counts and alerts',
+  );
 const notifyAt = z
   .array(z.number().int().min(1).max(100))
   .max(PERCENTAGES_MAX)

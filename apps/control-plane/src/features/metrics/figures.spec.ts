@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
+import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 import {
   FLEET_CREDENTIAL,
   startControlPlane,
@@ -24,6 +24,11 @@ const scrape = async (accept = '*/*'): Promise<string> => {
   return answer.text();
 };
 
+async function budgetOf({ id, token }: TestAccount, amount: number): Promise<number> {
+  const body = { scope: { user_id: id }, unit: 'tokens', amount, period: 'none' };
+  return (await plane.call('POST', '/budgets', { token, body })).body.id;
+}
+
 test('metrics are for the holder of the credential (S45)', async () => {
   const denied = await fetch(`${plane.url}/metrics`);
   expect([denied.status, denied.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -31,7 +36,7 @@ test('metrics are for the holder of the credential (S45)', async () => {
   expect((await fetch(`${plane.url}/metrics`, { headers: wrong })).status).toBe(401);
 });
 
-test('usage that was booked counts, with its lag and its request', async () => {
+test('usage that was booked counts, with its lag, its request and the share of budgets that it used', async () => {
   const ledger = ledgerOf(plane);
   const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
@@ -39,7 +44,9 @@ test('usage that was booked counts, with its lag and its request', async () => {
     body: { model_id: model.id, tokens: 1000 },
   });
   const subscriptionId = (await ledger.subscription(account, model)).id;
-  const event = usageEvent(40, { account, model, subscriptionId });
+  const [half, full] = [await budgetOf(account, 80), await budgetOf(account, 40)];
+  const budgets = `${half}:0:1000000+5,${full}:0:1000000+5`;
+  const event = usageEvent(40, { account, model, subscriptionId, final: { budgets } });
   const worker = plane.app.get(UsageWorker);
   // Twice: a duplicate is not counted again.
   await worker.process([event]);
@@ -48,7 +55,16 @@ test('usage that was booked counts, with its lag and its request', async () => {
   expect(text).toContain('tollgate_charged_tokens_booked_total 40\n');
   expect(text).toContain('tollgate_settlement_lag_seconds_count 1\n');
   expect(text).toContain(`# {request_id="${event.rid}"}`);
-  expect(await scrape()).not.toContain('request_id');
+  const plain = await scrape();
+  expect(plain).not.toContain('request_id');
+  for (const line of [
+    'tollgate_budget_used_share{scope="account",unit="tokens"} 1',
+    'tollgate_budgets{scope="account",unit="tokens",is_used_up="true"} 1',
+    'tollgate_budgets{scope="account",unit="tokens",is_used_up="false"} 1',
+    'tollgate_budget_used_share{scope="end_user",unit="money"} 0',
+    'tollgate_budgets{scope="key",unit="requests",is_used_up="false"} 0',
+  ])
+    expect(plain).toContain(`${line}\n`);
 });
 
 test('an event that cannot be booked shows as a dead letter and as its alert; the ledger adds up to 0', async () => {

@@ -1,4 +1,5 @@
 import type { AdmitReply, BudgetExceeded } from '@tollgate/keyspace';
+import type { SpentBudget } from '../../observe/refusal-log.ts';
 import { Refusal, retryHeaders } from '../../refusals.ts';
 
 const UNIT_WORDS = {
@@ -24,7 +25,24 @@ export function budgetExceeded(reply: BudgetExceeded): Refusal {
       : `It has room again at ${new Date(endsAtMs).toISOString()}`;
   const detail = `Budget ${budgetId} of ${scope === null ? 'this key or account' : SCOPES[scope].of} does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
   const headers = endsAtMs === null ? {} : retryHeaders(Math.max(0, endsAtMs - Date.now()));
-  return new Refusal('budget_exceeded', { detail, headers });
+  return new BudgetSpent(reply, { detail, headers });
+}
+
+/** The rest of a budget is too small for a request. */
+export class BudgetSpent extends Refusal {
+  /** Its kind, for metrics. */
+  readonly budget: SpentBudget;
+  /** Another model may answer. */
+  readonly fallsBack: boolean;
+
+  constructor(
+    { unit, scope, fallsBack }: BudgetExceeded,
+    text: { detail: string; headers: Record<string, string> },
+  ) {
+    super('budget_exceeded', text);
+    this.budget = { unit, scope: scope ?? 'all' };
+    this.fallsBack = fallsBack;
+  }
 }
 
 /** The owner of the account wants each request to say for whom it runs. */

@@ -18,7 +18,7 @@ CREATE TABLE budgets (
   time_zone text NOT NULL,
   -- Comma-separated names and globs of models; empty = all.
   models text NOT NULL DEFAULT '',
-  action text NOT NULL CHECK (action IN ('refuse', 'notify')),
+  action text NOT NULL CHECK (action IN ('refuse', 'fallback', 'notify')),
   notify_at smallint[] NOT NULL DEFAULT '{}',
   is_of_administrator boolean NOT NULL,
   -- Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
