@@ -30,7 +30,7 @@ export const DAMAGES: readonly Damage[] = [
     'a charge that is not its price',
     `UPDATE usage_events SET input_tokens = input_tokens + 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`,
     `UPDATE usage_events SET input_tokens = input_tokens - 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`,
-    ['charges', 'roll-ups', 'totals'],
+    ['charges', 'roll-ups', 'roll-ups by minute', 'totals'],
   ],
   [
     'another multiplier than the one that was applied',
@@ -49,6 +49,12 @@ export const DAMAGES: readonly Damage[] = [
     'UPDATE usage_rollups SET output_tokens = output_tokens - 1',
     'UPDATE usage_rollups SET output_tokens = output_tokens + 1',
     ['roll-ups', 'daily roll-ups'],
+  ],
+  [
+    'a roll-up by minute that forgot a request',
+    'UPDATE usage_rollups_minute SET requests = requests - 1',
+    'UPDATE usage_rollups_minute SET requests = requests + 1',
+    ['roll-ups by minute'],
   ],
   [
     'a day that is not the sum of its hours',
