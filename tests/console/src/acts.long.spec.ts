@@ -207,6 +207,8 @@ const FAILED = {
   started_at: new Date().toISOString(),
   model: 'acted-on',
   outcome: 'upstream_failed',
+  status: 502,
+  route: [{ upstream: 'up', error: 'status', status: 503 }],
   key_name: 'k',
   username: 'u',
   upstream: 'up',
