@@ -50,7 +50,7 @@ export interface NewPrice {
 export interface NewUpstream {
   name: string;
   protocol: 'openai' | 'anthropic' | 'bedrock';
-  /** With its version segment where the protocol has one, e.g. `https://api.example.com/v1`. */
+  /** The address includes the version segment where the protocol has one, e.g. `https://api.example.com/v1`. */
   base_url: string;
   api_key?: string;
   [setting: string]: unknown;

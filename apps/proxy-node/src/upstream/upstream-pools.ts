@@ -76,7 +76,7 @@ export class UpstreamPools {
     });
   }
 
-  /** By how much this machine's clock is ahead of each provider's that signatures are sent to. */
+  /** Keeps how far this machine's clock is ahead of the clock of each provider that gets signatures. */
   get clocksAheadMs(): number[] {
     return [...this.#entries.values()].map(({ clock }) => clock.aheadMs);
   }

@@ -78,64 +78,51 @@ function GoogleFields({ help, isRequired }: FieldsProps) {
   );
 }
 
+interface CredentialField {
+  name: string;
+  label: string;
+  isSecret?: boolean;
+  isOptional?: boolean;
+  help?: string;
+}
+
+/** Shows one input for each part of a credential. */
+function Inputs({ fields, isRequired }: { fields: CredentialField[]; isRequired: boolean }) {
+  return fields.map(({ isSecret = false, isOptional = false, ...field }) => (
+    <TextField
+      key={field.name}
+      {...field}
+      required={isRequired && !isOptional}
+      {...(isSecret ? SECRET : { autoComplete: 'off' })}
+    />
+  ));
+}
+
 function AzureFields({ help, isRequired }: FieldsProps) {
   const { upstreams } = useWords().admin;
-  return (
-    <>
-      <TextField
-        name="auth.tenant"
-        label={upstreams.tenant}
-        required={isRequired}
-        autoComplete="off"
-      />
-      <TextField
-        name="auth.client_id"
-        label={upstreams.clientId}
-        required={isRequired}
-        autoComplete="off"
-      />
-      <TextField
-        name="auth.client_secret"
-        label={upstreams.clientSecret}
-        help={help}
-        required={isRequired}
-        {...SECRET}
-      />
-    </>
-  );
+  const fields = [
+    { name: 'auth.tenant', label: upstreams.tenant },
+    { name: 'auth.client_id', label: upstreams.clientId },
+    { name: 'auth.client_secret', label: upstreams.clientSecret, help, isSecret: true },
+  ];
+  return <Inputs fields={fields} isRequired={isRequired} />;
 }
 
 function AwsFields({ help, isRequired }: FieldsProps) {
   const { upstreams } = useWords().admin;
-  return (
-    <>
-      <TextField
-        name="auth.region"
-        label={upstreams.region}
-        required={isRequired}
-        autoComplete="off"
-      />
-      <TextField
-        name="auth.access_key_id"
-        label={upstreams.accessKeyId}
-        required={isRequired}
-        autoComplete="off"
-      />
-      <TextField
-        name="auth.secret_access_key"
-        label={upstreams.secretAccessKey}
-        help={help}
-        required={isRequired}
-        {...SECRET}
-      />
-      <TextField
-        name="auth.session_token"
-        label={upstreams.sessionToken}
-        help={upstreams.sessionTokenHelp}
-        {...SECRET}
-      />
-    </>
-  );
+  const fields = [
+    { name: 'auth.region', label: upstreams.region },
+    { name: 'auth.access_key_id', label: upstreams.accessKeyId },
+    { name: 'auth.secret_access_key', label: upstreams.secretAccessKey, help, isSecret: true },
+    {
+      name: 'auth.session_token',
+      label: upstreams.sessionToken,
+      help: upstreams.sessionTokenHelp,
+      isSecret: true,
+      isOptional: true,
+    },
+  ];
+  return <Inputs fields={fields} isRequired={isRequired} />;
 }
 
 /** Returns the credential that the fields give; nothing where they are empty, so that a stored one is kept. */

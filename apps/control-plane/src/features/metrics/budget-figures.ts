@@ -35,7 +35,11 @@ export class BudgetFigures implements OnModuleInit {
     const now = performance.now();
     if (now - this.readAtMs < EVERY_MS) return;
     this.readAtMs = Number.NEGATIVE_INFINITY;
-    for (const { scope, unit, share, budgets, usedUp } of await readFills(this.dataSource)) {
+    const fills = await readFills(this.dataSource);
+    // A budget that was deleted has no figure any more.
+    this.share.reset();
+    this.budgets.reset();
+    for (const { scope, unit, share, budgets, usedUp } of fills) {
       this.share.set({ scope, unit }, share);
       this.budgets.set({ scope, unit, is_used_up: 'true' }, usedUp);
       this.budgets.set({ scope, unit, is_used_up: 'false' }, budgets - usedUp);

@@ -22,7 +22,7 @@ CREATE TABLE budgets (
   notify_at smallint[] NOT NULL DEFAULT '{}',
   is_of_administrator boolean NOT NULL,
   -- Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
-  -- Of a rolling budget: its last reset, or 0.
+  -- A rolling budget keeps its last reset here, or 0.
   starts bigint[] NOT NULL CHECK (cardinality(starts) > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
   -- Rises with every change that the live record in Redis must follow.
