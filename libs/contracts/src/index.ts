@@ -16,6 +16,7 @@ export * from './usage/budget-claims.ts';
 export * from './usage/premium.ts';
 export * from './key-limits.ts';
 export * from './usage/client-protocols.ts';
+export * from './usage/outcomes.ts';
 export * from './http/reader-gone.ts';
 export * from './seals/sealed-id.ts';
 export * from './seals/sealed-secret.ts';

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
+  OUTCOME_ROWS,
   readTraceparent,
   writeTraceparent,
   type Outcome,
@@ -32,12 +33,9 @@ export interface ObservedAttempt {
   end(attempt: UsageFinal['attempts'][number]): void;
 }
 
-const FAILURES: ReadonlySet<Outcome> = new Set([
-  'upstream_failed',
-  'upstream_interrupted',
-  'node_stopped',
-  'node_lost',
-]);
+const FAILURES: ReadonlySet<Outcome> = new Set(
+  OUTCOME_ROWS.filter(({ isFailure }) => isFailure).map(({ name }) => name),
+);
 /** Attempts end in these ways when nothing is wrong with them. */
 const GIVEN_UP = new Set(['given_up', 'hedge_lost', 'stale']);
 

@@ -220,14 +220,38 @@ export const KEY_LIMITS = [
 ] as const;
 
 export const OUTCOMES = [
-  "completed",
-  "client_closed",
-  "upstream_failed",
-  "upstream_interrupted",
-  "balance_exhausted",
-  "access_revoked",
-  "node_stopped",
-  "node_lost"
+  {
+    "name": "completed",
+    "is_failure": false
+  },
+  {
+    "name": "client_closed",
+    "is_failure": false
+  },
+  {
+    "name": "upstream_failed",
+    "is_failure": true
+  },
+  {
+    "name": "upstream_interrupted",
+    "is_failure": true
+  },
+  {
+    "name": "balance_exhausted",
+    "is_failure": false
+  },
+  {
+    "name": "access_revoked",
+    "is_failure": false
+  },
+  {
+    "name": "node_stopped",
+    "is_failure": true
+  },
+  {
+    "name": "node_lost",
+    "is_failure": true
+  }
 ] as const;
 
 export const RATE_WINDOWS = [

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { CLIENT_PROTOCOLS } from './client-protocols.ts';
 import { isPlainFinal } from './plain-final.ts';
 import { TOKEN_FIELDS } from './token-fields.ts';
-import { OUTCOMES, usageFinalSchema } from './usage-event.ts';
+import { OUTCOMES } from './outcomes.ts';
+import { usageFinalSchema } from './usage-event.ts';
 
 const count = fc.nat();
 const sound = fc.record(

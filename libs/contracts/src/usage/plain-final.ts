@@ -1,7 +1,8 @@
 import { CLAIMS_TEXT } from './budget-claims.ts';
 import { CLIENT_PROTOCOLS } from './client-protocols.ts';
+import { OUTCOMES } from './outcomes.ts';
 import { tokenFields } from './token-fields.ts';
-import { OUTCOMES, type UsageFinal } from './usage-event.ts';
+import type { UsageFinal } from './usage-event.ts';
 
 type Check = (value: unknown) => boolean;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CLAIMS_TEXT } from './budget-claims.ts';
 import { CLIENT_PROTOCOLS } from './client-protocols.ts';
+import { OUTCOMES } from './outcomes.ts';
 import { PREMIUMS_MAX, premiumSchema } from './premium.ts';
 import { tokenFields } from './token-fields.ts';
 import { TRACEPARENT } from '../http/trace-context.ts';
@@ -23,23 +24,6 @@ const upstreamId = integer.positive();
 const storableText = z
   .string()
   .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'is no storable text');
-
-export const OUTCOMES = [
-  'completed',
-  'client_closed',
-  'upstream_failed',
-  'upstream_interrupted',
-  'balance_exhausted',
-  'access_revoked',
-  'node_stopped',
-  'node_lost',
-] as const;
-/**
- * completed: the upstream finished. client_closed: the client hung up. upstream_failed: nothing was delivered, costs nothing.
- * upstream_interrupted: the stream broke after output. balance_exhausted / access_revoked: the gateway ended the stream at a checkpoint; access_revoked: or the request was ended by hand.
- * node_stopped: it outlasted the drain of a stopping node, or its node could not renew its hold in time. node_lost: recovered from a journal or reaped; billed for what was counted.
- */
-export type Outcome = (typeof OUTCOMES)[number];
 
 const attemptCostSchema = z.strictObject({
   input_tokens: tokens,

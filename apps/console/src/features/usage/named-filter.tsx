@@ -11,7 +11,7 @@ interface OutcomeFilterProps {
 /** Above the list alone: sums are not kept by outcome. */
 export function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
   const { tables, usage } = useWords();
-  const named = OUTCOMES.map((id) => ({ value: id, label: tables.outcomes[id].name }));
+  const named = OUTCOMES.map(({ name }) => ({ value: name, label: tables.outcomes[name].name }));
   return (
     <NamedFilter
       label={usage.outcome}

@@ -1,18 +1,18 @@
 import type { RefusedRequest } from '../../api/incidents.ts';
-import type { OutcomeName } from '../../api/tables.ts';
+import { OUTCOMES, type OutcomeName } from '../../api/tables.ts';
 import type { UsageLog } from '../../api/usage.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Tooltip } from '../../ui/tooltip.tsx';
 import { useWords } from '../../words/words.ts';
 
-/** Neither good nor bad of the gateway or an upstream where it is not named. */
+/** An outcome that is not named here is a failure, or a warning. */
 const TONES: Readonly<Partial<Record<OutcomeName, Tone>>> = {
   completed: 'good',
   client_closed: 'off',
-  upstream_failed: 'bad',
-  upstream_interrupted: 'bad',
-  node_lost: 'bad',
 };
+const FAILED: ReadonlySet<OutcomeName> = new Set(
+  OUTCOMES.filter((row) => row.is_failure).map(({ name }) => name),
+);
 
 /** Says in a few words how a request ended: the status that the client saw, and why. Explains it on hover. */
 export function OutcomeBadge({ of: row }: { of: Pick<UsageLog, 'outcome' | 'status' | 'route'> }) {
@@ -24,7 +24,7 @@ export function OutcomeBadge({ of: row }: { of: Pick<UsageLog, 'outcome' | 'stat
   return (
     <Tooltip text={says}>
       <span>
-        <Badge tone={TONES[outcome] ?? 'warn'}>
+        <Badge tone={TONES[outcome] ?? (FAILED.has(outcome) ? 'bad' : 'warn')}>
           {parts.filter((part) => part !== null).join(' ')}
         </Badge>
       </span>

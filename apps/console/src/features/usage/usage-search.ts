@@ -22,7 +22,7 @@ const schema = z.object({
   key_id: optional(id),
   upstream_id: optional(id),
   list: withDefault(z.enum(['all', 'failed', 'refused', 'running']), 'all'),
-  outcome: optional(z.enum(OUTCOMES)),
+  outcome: optional(z.enum(OUTCOMES.map(({ name }) => name))),
   cursor: optional(z.string()),
 });
 

@@ -4,6 +4,7 @@ import {
   CLIENT_PROTOCOLS,
   FURTHER_ENDPOINTS,
   OUTCOMES,
+  OUTCOME_ROWS,
   KEY_LIMITS,
   LIMIT_NAMES,
   RATE_WINDOWS,
@@ -37,4 +38,7 @@ export const rateWindowField = z.enum(WINDOW_NAMES).meta({
 export const clientProtocolField = z.enum(CLIENT_PROTOCOLS).meta({ id: 'ClientProtocol' });
 export const furtherEndpointField = z.enum(FURTHER_ENDPOINTS).meta({ id: 'FurtherEndpoint' });
 export const upstreamProtocolField = z.enum(UPSTREAM_PROTOCOLS).meta({ id: 'UpstreamProtocol' });
-export const outcomeField = z.enum(OUTCOMES).meta({ id: 'Outcome' });
+export const outcomeField = z.enum(OUTCOMES).meta({
+  id: 'Outcome',
+  [ROWS]: OUTCOME_ROWS.map(({ name, isFailure }) => ({ name, is_failure: isFailure })),
+});

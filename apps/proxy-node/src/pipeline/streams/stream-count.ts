@@ -1,4 +1,5 @@
 import {
+  outcomeRow,
   withMoreOutput,
   type AttemptCost,
   type Outcome,
@@ -142,21 +143,10 @@ export class StreamCount {
     return counted;
   }
 
-  /** True if the caller ended the stream, by leaving or by a change of its key. A stream that the upstream or the node ends is charged for its shown part. */
+  /** Returns true if the caller pays for output that was not shown. */
   #isUnseenCharged(outcome: Outcome): boolean {
-    switch (outcome) {
-      case 'client_closed':
-      case 'access_revoked':
-        return true;
-      case 'balance_exhausted':
-      case 'node_stopped':
-        return this.#context.reply.isGone;
-      case 'completed':
-      case 'upstream_failed':
-      case 'upstream_interrupted':
-      case 'node_lost':
-        return false;
-    }
+    const { chargesUnseen } = outcomeRow(outcome);
+    return chargesUnseen === 'when_gone' ? this.#context.reply.isGone : chargesUnseen === 'always';
   }
 
   /** Generated without being shown, as the model usually does in this time. */

@@ -1,4 +1,9 @@
-import { CHARGED_TOKEN_FIELDS, chargedTokenFields, type UsageFinal } from '@tollgate/contracts';
+import {
+  CHARGED_TOKEN_FIELDS,
+  chargedTokenFields,
+  outcomeRow,
+  type UsageFinal,
+} from '@tollgate/contracts';
 import { SUMMED_COLUMNS, type SummedColumn } from '../../../platform/database/summed-columns.ts';
 import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
@@ -80,15 +85,8 @@ function inKeyOrder(byKey: ReadonlyMap<string, RollupDelta>): RollupDelta[] {
   );
 }
 
-/** An error is an outcome that gave the caller no usable answer; the caller's own hang-up or an empty balance is not an error. */
 function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
-  return (
-    final.status >= 400 ||
-    final.outcome === 'upstream_failed' ||
-    final.outcome === 'upstream_interrupted' ||
-    final.outcome === 'node_stopped' ||
-    final.outcome === 'node_lost'
-  );
+  return final.status >= 400 || outcomeRow(final.outcome).isFailure;
 }
 
 function addReap(row: RollupDelta, charge: number, sign: 1 | -1): void {
