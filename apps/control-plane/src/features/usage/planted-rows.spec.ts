@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 
-/** All that a new class needs in code is its row in the table; its columns come with a migration. */
+/** All that a new value needs in code is its row in the table; its columns and constraints come with a migration. */
 const PLANTED = {
   name: 'image_output',
   key: 'imageOutput',
@@ -16,10 +16,12 @@ const LIBS = '../../../../../libs';
 const TABLES = {
   classes: `${LIBS}/contracts/src/usage/token-classes.ts`,
   outcomes: `${LIBS}/contracts/src/usage/outcomes.ts`,
+  upstreams: `${LIBS}/contracts/src/upstream-protocols.ts`,
   alerts: '../alerts/alert-rules.ts',
   refusals: '../../platform/http/refusals.ts',
 };
 const { TOKEN_CLASSES, OUTCOME_ROWS, OUTCOMES, outcomeRow } = await import('@tollgate/contracts');
+const upstreams = (await import(TABLES.upstreams)) as { FURTHER_ENDPOINTS: readonly string[] };
 const alerts = await import('../alerts/alert-rules.ts');
 const { REFUSALS } = await import('../../platform/http/refusals.ts');
 jest.resetModules();
@@ -29,6 +31,10 @@ jest.unstable_mockModule(TABLES.outcomes, () => ({
   OUTCOME_ROWS: [...OUTCOME_ROWS, fell],
   OUTCOMES: [...OUTCOMES, 'fell'],
   outcomeRow: (name: string) => (name === 'fell' ? fell : outcomeRow(name as never)),
+}));
+jest.unstable_mockModule(TABLES.upstreams, () => ({
+  ...upstreams,
+  FURTHER_ENDPOINTS: [...upstreams.FURTHER_ENDPOINTS, 'images'],
 }));
 jest.unstable_mockModule(TABLES.alerts, () => ({
   ...alerts,
@@ -45,12 +51,15 @@ const { Refusal } = await import('../../platform/http/refusal.ts');
 const { UsageWorker } = await import('./ingest/usage-worker.ts');
 const { USAGE_PERIOD_NAMES, USAGE_PERIODS } =
   await import('../../platform/database/usage-periods.ts');
+const { readRoutingRows } = await import('../snapshots/read-routing-rows.sql.ts');
+const { compileSnapshot, snapshotDocumentSchema } = await import('@tollgate/snapshot');
 const { uuidv7 } = await import('../../platform/http/visitor.ts');
 
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane({}, { isDocumentCompiled: true });
   await plane.administrator.query(`
+    ALTER TABLE upstreams DROP CONSTRAINT upstreams_endpoints_check;
     ALTER TABLE price_versions ADD COLUMN weight_image_output bigint;
     ALTER TABLE usage_events ADD COLUMN image_output_tokens bigint;
     ${USAGE_PERIOD_NAMES.map((name) => USAGE_PERIODS[name])
@@ -155,6 +164,26 @@ test('an error code planted in the table is answered with its status and documen
     { code: 'too_hot', title: 'The server is too hot', type: 'urn:tollgate:problem:too_hot' },
   ]);
   expect(JSON.stringify(await documented('ErrorCode'))).toContain('"too_hot"');
+});
+
+test('an endpoint planted in the table is set, reaches the snapshot and is documented', async () => {
+  const endpoints: object = { endpoints: ['images'] };
+  const { status, body } = await plane.call('POST', '/upstreams', {
+    token: plane.adminToken,
+    body: {
+      name: 'painter',
+      protocol: 'openai',
+      base_url: 'https://api.example.com/v1',
+      api_key: 'secret-of-the-provider',
+      ...endpoints,
+    },
+  });
+  expect([status, body.endpoints]).toEqual([201, ['images']]);
+  const rows = await readRoutingRows(plane.dataSource.manager);
+  expect(snapshotDocumentSchema.parse(compileSnapshot(rows)).upstreams).toContainEqual(
+    expect.objectContaining(endpoints),
+  );
+  expect(JSON.stringify(await documented('FurtherEndpoint'))).toContain('"images"');
 });
 
 async function documented(name: string): Promise<unknown> {
