@@ -73,6 +73,7 @@ export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   'DeadLetters_book.fields': 'corrections of a payload are made by `tollgate dead-letters book`',
   'DeadLetters_book.although_day_was_dropped':
     'corrections are made by `tollgate dead-letters book`',
+  'Budgets_create.of': 'the field scope offers purchases beside whom the budget counts',
   'Keys_rotate.overlap_minutes': 'the field overlap offers a choice of durations',
   'Upstreams_create.auth': 'the forms have its members',
   'Upstreams_update.auth': 'the forms have its members',

@@ -46,5 +46,7 @@ export function openRecharge(
 ): AutoRechargeService {
   const purchases = openPurchases({ ledger, tokens, live });
   const balances = new LiveBalances(records, host);
-  return recharge(dataSource, transactions, balances, purchases, tokens, alerts, live);
+  // No account has a budget of purchases.
+  const budgets = { count: () => Promise.resolve() };
+  return recharge(dataSource, transactions, balances, purchases, tokens, alerts, live, budgets);
 }

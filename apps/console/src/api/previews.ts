@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf } from './client.ts';
+import type { Budget } from './limits/budgets.ts';
 
 /** Holds what a purchase comes to, as the server would book it now. */
 export const purchasePreviewQuery = (query: {
@@ -25,6 +26,23 @@ export const chargePreviewQuery = (query: {
     queryKey: ['prices', 'charge', query],
     queryFn: () => dataOf(client.GET('/admin-api/previews/charge', { params: { query } })),
     placeholderData: keepPreviousData,
+    retry: false,
+  });
+
+/** Says how far the requests of yesterday would have used up a budget. */
+export const budgetPreviewQuery = (query: {
+  user_id?: number;
+  key_id?: number;
+  unit: Budget['unit'];
+  amount: string;
+  models: string;
+  period: Budget['period'];
+  window_minutes?: number;
+  time_zone: string;
+}) =>
+  queryOptions({
+    queryKey: ['usage', 'budget-preview', query],
+    queryFn: () => dataOf(client.GET('/admin-api/previews/budget', { params: { query } })),
     retry: false,
   });
 

@@ -1882,6 +1882,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/previews/budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far yesterday's requests would have used up a budget */
+        get: operations["Previews_budget"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/previews/price-change": {
         parameters: {
             query?: never;
@@ -2092,6 +2109,8 @@ export interface components {
             user_id: number;
             /** @description Null: it is of the whole account */
             key_id: number | null;
+            /** @enum {string} */
+            of: "usage" | "purchases";
             /** @description It counts each of these by itself; null: all requests together */
             each: ("session" | "end_user") | null;
             require: boolean;
@@ -2124,10 +2143,11 @@ export interface components {
         BudgetEntry: {
             id: number;
             /** @enum {string} */
-            kind: "grant" | "reset";
+            kind: "grant" | "reset" | "purchase";
             /** @description Units of the budget; decimal text where it counts money, else a whole number */
             amount: string;
             period_began_at: string | null;
+            /** @description Of a purchase, its reference in the ledger */
             reason: string;
             author_id: number;
             /**
@@ -2135,6 +2155,28 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+        };
+        BudgetPreview: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The day before today by the clocks of `time_zone`
+             */
+            to: string;
+            /** @description Of its models, as far as they are booked */
+            requests: number;
+            /** @description Of that day alone, whatever the period */
+            used: string;
+            /** @description That counted together at one moment; less than `used` only where it is rolling */
+            most: string;
+            /** @description Units of the budget; decimal text where it counts money, else a whole number */
+            amount: string;
+            /** @description Requests that came when more than the amount counted */
+            refused: number;
         };
         BudgetUsage: {
             budget_id: number;
@@ -2144,13 +2186,13 @@ export interface components {
             resets_at: string | null;
             /** @description The amount with what was granted in this period */
             limit: string;
-            /** @description Of requests that are booked */
+            /** @description Of requests that are booked, or of purchases */
             used: string;
             /** @description Units of the budget; decimal text where it counts money, else a whole number */
             granted: string;
             /** @description Sessions or end users that are booked; `used` is of the one that used most */
             values: number | null;
-            /** @description As admission counts; null where Redis does not answer, and for sessions and end users */
+            /** @description As admission counts; null where Redis does not answer, and for sessions, end users and purchases */
             live: {
                 /** @description Of requests that have ended, booked or not */
                 used: string;
@@ -4723,6 +4765,19 @@ export interface components {
         /**
          * @description `invalid_request`: The request is not valid
          *
+         *     `query_too_large`: The question reads too many requests
+         */
+        "invalid_request.query_too_large": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `invalid_request`: The request is not valid
+         *
          *     `statistics_range`: The period holds too many intervals
          *
          *     `query_too_large`: The question reads too many requests
@@ -6182,6 +6237,12 @@ export interface operations {
                             user_id: number;
                         };
                     };
+                    /**
+                     * @description usage: requests. purchases: what auto-recharge of the account buys, in money
+                     * @default usage
+                     * @enum {string}
+                     */
+                    of?: "usage" | "purchases";
                     /**
                      * @description Refuses requests that name no session, or end user; otherwise they count together
                      * @default false
@@ -10259,6 +10320,44 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_not_priced.token_limit"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_budget: {
+        parameters: {
+            query: {
+                /** @description Administrators: the account */
+                user_id?: number;
+                /** @description A key with its later rotations; else the whole account */
+                key_id?: number;
+                unit: "charged_tokens" | "tokens" | "money" | "requests";
+                amount: string;
+                /** @description Comma-separated names of models, in which * stands for any text; empty = all models */
+                models?: string;
+                period?: "day" | "week" | "month" | "year" | "rolling" | "none";
+                window_minutes?: number;
+                /** @description Of the IANA database: periods begin by its clocks */
+                time_zone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetPreview"];
+                };
+            };
+            400: components["responses"]["invalid_request.query_too_large"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

@@ -174,7 +174,7 @@ async function recharge(
   const { id, accountId } = subscriptionAt(sub);
   const [row] = await rows.subscriptions([id]);
   redis.live = { balance: free, held: 0, creditSeq: (row?.creditSeq ?? 0) - (isBehind ? 1 : 0) };
-  if (isRearmed) await service.rearm(accountId);
+  if (isRearmed) await service.rearm(accountId, 'insufficient_funds');
   service.consider([id]);
   await service.idle();
   await service.considerRefused([{ accountId, modelId: MODEL_ID, neededTokens: free + 1 }]);

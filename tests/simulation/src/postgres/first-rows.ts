@@ -15,6 +15,7 @@ export interface Subscription {
 }
 
 export const MODEL_ID = 10;
+export const MODEL_NAME = 'model';
 /** Lists dearer services, in millionths. */
 export const PREMIUMS = ['service_tier=priority', 'speed=fast'] as const;
 export const FIRST_PRICE = {
@@ -131,8 +132,8 @@ export async function fillServer(
   server: Pick<ConstructorParameters<typeof Transactions>[0], 'query'>,
 ): Promise<void> {
   await server.query(
-    `INSERT INTO models (id, name, display_name, is_on_shelf) OVERRIDING SYSTEM VALUE VALUES ($1, 'model', 'Model', true)`,
-    [MODEL_ID],
+    `INSERT INTO models (id, name, display_name, is_on_shelf) OVERRIDING SYSTEM VALUE VALUES ($1, $2, 'Model', true)`,
+    [MODEL_ID, MODEL_NAME],
   );
   await server.query(
     `INSERT INTO price_versions (id, model_id, effective_at, price_per_million, weight_input, weight_output, weight_cache_read, weight_cache_write)

@@ -1,4 +1,4 @@
-import { MODEL_ID, PRICE_PER_MILLION } from './first-rows.ts';
+import { MODEL_ID, MODEL_NAME, PRICE_PER_MILLION } from './first-rows.ts';
 import type { ModelPostgres, Statement } from './model-postgres.ts';
 import type { SubscriptionRow } from './rows.ts';
 import type { ModelTransaction } from './transaction.ts';
@@ -37,6 +37,7 @@ const byId: Statement = (db, tx, [ids]) =>
       const affordable = (walletOf(db, tx, row.user_id) * 1_000_000n) / price;
       return {
         ...row,
+        model: MODEL_NAME,
         auto_recharge_threshold: String(row.auto_recharge_threshold),
         auto_recharge_amount: String(row.auto_recharge_amount),
         affordable: String(affordable < SAFE_MAX ? affordable : SAFE_MAX),
@@ -85,14 +86,14 @@ const backOff = change((row, tx, [, refusal]) => ({
   revised_at: tx.nowMs,
 }));
 
-const heldBack: Statement = (db, tx, [userId]) =>
+const heldBack: Statement = (db, tx, [userId, refusal]) =>
   db.rows.subscriptions
     .all(tx)
     .filter(
       (row) =>
         row.user_id === Number(userId) &&
         row.auto_recharge_retry_at !== null &&
-        row.auto_recharge_refusal === 'insufficient_funds',
+        row.auto_recharge_refusal === refusal,
     )
     .toSorted((a, b) => a.id - b.id)
     .map(({ id }) => {

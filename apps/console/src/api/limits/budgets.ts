@@ -8,10 +8,11 @@ export const BUDGETS_PAGE_SIZE = 50;
 
 export const BUDGET_UNITS = ['charged_tokens', 'tokens', 'money', 'requests'] as const;
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'rolling', 'none'] as const;
-/** Names whom a budget counts: all requests together, or each of these by itself. */
-export const BUDGET_SCOPES = ['all', 'sessions', 'end_users'] as const;
+/** Names what a budget counts: all requests together, each of these by itself, or what auto-recharge of an account buys. */
+export const BUDGET_SCOPES = ['all', 'sessions', 'end_users', 'purchases'] as const;
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 export const BUDGET_ACTIONS = ['refuse', 'fallback', 'notify'] as const;
+export const PURCHASE_ACTIONS = ['refuse', 'notify'] as const;
 
 /** Asks for the budgets of an account and of all its keys, or for those of one key. */
 export const budgetsQuery = (query: { user_id: number; key_id?: number; page: number }) =>
@@ -66,6 +67,7 @@ export function scopeOf(
 ): CreateBudget['scope'] {
   switch (scope) {
     case 'all':
+    case 'purchases':
       return owner;
     case 'sessions':
       return { sessions_of: owner };

@@ -6,6 +6,7 @@ import {
   resetBudget,
   updateBudget,
   type Budget,
+  type BudgetScope,
 } from '../../api/limits/budgets.ts';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { ConfirmDialog, FormDialog } from '../../ui/forms/confirm-dialog.tsx';
@@ -18,8 +19,10 @@ import {
   PeriodFields,
   ScopeFields,
   settingsOf,
+  UnitField,
 } from './budget-fields.tsx';
 import { BudgetHistory } from './budget-history.tsx';
+import { BudgetPreview } from './budget-preview.tsx';
 import type { BudgetAct } from './use-budget-columns.tsx';
 import { useAmounts } from './use-amounts.ts';
 
@@ -55,7 +58,10 @@ function CreateBudgetDialog({ userId, keyId, onClose }: CreateBudgetProps) {
   const { budgets } = useWords();
   const { currency } = useAmounts(userId);
   const [idempotencyKey] = useState(newIdempotencyKey);
+  const [scope, setScope] = useState<BudgetScope>('all');
   const [unit, setUnit] = useState<Budget['unit']>('charged_tokens');
+  const owner = keyId === undefined ? { user_id: userId } : { key_id: keyId };
+  const isOfPurchases = scope === 'purchases';
   return (
     <FormDialog
       title={budgets.create}
@@ -63,17 +69,24 @@ function CreateBudgetDialog({ userId, keyId, onClose }: CreateBudgetProps) {
       verb={budgets.create}
       isOpen
       onClose={onClose}
-      act={(values) =>
-        createBudget(
-          newBudgetOf(values, keyId === undefined ? { user_id: userId } : { key_id: keyId }),
-          idempotencyKey,
-        )
-      }
-      done={() => budgets.created}
+      act={(values) => createBudget(newBudgetOf(values, owner), idempotencyKey)}
+      done={() => (isOfPurchases ? budgets.createdOfPurchases : budgets.created)}
     >
-      <ScopeFields />
-      <PeriodFields unit={unit} onUnit={setUnit} />
-      <BudgetFields unit={unit} currency={currency} />
+      <ScopeFields scope={scope} isOfKey={keyId !== undefined} onScope={setScope} />
+      {!isOfPurchases && <UnitField unit={unit} onUnit={setUnit} />}
+      <PeriodFields />
+      <BudgetFields
+        counts={isOfPurchases ? 'purchases' : 'usage'}
+        unit={isOfPurchases ? 'money' : unit}
+        currency={currency}
+      />
+      {scope === 'all' && (
+        <BudgetPreview
+          userId={userId}
+          owner={owner}
+          plannedBy={(values) => newBudgetOf(values, owner)}
+        />
+      )}
     </FormDialog>
   );
 }
@@ -96,7 +109,14 @@ function EditBudgetDialog({ of: budget, onClose }: BudgetDialogProps) {
       act={(values) => updateBudget(budget.id, settingsOf(values))}
       done={() => budgets.saved}
     >
-      <BudgetFields of={budget} unit={budget.unit} currency={currency} />
+      <BudgetFields of={budget} counts={budget.of} unit={budget.unit} currency={currency} />
+      {budget.of === 'usage' && budget.each === null && (
+        <BudgetPreview
+          userId={budget.user_id}
+          owner={budget.key_id === null ? { user_id: budget.user_id } : { key_id: budget.key_id }}
+          plannedBy={(values) => ({ ...budget, ...settingsOf(values) })}
+        />
+      )}
     </FormDialog>
   );
 }

@@ -4,6 +4,7 @@ import {
   BUDGET_PERIODS,
   BUDGET_SCOPES,
   BUDGET_UNITS,
+  PURCHASE_ACTIONS,
   scopeOf,
   type Budget,
   type BudgetScope,
@@ -12,14 +13,22 @@ import {
 } from '../../api/limits/budgets.ts';
 import { CheckField, SelectField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 
 type Unit = Budget['unit'];
 
-/** Draws whom the budget counts. */
-export function ScopeFields() {
+/** Draws what the budget counts. What auto-recharge buys is of an account. */
+export function ScopeFields({
+  scope,
+  isOfKey,
+  onScope,
+}: {
+  scope: BudgetScope;
+  isOfKey: boolean;
+  onScope: (scope: BudgetScope) => void;
+}) {
   const { budgets } = useWords();
-  const [scope, setScope] = useState<BudgetScope>('all');
+  const scopes = BUDGET_SCOPES.filter((value) => value !== 'purchases' || !isOfKey);
   return (
     <>
       <SelectField
@@ -27,28 +36,37 @@ export function ScopeFields() {
         label={budgets.each}
         help={budgets.scopes[scope].says}
         value={scope}
-        onChange={({ currentTarget }) => setScope(oneOf(BUDGET_SCOPES, currentTarget.value))}
-        options={BUDGET_SCOPES.map((value) => ({ value, label: budgets.scopes[value].name }))}
+        onChange={({ currentTarget }) => onScope(oneOf(BUDGET_SCOPES, currentTarget.value))}
+        options={scopes.map((value) => ({ value, label: budgets.scopes[value].name }))}
       />
-      {scope !== 'all' && <CheckField name="require" label={budgets.require} />}
+      {(scope === 'sessions' || scope === 'end_users') && (
+        <CheckField name="require" label={budgets.require} />
+      )}
     </>
   );
 }
 
-/** Draws what cannot be changed later: what is counted, and in which periods. */
-export function PeriodFields({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) => void }) {
+/** Draws in what the budget counts requests. */
+export function UnitField({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) => void }) {
+  const { budgets } = useWords();
+  return (
+    <SelectField
+      name="unit"
+      label={budgets.unit}
+      help={budgets.units[unit].says}
+      value={unit}
+      onChange={({ currentTarget }) => onUnit(oneOf(BUDGET_UNITS, currentTarget.value))}
+      options={BUDGET_UNITS.map((value) => ({ value, label: budgets.units[value].name }))}
+    />
+  );
+}
+
+/** Draws in which periods the budget counts. */
+export function PeriodFields() {
   const { budgets } = useWords();
   const [period, setPeriod] = useState<Budget['period']>('month');
   return (
     <>
-      <SelectField
-        name="unit"
-        label={budgets.unit}
-        help={budgets.units[unit].says}
-        value={unit}
-        onChange={({ currentTarget }) => onUnit(oneOf(BUDGET_UNITS, currentTarget.value))}
-        options={BUDGET_UNITS.map((value) => ({ value, label: budgets.units[value].name }))}
-      />
       <SelectField
         name="period"
         label={budgets.period}
@@ -95,10 +113,12 @@ function ClockField({ period }: { period: Budget['period'] }) {
 /** Draws the settings of a budget, for a new one and for one that is. */
 export function BudgetFields({
   of: budget,
+  counts,
   unit,
   currency,
 }: {
   of?: Budget;
+  counts: Budget['of'];
   unit: Unit;
   currency: string;
 }) {
@@ -118,7 +138,7 @@ export function BudgetFields({
         name="action"
         label={budgets.action}
         defaultValue={budget?.action}
-        options={BUDGET_ACTIONS.map((value) => ({ value, label: budgets.actions[value].says }))}
+        options={actionsOf(counts, budgets)}
       />
       <TextField
         name="notify_at"
@@ -130,6 +150,12 @@ export function BudgetFields({
       />
     </>
   );
+}
+
+function actionsOf(counts: Budget['of'], words: Words['budgets']) {
+  return counts === 'usage'
+    ? BUDGET_ACTIONS.map((value) => ({ value, label: words.actions[value].says }))
+    : PURCHASE_ACTIONS.map((value) => ({ value, label: words.actionsOfPurchases[value] }));
 }
 
 /** Draws an amount in the unit of the budget. */
@@ -170,11 +196,13 @@ export function newBudgetOf(
   values: FormValues,
   owner: Parameters<typeof scopeOf>[0],
 ): CreateBudget {
+  const scope = oneOf(BUDGET_SCOPES, values.scope);
   return {
     ...settingsOf(values),
-    scope: scopeOf(owner, oneOf(BUDGET_SCOPES, values.scope)),
+    scope: scopeOf(owner, scope),
+    of: scope === 'purchases' ? 'purchases' : 'usage',
     require: values.require !== undefined,
-    unit: oneOf(BUDGET_UNITS, values.unit),
+    unit: scope === 'purchases' ? 'money' : oneOf(BUDGET_UNITS, values.unit),
     period: oneOf(BUDGET_PERIODS, values.period),
     time_zone: (values.time_zone ?? 'UTC').trim(),
     ...(values.window_minutes !== undefined && { window_minutes: Number(values.window_minutes) }),

@@ -38,7 +38,9 @@ export function BudgetFill({
           ...(Number(held) > 0 ? [budgets.held(write(unit, held))] : []),
           ...(Number(usage.granted) > 0 ? [budgets.granted(write(unit, usage.granted))] : []),
           ...(usage.values === null ? [] : [budgets.most(formatCount(usage.values, locale))]),
-          ...(usage.live || usage.values !== null ? [] : [budgets.notLive]),
+          ...(usage.live || usage.values !== null || budget.of === 'purchases'
+            ? []
+            : [budgets.notLive]),
         ].join(' · ')}
       </span>
     </div>

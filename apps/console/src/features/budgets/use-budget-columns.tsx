@@ -76,7 +76,7 @@ function useColumnsOfSettings(): Column<Budget>[] {
       id: 'each',
       header: budgets.each,
       from: 'sm',
-      cell: ({ each }) => budgets.counts[each ?? 'all'],
+      cell: ({ of, each }) => budgets.counts[of === 'purchases' ? of : (each ?? 'all')],
     },
     {
       id: 'models',

@@ -143,7 +143,8 @@ function FormFailure({ failure }: { failure: Failure }) {
   );
 }
 
-function valuesOf(data: FormData): FormValues {
+/** Returns the texts of a form's fields. */
+export function valuesOf(data: FormData): FormValues {
   return Object.fromEntries(
     [...data.entries()].flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value]] : [],

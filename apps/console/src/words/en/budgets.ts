@@ -8,6 +8,7 @@ export const budgets = {
   purposeOfAccount: 'All keys of the account share it. It holds from the next request.',
   create: 'Set a budget',
   created: 'The budget holds from the next request on',
+  createdOfPurchases: 'The budget holds from the next purchase on',
   saved: 'Changes saved',
   empty: 'No budget yet',
   emptyText: 'A budget limits tokens, money or requests for a day, a week, a month or in total.',
@@ -30,8 +31,17 @@ export const budgets = {
       name: 'Each end user',
       says: 'Each person behind the key has the whole amount, as requests name them: x-tollgate-end-user or user.',
     },
+    purchases: {
+      name: 'What auto-recharge buys',
+      says: 'Automatic purchases of the account share the amount. People still buy what they like.',
+    },
   },
-  counts: { all: 'All requests', session: 'Each session', end_user: 'Each end user' },
+  counts: {
+    all: 'All requests',
+    session: 'Each session',
+    end_user: 'Each end user',
+    purchases: 'Auto-recharge',
+  },
   require: 'Refuse requests that name none; otherwise they count together',
   most: (values: string) => `of the one that used most, of ${values}`,
   unit: 'Counts',
@@ -89,6 +99,19 @@ export const budgets = {
     },
     notify: { name: 'Notifies', says: 'Only count, and raise alerts' },
   },
+  actionsOfPurchases: {
+    refuse: 'Buy nothing more by itself',
+    notify: 'Only count, and raise alerts',
+  },
+  preview: {
+    ask: 'Compare with yesterday',
+    nothing: 'No request came yesterday.',
+    used: (used: string, amount: string, requests: string) =>
+      `${countOf(requests, 'request')} of yesterday used ${used} of ${amount}.`,
+    most: (most: string) => `At most ${most} counted at one moment.`,
+    fits: 'None would have been refused.',
+    refused: (requests: string) => `${countOf(requests, 'request')} came once it was used up.`,
+  },
   notifyAt: 'Alerts at',
   notifyAtHelp: 'Percentages of the amount, at most five; each alerts once a period.',
   acts: {
@@ -108,6 +131,6 @@ export const budgets = {
   reasonHelp: 'It stays in the history of the budget, with your name.',
   deleteText: 'Requests are no longer counted or refused by this budget. Its history is kept.',
   deleted: 'The budget is removed',
-  entries: { grant: 'Granted', reset: 'Started again; used before' },
+  entries: { grant: 'Granted', reset: 'Started again; used before', purchase: 'Bought' },
   noEntries: 'Nothing was granted or reset',
 };

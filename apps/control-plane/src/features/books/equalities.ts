@@ -129,7 +129,16 @@ export const EQUALITIES = {
   budgets: {
     says: 'What is used of each budget in a period is what its requests used; of periods from which no day was dropped',
     sql: `SELECT budget_id, started_at FROM budget_periods p FULL JOIN (${BUDGETED}) u USING (budget_id, started_at, value) LEFT JOIN budgets b ON b.id = budget_id
-      WHERE coalesce(p.used, 0) <> coalesce(u.used, 0) AND (b.window_minutes IS NULL OR started_at >= extract(epoch FROM now()) - 60 * b.window_minutes - ${BUCKETS_AUDITED_S}) AND (value = '' OR started_at >= extract(epoch FROM now()) - ${VALUES_AUDITED_S}) AND started_at >= (SELECT extract(epoch FROM before + 1) FROM usage_dropped_days)`,
+      WHERE b.of = 'usage' AND coalesce(p.used, 0) <> coalesce(u.used, 0) AND (b.window_minutes IS NULL OR started_at >= extract(epoch FROM now()) - 60 * b.window_minutes - ${BUCKETS_AUDITED_S}) AND (value = '' OR started_at >= extract(epoch FROM now()) - ${VALUES_AUDITED_S}) AND started_at >= (SELECT extract(epoch FROM before + 1) FROM usage_dropped_days)`,
+  },
+  budget_purchases: {
+    says: 'What is used of each budget of purchases in a period is what auto-recharge bought in it, as the ledger has it',
+    sql: `SELECT budget_id, started_at FROM (SELECT p.* FROM budget_periods p JOIN budgets b ON b.id = p.budget_id WHERE b.of = 'purchases') p FULL JOIN (
+        SELECT e.budget_id, e.started_at, sum(-l.amount) AS used FROM budget_entries e JOIN budgets b ON b.id = e.budget_id
+          LEFT JOIN (ledger_transactions t JOIN ledger_entries l ON l.transaction_id = t.id JOIN ledger_accounts a ON a.id = l.ledger_account_id)
+            ON t.kind = 'auto_recharge' AND t.reference = e.reason AND a.user_id = b.user_id AND -l.amount = e.amount
+        WHERE e.kind = 'purchase' GROUP BY 1, 2) e
+      USING (budget_id, started_at) WHERE coalesce(p.used, 0) <> coalesce(e.used, 0)`,
   },
   budget_grants: {
     says: 'What is granted of each budget in a period is the sum of its grants',

@@ -14,7 +14,7 @@ const periodRow = z.object({
 export type PeriodRow = z.output<typeof periodRow>;
 const entryRow = z.object({
   id: integer,
-  kind: z.enum(['grant', 'reset']),
+  kind: z.enum(['grant', 'reset', 'purchase']),
   amount: integer,
   started_at: integer,
   reason: z.string(),
@@ -56,14 +56,14 @@ export async function readPeriods(
 export interface Entry {
   budgetId: number;
   startedAt: number;
-  kind: 'grant' | 'reset';
-  /** Granted units, or those that were used of the period that a reset ended. */
+  kind: 'grant' | 'reset' | 'purchase';
+  /** Granted units, those that were used of the period that a reset ended, or the cost of a purchase. */
   amount: number;
   reason: string;
   authorId: number;
 }
 
-/** Writes a line of the budget's ledger. A grant raises what its period may use. */
+/** Writes a line of the budget's ledger. A grant raises what its period may use, a purchase what it has used. */
 export async function addEntry(
   tx: EntityManager,
   { budgetId, startedAt, kind, amount, reason, authorId }: Entry,
@@ -73,9 +73,9 @@ export async function addEntry(
     [budgetId, startedAt, kind, amount, reason, authorId],
   );
   await tx.query(
-    `INSERT INTO budget_periods (budget_id, started_at, granted) VALUES ($1, $2, $3)
-     ON CONFLICT (budget_id, started_at, value) DO UPDATE SET granted = budget_periods.granted + excluded.granted`,
-    [budgetId, startedAt, kind === 'grant' ? amount : 0],
+    `INSERT INTO budget_periods (budget_id, started_at, granted, used) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (budget_id, started_at, value) DO UPDATE SET granted = budget_periods.granted + excluded.granted, used = budget_periods.used + excluded.used`,
+    [budgetId, startedAt, kind === 'grant' ? amount : 0, kind === 'purchase' ? amount : 0],
   );
 }
 
@@ -114,7 +114,7 @@ export type Counted = Pick<BookedPeriod, 'id' | 'startedAt' | 'value'>;
 const BOOKED_PERIODS = `
   SELECT b.id, b.user_id, p.started_at, p.value, CASE WHEN p.value = '' THEN p.used - p.late ELSE p.used END AS used
   FROM budgets b JOIN budget_periods p ON p.budget_id = b.id AND p.started_at >= ${COUNTED_FROM}
-  WHERE b.deleted_at IS NULL AND p.used > CASE WHEN p.value = '' THEN p.late ELSE 0 END`;
+  WHERE b.deleted_at IS NULL AND b.of = 'usage' AND p.used > CASE WHEN p.value = '' THEN p.late ELSE 0 END`;
 
 /** Returns those of these periods that count now, or the next ones behind one, of which something is booked. */
 export async function readBookedPeriods(

@@ -68,7 +68,10 @@ function toUsage(
     used: written(period?.used ?? 0),
     granted: written(granted),
     values: row.each === null ? null : (period?.values ?? 0),
-    live: counted && row.each === null ? { used: sumOf('used'), held: sumOf('held') } : null,
+    live:
+      counted && row.of === 'usage' && row.each === null
+        ? { used: sumOf('used'), held: sumOf('held') }
+        : null,
   };
 }
 

@@ -7,7 +7,7 @@ import {
 } from 'typeorm';
 import type { ScopeKind } from '@tollgate/keyspace';
 import { safeIntegerColumn, toSafeInteger } from '../../platform/database/columns.ts';
-import type { BudgetUnit, BUDGET_ACTIONS } from './budgets.dto.ts';
+import type { BudgetUnit, BUDGET_ACTIONS, BUDGETS_OF } from './budgets.dto.ts';
 import type { BudgetPeriod } from './calendar.ts';
 
 const secondsColumn: ValueTransformer = {
@@ -26,6 +26,10 @@ export class BudgetRow {
   /** Null: it is of the whole account. */
   @Column({ type: 'integer', nullable: true })
   keyId: number | null;
+
+  /** `purchases`: what auto-recharge buys counts, and no request. */
+  @Column({ type: 'text' })
+  of: (typeof BUDGETS_OF)[number];
 
   /** Set: it counts each of these by itself. */
   @Column({ type: 'text', nullable: true })

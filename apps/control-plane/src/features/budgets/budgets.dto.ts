@@ -9,6 +9,8 @@ import { BUDGET_PERIODS, isTimeZone } from './calendar.ts';
 
 export const BUDGET_UNITS = ['charged_tokens', 'tokens', 'money', 'requests'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
+/** Names what a budget counts: requests, or what auto-recharge buys. */
+export const BUDGETS_OF = ['usage', 'purchases'] as const;
 export const BUDGET_ACTIONS = ['refuse', 'fallback', 'notify'] as const;
 
 /** Limits the budgets of one key and those of one account. Both together apply to a request. */
@@ -38,7 +40,7 @@ const amount = z
   .describe('Units of one period. Money is decimal text in the currency of the installation')
   .meta({ 'x-rules': [AMOUNT_RANGE] });
 const reason = noteText(REASON_CHARS_MAX);
-const models = z
+export const budgetModels = z
   .string()
   .max(MODELS_CHARS_MAX)
   .regex(/^[\x20-\x7e]*$/)
@@ -57,7 +59,14 @@ const unit = z
   .enum(BUDGET_UNITS)
   .describe('charged_tokens: by the weights of prices. tokens: as reported, whatever their weight');
 /** From 5 minutes to 90 days. */
-const windowMinutes = z.number().int().min(5).max(129_600);
+export const WINDOW_MINUTES = { min: 5, max: 129_600 } as const;
+const windowMinutes = z.number().int().min(WINDOW_MINUTES.min).max(WINDOW_MINUTES.max);
+export const budgetZone = z
+  .string()
+  .max(ZONE_CHARS_MAX)
+  .refine(isTimeZone, UNKNOWN_ZONE)
+  .default('UTC')
+  .describe('Of the IANA database: periods begin by its clocks');
 
 const ofKey = z.strictObject({ key_id: id });
 const ofAccount = z.strictObject({ user_id: id });
@@ -67,6 +76,9 @@ const LONG_PERIODS: ReadonlySet<string> = new Set(['year', 'none']);
 const TOO_LONG_FOR_EACH =
   'must be day, week, month or rolling where sessions or end users are counted';
 const WINDOW_OF_ROLLING = 'is for the period rolling, which needs it';
+const ACCOUNT_OF_PURCHASES = 'must be {"user_id": …} where purchases are counted';
+const MONEY_OF_PURCHASES = 'must be money where purchases are counted';
+export const NO_FALLBACK_OF_PURCHASES = 'must be refuse or notify where purchases are counted';
 const NOTHING_REQUIRED = 'is for budgets of sessions or end users';
 
 export const createBudgetSchema = z
@@ -81,6 +93,10 @@ export const createBudgetSchema = z
       .describe(
         'A key with its later rotations, or the whole account; sessions_of and end_users_of: each of their sessions, or end users, by itself',
       ),
+    of: z
+      .enum(BUDGETS_OF)
+      .default('usage')
+      .describe('usage: requests. purchases: what auto-recharge of the account buys, in money'),
     require: z
       .boolean()
       .default(false)
@@ -95,13 +111,8 @@ export const createBudgetSchema = z
         'Weeks begin on Mondays. rolling: the last window_minutes, to a sixtieth. none: a total, to be raised with a grant',
       ),
     window_minutes: windowMinutes.optional().describe('For the period rolling, and only there'),
-    time_zone: z
-      .string()
-      .max(ZONE_CHARS_MAX)
-      .refine(isTimeZone, UNKNOWN_ZONE)
-      .default('UTC')
-      .describe('Of the IANA database: periods begin by its clocks'),
-    models: models.default(''),
+    time_zone: budgetZone,
+    models: budgetModels.default(''),
     action: action.default('refuse'),
     notify_at: notifyAt.default([]),
   })
@@ -116,6 +127,18 @@ export const createBudgetSchema = z
   .refine(({ scope, require }) => eachOf(scope) !== null || !require, {
     path: ['require'],
     message: NOTHING_REQUIRED,
+  })
+  .refine(({ of, scope }) => of === 'usage' || 'user_id' in scope, {
+    path: ['scope'],
+    message: ACCOUNT_OF_PURCHASES,
+  })
+  .refine(({ of, unit: counted }) => of === 'usage' || counted === 'money', {
+    path: ['unit'],
+    message: MONEY_OF_PURCHASES,
+  })
+  .refine(({ of, action: act }) => of === 'usage' || act !== 'fallback', {
+    path: ['action'],
+    message: NO_FALLBACK_OF_PURCHASES,
   })
   .meta({
     'x-example': {
@@ -141,7 +164,7 @@ const NOTHING_TO_CHANGE = 'name at least one field to change';
 export const updateBudgetSchema = z
   .strictObject({
     amount: amount.optional(),
-    models: models.optional(),
+    models: budgetModels.optional(),
     action: action.optional(),
     notify_at: notifyAt.optional(),
   })
@@ -169,7 +192,7 @@ export const budgetListSchema = listQuery({
 });
 export type BudgetList = z.output<typeof budgetListSchema>;
 
-const unitsText = z
+export const unitsText = z
   .string()
   .describe('Units of the budget; decimal text where it counts money, else a whole number');
 
@@ -178,6 +201,7 @@ export const budgetResponseSchema = z
     id: idField,
     user_id: idField,
     key_id: idField.nullable().describe('Null: it is of the whole account'),
+    of: z.enum(BUDGETS_OF),
     each: z
       .enum(Object.keys(SCOPE_KINDS) as [ScopeKind, ...ScopeKind[]])
       .nullable()
@@ -212,7 +236,7 @@ const budgetUsageSchema = z
         'Null without periods. Where it is rolling, the oldest use leaves the window then; null without use',
       ),
     limit: unitsText.describe('The amount with what was granted in this period'),
-    used: unitsText.describe('Of requests that are booked'),
+    used: unitsText.describe('Of requests that are booked, or of purchases'),
     granted: unitsText,
     values: z
       .int()
@@ -225,7 +249,7 @@ const budgetUsageSchema = z
       })
       .nullable()
       .describe(
-        'As admission counts; null where Redis does not answer, and for sessions and end users',
+        'As admission counts; null where Redis does not answer, and for sessions, end users and purchases',
       ),
   })
   .meta({ id: 'BudgetUsage' });
@@ -238,10 +262,10 @@ export const budgetUsageListSchema = z
 const budgetEntrySchema = z
   .object({
     id: idField,
-    kind: z.enum(['grant', 'reset']),
+    kind: z.enum(['grant', 'reset', 'purchase']),
     amount: unitsText,
     period_began_at: timeField.nullable(),
-    reason: z.string(),
+    reason: z.string().describe('Of a purchase, its reference in the ledger'),
     author_id: idField,
     created_at: timeField,
   })

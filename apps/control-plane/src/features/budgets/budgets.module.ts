@@ -10,11 +10,19 @@ import { BudgetUsageService } from './budget-usage.service.ts';
 import { BudgetRow } from './budget.entity.ts';
 import { BudgetsController } from './budgets.controller.ts';
 import { BudgetsService } from './budgets.service.ts';
+import { PurchaseBudgets } from './purchase-budgets.service.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([BudgetRow]), ActivityModule, AlertsModule, LiveStateModule],
   controllers: [BudgetsController],
-  providers: [BudgetsService, BudgetUsageService, BudgetBooking, BudgetCalendar, BudgetGuard],
-  exports: [BudgetBooking],
+  providers: [
+    BudgetsService,
+    BudgetUsageService,
+    BudgetBooking,
+    BudgetCalendar,
+    BudgetGuard,
+    PurchaseBudgets,
+  ],
+  exports: [BudgetBooking, PurchaseBudgets],
 })
 export class BudgetsModule {}

@@ -3,7 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
-import { Transactions } from '../../platform/database/transactions.ts';
+import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
+import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
@@ -16,6 +17,7 @@ import {
   AMOUNT_RANGE,
   BUDGETS_PER_SCOPE_MAX,
   eachOf,
+  NO_FALLBACK_OF_PURCHASES,
   readAmount,
   type BudgetList,
   type BudgetResponse,
@@ -43,6 +45,11 @@ interface Change {
   change: (row: BudgetRow) => Partial<BudgetRow> | Promise<Partial<BudgetRow>>;
 }
 
+/** Published after a change of a budget of purchases: auto-recharge of the account may buy again. */
+export class PurchasesAllowed {
+  constructor(readonly userId: number) {}
+}
+
 /** Sets, changes and removes budgets. Each change reaches Redis with the live record of its key or account. */
 @Injectable()
 export class BudgetsService {
@@ -53,6 +60,7 @@ export class BudgetsService {
     private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
+    private readonly events: DomainEvents,
   ) {}
 
   async list(caller: Caller, query: BudgetList): Promise<Page<BudgetResponse>> {
@@ -97,6 +105,7 @@ export class BudgetsService {
       const now = new Date();
       const row = await tx.getRepository(BudgetRow).save({
         ...of,
+        of: body.of,
         each: eachOf(body.scope),
         requiresValue: body.require,
         unit: body.unit,
@@ -125,6 +134,8 @@ export class BudgetsService {
   update(caller: Caller, id: number, body: UpdateBudget): Promise<BudgetResponse> {
     const change = (row: BudgetRow): Partial<BudgetRow> => {
       refuseStale(caller, row);
+      if (row.of === 'purchases' && body.action === 'fallback')
+        throw invalidField('action', NO_FALLBACK_OF_PURCHASES);
       return {
         amount: body.amount === undefined ? row.amount : amountOf(row.unit, body.amount),
         models: body.models ?? row.models,
@@ -211,6 +222,8 @@ export class BudgetsService {
     const changed = { ...row, ...(await change(row)), updatedAt: new Date() };
     const after = toBudgetResponse(await repository.save(changed));
     await this.liveState.budgetsChanged(tx, row);
+    if (row.of === 'purchases')
+      afterCommit(tx, () => this.events.publish(new PurchasesAllowed(row.userId)));
     this.activity.record(tx, caller, { action, target: { kind: 'budget', id }, before, after });
     return after;
   }

@@ -30,6 +30,16 @@ export function periodStarts(
   return starts;
 }
 
+/** Returns the day before the one that `atMs` is in, in Unix milliseconds. */
+export function dayBefore(timeZone: string, atMs: number): { fromMs: number; toMs: number } {
+  const today = Temporal.Instant.fromEpochMilliseconds(atMs)
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate();
+  const startMs = (date: Temporal.PlainDate): number =>
+    1_000 * secondsOf(date.toZonedDateTime(timeZone));
+  return { fromMs: startMs(today.subtract({ days: 1 })), toMs: startMs(today) };
+}
+
 /** The start of the period that `seconds` is in; the first period also has what was before it. */
 export function periodAt(starts: readonly number[], seconds: number): number {
   return starts.findLast((start) => start <= seconds) ?? starts[0] ?? NO_PERIOD;

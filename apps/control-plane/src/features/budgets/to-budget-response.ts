@@ -6,6 +6,7 @@ export function toBudgetResponse(row: BudgetRow): BudgetResponse {
     id: row.id,
     user_id: row.userId,
     key_id: row.keyId,
+    of: row.of,
     each: row.each,
     require: row.requiresValue,
     unit: row.unit,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
+import { budgetedNames } from '../budgets/budgeted-names.sql.ts';
 import { allowedNames } from '../keys/allowed-names.sql.ts';
 import { namesOfNoModel } from '../models/known-models.sql.ts';
 import { readRoutingRows } from '../snapshots/read-routing-rows.sql.ts';
@@ -12,7 +13,7 @@ import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import type { ConfigCheckResult, FoundProblem } from './config-check.dto.ts';
 
 /** A list for reading, not an export. */
-const KEY_PROBLEMS_MAX = 100;
+const NAME_PROBLEMS_MAX = 100;
 
 /** Compiles without publishing and says what an administrator should know: of the configuration, and of what Redis and the nodes run instead of it. */
 @Injectable()
@@ -36,6 +37,7 @@ export class ConfigCheck {
     const problems: FoundProblem[] = [
       ...findProblems(rows, Date.now()),
       ...(await this.keyProblems()),
+      ...(await this.budgetProblems()),
       ...publicationProblems({ checksum, latest, pinnedVersion }),
       ...(await this.redisProblems(latest)),
       ...(await this.nodeProblems(latest, nodeId)),
@@ -52,20 +54,32 @@ export class ConfigCheck {
 
   /** Names and patterns of keys that no model has: a typing error there is a key that may use nothing. */
   private async keyProblems(): Promise<FoundProblem[]> {
-    const allowed = await allowedNames(this.dataSource);
-    const unknown = await namesOfNoModel(
-      this.dataSource,
-      allowed.map(({ name }) => name),
-    );
-    return allowed
-      .filter(({ name }) => unknown.has(name))
-      .slice(0, KEY_PROBLEMS_MAX)
-      .map(({ name, id, keys }) => ({
-        code: 'key_allows_unknown_model',
-        severity: 'warning',
-        subject: { kind: 'key', id },
-        message: `${keys === 1 ? 'a key allows' : `${keys} keys allow`} "${name}", which names no model`,
-      }));
+    const allowed = await this.ofNoModel(await allowedNames(this.dataSource));
+    return allowed.map(({ name, id, keys }) => ({
+      code: 'key_allows_unknown_model',
+      severity: 'warning',
+      subject: { kind: 'key', id },
+      message: `${keys === 1 ? 'a key allows' : `${keys} keys allow`} "${name}", which names no model`,
+    }));
+  }
+
+  /** Names and patterns of budgets that no model has: a typing error there is a budget that bounds nothing. */
+  private async budgetProblems(): Promise<FoundProblem[]> {
+    const counted = await this.ofNoModel(await budgetedNames(this.dataSource));
+    return counted.map(({ name, id, budgets }) => ({
+      code: 'budget_counts_unknown_model',
+      severity: 'warning',
+      subject: { kind: 'budget', id },
+      message: `${budgets === 1 ? 'a budget counts' : `${budgets} budgets count`} "${name}", which names no model`,
+    }));
+  }
+
+  private async ofNoModel<Named extends { name: string }>(
+    named: readonly Named[],
+  ): Promise<Named[]> {
+    const names = named.map(({ name }) => name);
+    const unknown = await namesOfNoModel(this.dataSource, names);
+    return named.filter(({ name }) => unknown.has(name)).slice(0, NAME_PROBLEMS_MAX);
   }
 
   private async redisProblems(latest: SnapshotHead | null): Promise<FoundProblem[]> {

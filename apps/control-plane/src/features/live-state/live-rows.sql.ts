@@ -109,7 +109,7 @@ const budgetsWhere = (condition: string): string => `
       coalesce((SELECT json_object_agg(p.started_at, p.granted - p.late ORDER BY p.started_at) FROM budget_periods p
         WHERE p.budget_id = b.id AND p.started_at >= b.starts[1] AND (b.window_minutes IS NULL OR p.started_at > extract(epoch FROM now()) - 60 * b.window_minutes) AND p.value = '' AND p.granted <> p.late), '{}'),
       CASE b.each WHEN 'session' THEN 's' WHEN 'end_user' THEN 'u' ELSE '' END, b.requires_value::int, coalesce(b.window_minutes, 0)) ORDER BY b.id)::text
-    FROM budgets b WHERE ${condition} AND b.deleted_at IS NULL), '')`;
+    FROM budgets b WHERE ${condition} AND b.of = 'usage' AND b.deleted_at IS NULL), '')`;
 const BUDGETS_OF_ID = 'coalesce(api_keys.budgets_of_id, api_keys.id)';
 
 const ACCOUNTS = `SELECT id, status, drain, revision, ${budgetsWhere('b.user_id = users.id AND b.key_id IS NULL')} AS budgets, rates FROM users`;
@@ -123,8 +123,8 @@ const BUDGET_COUNTS = `
     FROM budgets b, LATERAL (SELECT started_at, value, used, late FROM budget_periods WHERE budget_id = b.id AND (started_at IN
       (SELECT DISTINCT started_at FROM budget_periods WHERE budget_id = b.id ORDER BY started_at DESC LIMIT ${COUNTED_PERIODS})
       OR started_at > extract(epoch FROM now()) - 60 * b.window_minutes)) p
-    WHERE b.user_id = users.id) AS used
-  FROM (SELECT id FROM users WHERE EXISTS (SELECT FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.user_id = users.id)) users`;
+    WHERE b.user_id = users.id AND b.of = 'usage') AS used
+  FROM (SELECT id FROM users WHERE EXISTS (SELECT FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.user_id = users.id AND b.of = 'usage')) users`;
 /** Limits as they are in force: under the ceilings of account and installation. */
 const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, counts_cache_reads, rates, allowed_models, ip_allowlist, drain, revision,
    ${budgetsWhere(`b.key_id = ${BUDGETS_OF_ID}`)} AS budgets FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
@@ -214,6 +214,18 @@ export async function keyOfBudgets(
     [keyId],
   );
   return rows.map((row) => keyOfBudgetsRow.parse(row))[0];
+}
+
+/** Returns the key and its rotations, which share budgets; `keyId` is the first of them. */
+export async function rotationsOf(
+  tx: Pick<EntityManager, 'query'>,
+  keyId: number,
+): Promise<number[]> {
+  const rows: unknown[] = await tx.query(
+    'SELECT id FROM api_keys WHERE id = $1 OR budgets_of_id = $1',
+    [keyId],
+  );
+  return rows.map((row) => z.object({ id: z.number() }).parse(row).id);
 }
 
 /** Raises the revision of an account whose budgets changed. */

@@ -3,8 +3,11 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
+import { BudgetPreviews } from './budget-previews.service.ts';
 import { ChargePreviews } from './charge-previews.service.ts';
 import {
+  budgetPreviewSchema,
+  budgetQuery,
   chargePreviewSchema,
   chargeQuery,
   modelRemovalPreviewSchema,
@@ -15,6 +18,7 @@ import {
   purchaseQuery,
   refundPreviewSchema,
   refundQuery,
+  type BudgetQuery,
   type ChargeQuery,
   type ModelRemovalQuery,
   type PriceChangeQuery,
@@ -29,6 +33,7 @@ export class PreviewsController {
   constructor(
     private readonly purchases: PurchasePreviews,
     private readonly charges: ChargePreviews,
+    private readonly budgets: BudgetPreviews,
   ) {}
 
   @Get('purchase')
@@ -65,6 +70,15 @@ export class PreviewsController {
   })
   charge(@Query({ schema: chargeQuery }) query: ChargeQuery) {
     return this.charges.charge(query);
+  }
+
+  @Get('budget')
+  @Permission('user')
+  @Answers("How far yesterday's requests would have used up a budget", budgetPreviewSchema, {
+    refuses: ['not_found', 'query_too_large'],
+  })
+  budget(@FromCaller() caller: Caller, @Query({ schema: budgetQuery }) query: BudgetQuery) {
+    return this.budgets.budget(caller, query);
   }
 
   @Get('price-change')

@@ -5,10 +5,20 @@ import {
   countField,
   currencyField,
   idField,
+  timeField,
   tokensField,
 } from '../../platform/http/answer-fields.ts';
 import { amountQuery } from '../../platform/http/amount-field.ts';
 import { idFilter } from '../../platform/http/list-query.ts';
+import {
+  AMOUNT_RANGE,
+  BUDGET_UNITS,
+  budgetModels,
+  budgetZone,
+  unitsText,
+  WINDOW_MINUTES,
+} from '../budgets/budgets.dto.ts';
+import { BUDGET_PERIODS } from '../budgets/calendar.ts';
 import { chargeLineSchema } from '../usage/api/usage-answers.ts';
 
 const TOKENS_MAX = 1_000_000_000_000;
@@ -69,6 +79,49 @@ export const priceChangeQuery = z.strictObject({
   ...weightFields(weight),
 });
 export type PriceChangeQuery = z.output<typeof priceChangeQuery>;
+
+const WINDOW_OF_ROLLING = 'is for the period rolling, which needs it';
+/** The fields of a budget, of a key or an account. */
+export const budgetQuery = z
+  .strictObject({
+    user_id: idFilter.optional().describe('Administrators: the account'),
+    key_id: idFilter.optional().describe('A key with its later rotations; else the whole account'),
+    unit: z.enum(BUDGET_UNITS),
+    amount: z
+      .string()
+      .max(32)
+      .regex(/^\d{1,16}(\.\d{1,6})?$/)
+      .meta({ 'x-rules': [AMOUNT_RANGE] }),
+    models: budgetModels.default(''),
+    period: z.enum(BUDGET_PERIODS).default('day'),
+    window_minutes: z.coerce
+      .number()
+      .int()
+      .min(WINDOW_MINUTES.min)
+      .max(WINDOW_MINUTES.max)
+      .optional(),
+    time_zone: budgetZone,
+  })
+  .refine((query) => (query.period === 'rolling') === (query.window_minutes !== undefined), {
+    path: ['window_minutes'],
+    message: WINDOW_OF_ROLLING,
+  });
+export type BudgetQuery = z.output<typeof budgetQuery>;
+
+export const budgetPreviewSchema = z
+  .object({
+    from: timeField,
+    to: timeField.describe('The day before today by the clocks of `time_zone`'),
+    requests: countField.describe('Of its models, as far as they are booked'),
+    used: unitsText.describe('Of that day alone, whatever the period'),
+    most: unitsText.describe(
+      'That counted together at one moment; less than `used` only where it is rolling',
+    ),
+    amount: unitsText,
+    refused: countField.describe('Requests that came when more than the amount counted'),
+  })
+  .meta({ id: 'BudgetPreview' });
+export type BudgetPreview = z.output<typeof budgetPreviewSchema>;
 
 export const purchasePreviewSchema = z
   .object({

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { ledger, plane, shareLedgerPlane } from '../../testing/ledger-plane-under-test.ts';
 import { usageEvent, type EventParts, type TestAccount } from '../../testing/ledger-under-test.ts';
+import './budget-previews.part.spec.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 shareLedgerPlane();

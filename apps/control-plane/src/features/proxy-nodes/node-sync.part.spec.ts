@@ -139,6 +139,32 @@ describe('sync', () => {
     expect(found[0]).toMatchObject({ severity: 'warning', subject: { kind: 'key', id: key.id } });
   });
 
+  test('warns of a budget that counts what names no model, and of no other', async () => {
+    await admin('POST', '/models', { name: 'counted_model', aliases: ['counted-alias'] });
+    const scope = { user_id: (await admin('GET', '/auth/me')).body.id };
+    const budget = { scope, unit: 'requests', amount: 5, period: 'day' };
+    const { body } = await admin('POST', '/budgets', {
+      ...budget,
+      models: 'counted_model, counted-alias,counted*,cuonted*',
+    });
+    const removed = await admin('POST', '/budgets', { ...budget, models: 'nothing-at-all' });
+    await admin('DELETE', `/budgets/${removed.body.id}`);
+    await admin('POST', '/budgets', budget);
+    const { problems, ok } = (await admin('GET', '/proxy/config-check')).body;
+    const found = problems.filter(
+      ({ code }: { code: string }) => code === 'budget_counts_unknown_model',
+    );
+    expect(found).toEqual([
+      {
+        ...{ code: 'budget_counts_unknown_model', severity: 'warning' },
+        subject: { kind: 'budget', id: body.id },
+        message: 'a budget counts "cuonted*", which names no model',
+      },
+    ]);
+    expect(typeof ok).toBe('boolean');
+    await admin('DELETE', `/budgets/${body.id}`);
+  });
+
   test('of an unknown node is 404', async () => {
     expect((await admin('POST', '/proxy-nodes/999999/sync-config')).status).toBe(404);
   });

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
+import { BudgetsModule } from '../budgets/budgets.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ModelsController } from '../models/models.controller.ts';
 import { ModelsModule } from '../models/models.module.ts';
@@ -30,6 +31,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     ModelsModule,
     WalletModule,
     LiveStateModule,
+    BudgetsModule,
     ActivityModule,
     AlertsModule,
   ],

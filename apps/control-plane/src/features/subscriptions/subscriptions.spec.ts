@@ -4,6 +4,7 @@ import './subscribing.part.spec.ts';
 import './unsubscribing.part.spec.ts';
 import './subscription-history.part.spec.ts';
 import './auto-recharge-purchases.part.spec.ts';
+import './budgeted-purchases.part.spec.ts';
 import './auto-recharge-needs.part.spec.ts';
 import './prices-of-purchases.part.spec.ts';
 

@@ -170,6 +170,7 @@ async function moneyAndKeys(modelId: number): Promise<void> {
     `GET /previews/model-removal?model_id=${modelId}`,
     `GET /previews/charge?model_id=${modelId}&input_tokens=10`,
     `GET /previews/price-change?model_id=${modelId}&input_tokens=10&price_per_million=3`,
+    `GET /previews/budget?unit=requests&amount=10`,
     'GET /usage/burn-rate',
     `GET /keys/${key.id}/windows`,
     `GET /keys/windows?ids=${key.id}`,

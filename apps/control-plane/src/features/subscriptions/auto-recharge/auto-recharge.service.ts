@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { FundsHint } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
@@ -8,6 +8,7 @@ import { prepared } from '../../../platform/database/prepared.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
+import { PurchaseBudgets, PurchaseNotCovered } from '../../budgets/purchase-budgets.service.ts';
 import { LiveBalances, type LiveBalance } from '../../live-state/live-balances.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { PurchasesService } from '../purchases.service.ts';
@@ -28,6 +29,7 @@ const candidateRow = z
     id: z.number(),
     user_id: z.number(),
     model_id: z.number(),
+    model: z.string(),
     auto_recharge_threshold: integer,
     auto_recharge_amount: integer,
     affordable: integer,
@@ -37,6 +39,7 @@ const candidateRow = z
     id: row.id,
     userId: row.user_id,
     modelId: row.model_id,
+    model: row.model,
     threshold: row.auto_recharge_threshold,
     amount: row.auto_recharge_amount,
     affordable: row.affordable,
@@ -46,7 +49,7 @@ type Candidate = z.output<typeof candidateRow>;
 
 /** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for lack of money that the wallet has by now. */
 const CANDIDATES = `
-  SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount,
+  SELECT s.id, s.user_id, s.model_id, m.name AS model, s.auto_recharge_threshold, s.auto_recharge_amount,
     least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable,
     s.auto_recharge_retry_at IS NOT NULL AS is_held_back
   FROM subscriptions s
@@ -78,6 +81,7 @@ export class AutoRechargeService extends BackgroundService {
     private readonly tokens: TokenLedger,
     private readonly alerts: AlertsService,
     private readonly liveState: LiveStateService,
+    @Inject(PurchaseBudgets) private readonly budgets: Pick<PurchaseBudgets, 'count'>,
   ) {
     super({
       name: 'auto-recharge',
@@ -120,13 +124,13 @@ export class AutoRechargeService extends BackgroundService {
     for (const { id, needed } of rows) this.consider([id], Number(needed));
   }
 
-  /** Money has come into a wallet: what was held back for lack of it may be bought again, and nodes wait for it again. */
-  async rearm(userId: number): Promise<void> {
+  /** Money has come into a wallet, or a budget of purchases allows more: what was held back for that may be bought again, and nodes wait for it again. */
+  async rearm(userId: number, refusal: 'insufficient_funds' | 'limit_reached'): Promise<void> {
     const ids = await this.transactions.run(async (tx) => {
       const rows: { id: number }[] = await tx.query(
-        `SELECT id FROM subscriptions WHERE user_id = $1 AND auto_recharge_retry_at IS NOT NULL AND auto_recharge_refusal = 'insufficient_funds'
+        `SELECT id FROM subscriptions WHERE user_id = $1 AND auto_recharge_retry_at IS NOT NULL AND auto_recharge_refusal = $2
          ORDER BY id FOR UPDATE`,
-        [userId],
+        [userId, refusal],
       );
       for (const { id } of rows) await this.arm(tx, id);
       return rows.map(({ id }) => id);
@@ -190,22 +194,41 @@ export class AutoRechargeService extends BackgroundService {
     );
     if (!live || !isDue(candidate, live, needs.get(candidate.id) ?? 0)) return;
     try {
-      await this.transactions.run((tx) => this.buy(tx, candidate, live));
+      await this.buyWithin(candidate, live);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       await this.backOff(candidate, error);
     }
   }
 
-  private async buy(tx: EntityManager, candidate: Candidate, live: LiveBalance): Promise<void> {
+  /** Buys all that is needed, or one amount where a budget of purchases does not cover that. */
+  private async buyWithin(candidate: Candidate, live: LiveBalance): Promise<void> {
+    const tokens = tokensToBuy(candidate, live);
+    const buy = (some: number): Promise<void> =>
+      this.transactions.run((tx) => this.buy(tx, candidate, { tokens: some, live }));
+    try {
+      await buy(tokens);
+    } catch (error) {
+      if (!(error instanceof PurchaseNotCovered) || tokens === candidate.amount) throw error;
+      await buy(candidate.amount);
+    }
+  }
+
+  private async buy(
+    tx: EntityManager,
+    candidate: Candidate,
+    { tokens, live }: { tokens: number; live: LiveBalance },
+  ): Promise<void> {
     await this.purchases.lockPrices(tx, candidate.modelId);
     const subscription = await this.tokens.lockOne(tx, candidate.id);
     // A credit on its way to Redis may already cover the need; its arrival asks again.
     if (subscription.status !== 'active' || subscription.creditSeq !== live.creditSeq) return;
-    await this.purchases.buy(tx, subscription, {
-      tokens: tokensToBuy(candidate, live),
-      kind: 'auto_recharge',
-      actorUserId: null,
+    const cost = await this.purchases.buy(tx, subscription, {
+      ...{ tokens, kind: 'auto_recharge', actorUserId: null },
+    });
+    await this.budgets.count(tx, {
+      ...{ userId: candidate.userId, model: candidate.model, cost },
+      reference: `credit:${candidate.id}:${subscription.creditSeq}`,
     });
     await tx.query('UPDATE subscriptions SET auto_recharge_failures = 0 WHERE id = $1', [
       candidate.id,

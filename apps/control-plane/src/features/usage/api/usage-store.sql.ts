@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import { toSafeInteger } from '../../../platform/database/columns.ts';
 import { isStatementTimeout } from '../../../platform/database/database-errors.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
@@ -7,6 +9,7 @@ import { lastUsesOf, type UsedKeys } from '../last-uses.sql.ts';
 import { lastDayOfRoutes, type RouteHour } from '../route-hours.sql.ts';
 import { readTraffic } from '../traffic.sql.ts';
 import { usedOf, type Used } from '../used.sql.ts';
+import { selectBudgeted, type BudgetedQuestion } from './select-budgeted.ts';
 import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
 import { selectStatistics, type StatisticsQuestion } from './select-statistics.ts';
 
@@ -19,6 +22,14 @@ interface Statement {
   sql: string;
   parameters: unknown[];
 }
+
+const units = z.string().transform(toSafeInteger);
+const budgetedRow = z.object({
+  requests: z.number(),
+  used: units,
+  most: units,
+  refused: z.number(),
+});
 
 /** The port through which requests and their sums are asked for. A question that takes too long ends as a refusal that says what to narrow. */
 @Injectable()
@@ -60,6 +71,12 @@ export class UsageStore {
   /** The charged tokens of an account in the last day and week, by model. */
   used(userId: number): Promise<ReadonlyMap<number, Used>> {
     return usedOf(this.source, userId);
+  }
+
+  /** Returns how far requests would have used up an amount. */
+  async budgeted(question: BudgetedQuestion): Promise<z.output<typeof budgetedRow>> {
+    const [row] = await this.ask(selectBudgeted(question));
+    return budgetedRow.parse(row);
   }
 
   private async ask<Row>({ sql, parameters }: Statement): Promise<Row[]> {

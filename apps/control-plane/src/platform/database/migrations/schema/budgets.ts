@@ -5,6 +5,8 @@ CREATE TABLE budgets (
   user_id integer NOT NULL REFERENCES users (id),
   -- Null: it is of the whole account.
   key_id integer REFERENCES api_keys (id),
+  -- usage: requests count, in Redis and as they are booked. purchases: what auto-recharge buys counts, in PostgreSQL alone.
+  of text NOT NULL DEFAULT 'usage' CHECK (of IN ('usage', 'purchases')),
   -- Set: it counts each session, or each end user, by itself.
   each text CHECK (each IN ('session', 'end_user')),
   -- A request that names none is refused.
@@ -30,12 +32,13 @@ CREATE TABLE budgets (
   deleted_at timestamptz,
   CHECK (each IS NULL OR period NOT IN ('year', 'none')),
   CHECK ((period = 'rolling') = (window_minutes IS NOT NULL)),
-  CHECK (each IS NOT NULL OR NOT requires_value)
+  CHECK (each IS NOT NULL OR NOT requires_value),
+  CHECK (of = 'usage' OR (key_id IS NULL AND each IS NULL AND unit = 'money' AND action <> 'fallback'))
 );
 CREATE INDEX budgets_user ON budgets (user_id) WHERE deleted_at IS NULL;
 CREATE INDEX budgets_key ON budgets (key_id) WHERE deleted_at IS NULL;
 
--- Written in the transaction that books the usage.
+-- Written in the transaction that books the usage, or that buys.
 CREATE TABLE budget_periods (
   budget_id integer NOT NULL REFERENCES budgets (id),
   started_at bigint NOT NULL,
@@ -51,13 +54,14 @@ CREATE TABLE budget_periods (
   PRIMARY KEY (budget_id, started_at, value)
 );
 
--- Holds the changes that people made in a period. Rows are never edited.
+-- Holds the changes that people made in a period, and the purchases that count in it. Rows are never edited.
 CREATE TABLE budget_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   budget_id integer NOT NULL REFERENCES budgets (id),
   started_at bigint NOT NULL,
-  kind text NOT NULL CHECK (kind IN ('grant', 'reset')),
+  kind text NOT NULL CHECK (kind IN ('grant', 'reset', 'purchase')),
   amount bigint NOT NULL,
+  -- Of a purchase: the reference of its ledger transaction.
   reason text NOT NULL,
   author_id integer NOT NULL REFERENCES users (id),
   created_at timestamptz NOT NULL DEFAULT now()
