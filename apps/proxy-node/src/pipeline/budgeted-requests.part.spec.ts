@@ -134,6 +134,21 @@ describe('a request of a key with budgets', () => {
   });
 });
 
+test('small requests use a budget up to less than what one of them must hold', async () => {
+  const { call, ids } = await budgeted({ amount: 100 * CHARGE });
+  let completed = 0;
+  for (;;) {
+    const response = await call();
+    await response.text();
+    if (response.status !== 200) break;
+    completed += 1;
+    await until('it is settled', async () => (await countsOf(ids[0]))?.held === 0);
+  }
+  // A template of 32 tokens, 16 for the message, its bytes and a token of output.
+  expect(completed).toBeGreaterThanOrEqual(96);
+  expect(await countsOf(ids[0])).toEqual({ used: completed * CHARGE, held: 0 });
+});
+
 describe('a budget that falls back', () => {
   const falling = async (on: 'budget' | 'error') => {
     const other = await answering();

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { claimUnits, NO_USAGE, outputTokensOf, promptTokensOf } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { chargeOf } from '../charge.ts';
+import { premiumWeights } from '../premium-price.ts';
 import { plainTokensOf } from './plain-tokens.ts';
 
 const weight = fc.integer({ min: 0, max: 20_000_000 });
@@ -27,6 +28,27 @@ describe('plain tokens of a hold', () => {
         expect(held).toBeGreaterThanOrEqual(promptTokensOf(usage) + outputTokensOf(usage));
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  test('are as many at a price with a multiplier, above 1 or below, and where the answer is charged without it', () => {
+    fc.assert(
+      fc.property(
+        prices,
+        usages,
+        fc.integer({ min: 10_000, max: 6_000_000 }),
+        (price, usage, factor) => {
+          const held = premiumWeights(price, { tier: factor }, ['tier']);
+          const tokens = {
+            promptTokens: promptTokensOf(usage),
+            outputTokens: outputTokensOf(usage),
+          };
+          // A stream goes on while its hold covers its usage at the price of its admission, whatever it is charged in the end.
+          const units = claimUnits(plainTokensOf(held, tokens), chargeOf(usage, held));
+          expect(units).toBeGreaterThanOrEqual(tokens.promptTokens + tokens.outputTokens);
+        },
+      ),
+      { numRuns: 1_000 },
     );
   });
 
