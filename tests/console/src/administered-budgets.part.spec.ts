@@ -46,6 +46,11 @@ describeInBrowser(`a budget in the console${WITHOUT}`, () => {
       await visitor.go(`/admin/keys/${keyId}`);
       await page.getByRole('button', { name: 'Set a budget' }).first().click();
       await dialog().getByLabel('Counts').selectOption({ label: 'Requests' });
+      await dialog().getByLabel('Period').selectOption({ label: 'A rolling window' });
+      expect(await dialog().getByLabel('Minutes of the window').inputValue()).toBe('300');
+      await dialog().getByLabel('Amount').fill('5');
+      await dialog().getByRole('button', { name: 'Compare with yesterday' }).click();
+      await dialog().getByText('No request came yesterday.').waitFor();
       await dialog().getByLabel('Period').selectOption({ label: 'A day' });
       await dialog().getByLabel('Time zone').fill('Mars/Olympus');
       await dialog().getByLabel('Amount').fill('1');

@@ -80,13 +80,14 @@ export function PeriodFields() {
   );
 }
 
-/** Draws how long a rolling window is, or by which clocks other periods begin. */
+/** Draws how long a rolling window is, or by which clocks other periods begin. Their keys keep the text of one out of the other. */
 function ClockField({ period }: { period: Budget['period'] }) {
   const { budgets } = useWords();
   if (period === 'none') return null;
   if (period === 'rolling')
     return (
       <TextField
+        key="window_minutes"
         name="window_minutes"
         label={budgets.window}
         help={budgets.windowHelp}
@@ -99,6 +100,7 @@ function ClockField({ period }: { period: Budget['period'] }) {
     );
   return (
     <TextField
+      key="time_zone"
       name="time_zone"
       label={budgets.timeZone}
       help={budgets.timeZoneHelp}
