@@ -16,7 +16,7 @@ interface File {
   isDamaged?: boolean;
 }
 
-/** A change of names in a folder that a power loss may take back, with every later one. */
+/** A change of names in a folder that a power loss may take back, with every later one of that folder. */
 interface NameChange {
   folder: string;
   undo: () => void;
@@ -25,7 +25,8 @@ interface NameChange {
 /** The disk of one machine. It outlives its processes; a power loss takes what was not synced, and may leave a part of it. */
 export class SimulatedDisk {
   readonly files = new Map<string, File>();
-  readonly #folders = new Set<string>(['/']);
+  /** With DATA_DIR, which the operator made. */
+  readonly #folders = new Set<string>(['/', '/data']);
   readonly #locks = new Map<string, SimulatedProcess>();
   readonly #random: Random;
   #nameChanges: NameChange[] = [];
@@ -105,9 +106,7 @@ export class SimulatedDisk {
 
   /** Loses the data that was written after the last sync, but for a piece of its beginning, which may end in the middle of a line. */
   losePower(): void {
-    const kept = this.#random.integer(0, this.#nameChanges.length);
-    for (const { undo } of this.#nameChanges.splice(kept).toReversed()) undo();
-    this.#nameChanges = [];
+    this.#loseNames();
     for (const file of this.files.values()) {
       const { bytes, durable } = file;
       const kept = Math.min(bytes.length, durable.length);
@@ -120,6 +119,20 @@ export class SimulatedDisk {
           : Buffer.from(durable);
       file.durable = Buffer.from(file.bytes);
     }
+  }
+
+  /** Each folder keeps a beginning of its changes, whatever others keep. What a lost folder had is lost with it. */
+  #loseNames(): void {
+    for (const folder of new Set(this.#nameChanges.map((one) => one.folder))) {
+      const own = this.#nameChanges.filter((one) => one.folder === folder);
+      const kept = this.#random.integer(0, own.length);
+      for (const { undo } of own.slice(kept).toReversed()) undo();
+    }
+    this.#nameChanges = [];
+    const isLost = (folder: string): boolean =>
+      !this.#folders.has(folder) || (folder !== '/' && isLost(dirname(folder)));
+    for (const folder of this.#folders) if (isLost(folder)) this.#folders.delete(folder);
+    for (const path of this.files.keys()) if (isLost(dirname(path))) this.files.delete(path);
   }
 
   /** Turns one bit of what is written, in a file of `folder`. */
@@ -161,14 +174,11 @@ export class SimulatedDisk {
     else this.files.delete(path);
   }
 
-  /** Changes are kept in their order: with those of this folder, the earlier ones of others. */
+  /** Keeps the names in the folder, and not its own in the folder above it. */
   #syncFolder(folder: string): void {
     if (this.isFailing) throw new Error('EIO: i/o error, fsync');
     if (this.isLying) return;
-    this.#nameChanges.splice(
-      0,
-      this.#nameChanges.findLastIndex((one) => one.folder === folder) + 1,
-    );
+    this.#nameChanges = this.#nameChanges.filter((one) => one.folder !== folder);
   }
 
   #noteRefusal(process: SimulatedProcess): void {
@@ -184,7 +194,11 @@ export class SimulatedDisk {
   }
 
   #makeFolder(path: string): void {
-    for (let at = path; !this.#folders.has(at); at = dirname(at)) this.#folders.add(at);
+    if (this.#folders.has(path)) return;
+    this.#makeFolder(dirname(path));
+    this.#folders.add(path);
+    const undo = (): void => void this.#folders.delete(path);
+    this.#nameChanges.push({ folder: dirname(path), undo });
   }
 
   #list(folder: string): { name: string; isFolder: boolean }[] {

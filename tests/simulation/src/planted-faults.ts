@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { LiveBalances } from '../../../apps/control-plane/src/features/live-state/live-balances.ts';
 import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.sql.ts';
@@ -121,6 +122,17 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the folder of a new journal is not synced',
     parts: withNode({ disk: (disk) => ({ ...disk, syncFolder: () => undefined }) }),
+  },
+  {
+    name: 'the folders above that of a new journal are not synced',
+    parts: withNode({
+      disk: (disk) => ({
+        ...disk,
+        syncFolder: (folder) => {
+          if (basename(dirname(folder)) === 'journals') disk.syncFolder(folder);
+        },
+      }),
+    }),
   },
   {
     name: 'what is left in closed subscriptions is not looked for',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { JournalFile } from './journal-file.ts';
 import { countSetAside, journalFolder, retireJournalFiles } from './journal-files.ts';
@@ -96,6 +96,13 @@ describe('a file of a journal', () => {
     expect(calls).toEqual(['sync soon']);
     end();
     expect(calls).toEqual(['sync soon', 'close']);
+  });
+
+  test('has a name that a power loss does not take, in folders of which none takes theirs', () => {
+    const synced: string[] = [];
+    const disk = { ...LOCAL_DISK, syncFolder: (path: string) => void synced.push(path) };
+    new JournalFile(folder, 1, disk).close();
+    expect(synced).toEqual([folder, dirname(folder), dataDir]);
   });
 
   test('that is damaged is set aside under a name of its own each time, and counted', () => {

@@ -1,5 +1,5 @@
 import type { JournalDisk } from './journal-disk.ts';
-import { journalPath } from './journal-files.ts';
+import { journalPath, syncNames } from './journal-files.ts';
 
 const ALLOCATED_AT_ONCE = 256 * 1024;
 const ZEROS = Buffer.alloc(ALLOCATED_AT_ONCE);
@@ -24,7 +24,7 @@ export class JournalFile {
     const path = journalPath(folder, number);
     this.#descriptor = disk.create(path);
     try {
-      disk.syncFolder(folder);
+      syncNames(folder, disk);
     } catch (error) {
       disk.close(this.#descriptor);
       disk.remove(path);

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 
 const FILE_PATTERN = /^(\d{10})\.journal$/;
@@ -13,6 +13,12 @@ export function journalFolder(
   const folder = join(dataDir, 'journals', `${encodeURIComponent(node)}.${worker}`);
   disk.makeFolder(folder);
   return folder;
+}
+
+/** A power loss takes a name whose folder is not on disk: the names of new files in the journal's folder, its own among all journals, and theirs in DATA_DIR. */
+export function syncNames(folder: string, disk: JournalDisk): void {
+  const all = dirname(folder);
+  for (const one of [folder, all, dirname(all)]) disk.syncFolder(one);
 }
 
 /** The other journals in this DATA_DIR: of other workers, of workers that no longer exist, of a node's former names. */
