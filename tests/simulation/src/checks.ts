@@ -123,8 +123,9 @@ export class Checks {
       after && this.#add(after.subscription_id, { overdrafts: after.tokens });
     rows.usage.onChange = (before, after) => {
       // Rows of days that are dropped stay charged.
-      if (before || !after) return;
+      if (!after) return;
       this.#causes.booked(after);
+      if (before) return;
       if (after.kind === 'withdraw') this.#add(after.subscription_id, { withdrawn: after.delta });
       else this.#charge(after);
     };

@@ -5,6 +5,7 @@ import { LostReaps } from '../../../apps/control-plane/src/features/reconciliati
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import type { FleetMessage } from '@tollgate/contracts';
 import type { Epochs } from '@tollgate/keyspace';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
@@ -20,6 +21,7 @@ export interface ControlPlaneParts {
   ) => BookedWithdrawals;
   droppedDays: (host: Host) => DroppedDays;
   ingest: (...parts: ConstructorParameters<typeof UsageIngest>) => UsageIngest;
+  worker: (...parts: ConstructorParameters<typeof UsageWorker>) => UsageWorker;
   proofs: (...parts: ConstructorParameters<typeof FinalProofs>) => FinalProofs;
   lostReaps: (...parts: ConstructorParameters<typeof LostReaps>) => LostReaps;
   recharge: (...parts: ConstructorParameters<typeof AutoRechargeService>) => AutoRechargeService;
@@ -33,6 +35,7 @@ export const SHIPPED_CONTROL_PLANE: ControlPlaneParts = {
   bookedWithdrawals: (...parts) => new BookedWithdrawals(...parts),
   droppedDays: (host) => new DroppedDays(host),
   ingest: (...parts) => new UsageIngest(...parts),
+  worker: (...parts) => new UsageWorker(...parts),
   proofs: (...parts) => new FinalProofs(...parts),
   lostReaps: (...parts) => new LostReaps(...parts),
   recharge: (...parts) => new AutoRechargeService(...parts),

@@ -26,6 +26,7 @@ import { EventJudge } from '../../../apps/control-plane/src/features/usage/inges
 import { KnownFacts } from '../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
 import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.sql.ts';
 import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.sql.ts';
+import type { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import { UsageRows } from '../../../apps/control-plane/src/features/usage/ingest/usage-rows.sql.ts';
 import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
 import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
@@ -44,6 +45,7 @@ import type { UsageJobs } from './usage-jobs.ts';
 const COPIED_MIN = 2;
 
 type JournalParts = ConstructorParameters<typeof JournalService>;
+type WorkerParts = ConstructorParameters<typeof UsageWorker>;
 type ArrivalParts = ConstructorParameters<typeof UsageArrival>;
 
 export interface ServiceParts {
@@ -60,6 +62,10 @@ const RIGHT_TYPES = {
   repairShards: () => Promise.resolve(),
   repairAccounts: () => Promise.resolve(),
 };
+/** The reconciliation is left to find what differs. */
+const UNCOMPARED = { used: () => undefined } as unknown as WorkerParts[2];
+const NO_FIGURES = { note: () => undefined } as unknown as WorkerParts[6];
+const NO_TRACES = { now: () => 0, note: () => undefined } as unknown as WorkerParts[7];
 const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
 
 /** The services of a control plane as they are shipped, on the models. */
@@ -77,7 +83,6 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
       redisLink.call('announce', () => world.announce(word)),
   } as unknown as FleetStore;
   const events = new DomainEvents();
-  void new BookedAtOnce(jobs, events);
   const writer = new LiveRecordWriter(
     rows,
     records,
@@ -112,7 +117,7 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     { isUploadProven: () => Promise.resolve(true) } as unknown as JournalParts[0],
     shardEpochs,
     ingest,
-    { note: () => undefined } as unknown as JournalParts[3],
+    NO_FIGURES,
     host,
   );
   const proofs = parts.proofs(dataSource, alerts, { FLEET_CREDENTIAL: CREDENTIAL }, host);
@@ -130,6 +135,18 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host };
   const recharge = openRecharge(parts.recharge, needs);
   void new AutoRechargeTriggers(recharge, events);
+  const worker = parts.worker(
+    jobs as unknown as WorkerParts[0],
+    proofs,
+    UNCOMPARED,
+    ingest,
+    jobs as unknown as WorkerParts[4],
+    recharge,
+    NO_FIGURES,
+    NO_TRACES,
+  );
+  worker.onModuleInit();
+  void new BookedAtOnce(worker, events);
   const closed = new ClosedBalances(
     dataSource,
     records,

@@ -32,8 +32,8 @@ export class ControlPlane {
     this.#jobs = new UsageJobs({
       redis,
       link: this.redisLink,
+      process: this.process,
       duplicates: world.duplicates,
-      services: () => this.#services,
     });
     this.#services = openServices({
       world,
@@ -45,7 +45,7 @@ export class ControlPlane {
     });
     const { lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
     void lostTail.onApplicationBootstrap();
-    this.#every(TAKE_EVERY_MS, () => this.#jobs.takeOne());
+    this.#every(TAKE_EVERY_MS, () => this.#jobs.take());
     this.#every(1_000, () => pump.sweep());
     this.#every(1_000, () => epochs.ensureAll());
     this.#every(RECHARGE_SWEEP_MS, () => recharge.sweep());

@@ -4,12 +4,14 @@ import { LiveBalances } from '../../../apps/control-plane/src/features/live-stat
 import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.sql.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import { FIRST_SUBSCRIPTIONS } from './postgres/first-rows.ts';
 import {
   ForgetfulDays,
   ForgetfulWithdrawals,
   HastyWaits,
   IdleReaps,
+  politeFirst,
   TrustingProofs,
 } from './planted-parts.ts';
 import { SHIPPED, type Parts } from './world.ts';
@@ -204,6 +206,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
           },
         }),
     }),
+  },
+  {
+    name: 'usage is acknowledged before it is booked',
+    parts: withControlPlane({ worker: (...parts) => new UsageWorker(...politeFirst(parts)) }),
   },
   {
     name: 'duplicates are judged before they are dropped',

@@ -1,6 +1,8 @@
 import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
+import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
+import type { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import {
   RechargeWaits,
@@ -54,4 +56,24 @@ export class TrustingProofs extends FinalProofs {
   override judge(...[events]: Parameters<FinalProofs['judge']>): ReturnType<FinalProofs['judge']> {
     return Promise.resolve({ believed: [...events], finals: [...events], forged: [] });
   }
+}
+
+type WorkerParts = ConstructorParameters<typeof UsageWorker>;
+
+/** The nodes get word of what is not yet booked. */
+export function politeFirst([
+  queues,
+  proofs,
+  guard,
+  ingest,
+  word,
+  ...others
+]: WorkerParts): WorkerParts {
+  const after: Pick<WorkerParts[3], 'ingest'> = {
+    ingest: async (events, ...how) => {
+      for (const [node, list] of acknowledgementsOf(events)) await word.push(node, list);
+      return ingest.ingest(events, ...how);
+    },
+  };
+  return [queues, proofs, guard, after as WorkerParts[3], word, ...others];
 }

@@ -6,7 +6,7 @@ import type { Scheduler } from './scheduler.ts';
 export class SimulatedProcess {
   readonly name: string;
   readonly #scheduler: Scheduler;
-  readonly #startedAtMs: number;
+  readonly startedAtMs: number;
   /** Returns what its machine's wall clock is wrong by. */
   readonly #wallErrorMs: () => number;
   #isAlive = true;
@@ -20,7 +20,7 @@ export class SimulatedProcess {
   ) {
     this.name = name;
     this.#scheduler = scheduler;
-    this.#startedAtMs = scheduler.nowMs;
+    this.startedAtMs = scheduler.nowMs;
     this.#wallErrorMs = wallErrorMs;
   }
 
@@ -30,7 +30,7 @@ export class SimulatedProcess {
 
   unixMs = (): number => Math.floor(this.#scheduler.nowMs + this.#wallErrorMs());
 
-  monotonicMs = (): number => Math.floor(this.#scheduler.nowMs - this.#startedAtMs);
+  monotonicMs = (): number => Math.floor(this.#scheduler.nowMs - this.startedAtMs);
 
   after = (ms: number, act: () => void, label = 'timer'): (() => void) =>
     this.#scheduler.after(ms, `${this.name} ${label}`, () => this.#run(act));

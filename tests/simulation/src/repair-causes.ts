@@ -14,6 +14,8 @@ interface KnownEvent {
   wasLost: boolean;
   booked: UsageRow | undefined;
   isUnderWay: boolean;
+  /** A journal brought it before any outbox did. */
+  isOfJournal: boolean;
   /** The marker of its request expired while the clock of Redis was ahead. */
   isForgotten: boolean;
   isGivenBack: boolean;
@@ -37,6 +39,20 @@ const CAUSES: readonly Cause[] = [
     faults: [['drop-days', 'lost-jobs']],
     why: 'The queue lost events that Redis has debited, or they wait for a person as their day was dropped.',
     missing: (event) => (isLost(event) ? debitedOf(event) : 0),
+  },
+  {
+    faults: [['lost-jobs']],
+    why: 'The queue lost a settlement that Redis has debited. A journal brought its final, which was debited again as usage that Redis does not know.',
+    missing: (event) =>
+      event.isOfJournal && !event.isUnderWay && event.booked?.shard === null ? debitedOf(event) : 0,
+  },
+  {
+    faults: [['lost-jobs'], ['damaged-journal', 'lost-disk', 'power-loss']],
+    why: 'The queue lost a final that Redis has debited and its journal lost it too: what the journal still knew of the request is booked, which is less.',
+    missing: (event) =>
+      event.booked?.kind === 'usage' && event.booked.shard !== null
+        ? Math.max(0, debitedOf(event) - event.booked.delta)
+        : 0,
   },
   {
     faults: [['drop-days', 'lost-jobs']],
@@ -77,6 +93,7 @@ export class RepairCauses {
   readonly #debits = new Map<string, Map<string, KnownEvent['debits']>>();
   readonly #lost = new Set<string>();
   readonly #booked = new Map<string, UsageRow>();
+  readonly #ofJournals = new Set<string>();
   readonly #forgotten = new Set<string>();
   readonly #givenBack = new Set<string>();
 
@@ -100,7 +117,9 @@ export class RepairCauses {
   }
 
   booked(row: UsageRow): void {
-    this.#booked.set(`${row.rid}:${row.seq}`, row);
+    const name = `${row.rid}:${row.seq}`;
+    if (!this.#booked.has(name) && row.shard === null) this.#ofJournals.add(name);
+    this.#booked.set(name, row);
   }
 
   /** Returns why the subscription could be repaired by so many tokens; null where nothing explains it. */
@@ -150,6 +169,7 @@ export class RepairCauses {
             wasLost: this.#lost.has(name),
             booked: this.#booked.get(name),
             isUnderWay: underWay.has(name),
+            isOfJournal: this.#ofJournals.has(name),
             isForgotten: this.#forgotten.has(rid),
             isGivenBack: this.#givenBack.has(name),
           },

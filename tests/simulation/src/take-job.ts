@@ -1,17 +1,49 @@
 import type { UsageJob } from '@tollgate/contracts';
-import type { Queue } from './redis/live-store.ts';
+import type { Queue, QueuedJob } from './redis/live-store.ts';
 
-const STALLED_MS = 30_000;
+/** BullMQ's: a failed job waits for so long (`usage-queue.ts` of the node). */
+const RETRY_MS = 5_000;
 
-/** The oldest job that is ready. A duplicate delivery leaves it for another worker too. */
-export function takeJob(isDuplicate: boolean) {
-  return (queue: Queue, nowMs: number) => {
-    const job = queue.jobs.find((each) => each.takenUntilMs <= nowMs && each.readyAtMs <= nowMs);
-    if (job && !isDuplicate)
-      queue.jobs = queue.jobs.map((each) =>
-        each === job ? { ...job, takenUntilMs: nowMs + STALLED_MS } : each,
+/** A worker's hold on its jobs. `isDuplicate`: the job is left for another worker too, as when this one was taken for dead. */
+export interface Take {
+  worker: string;
+  jobsMax: number;
+  lockMs: number;
+  isDuplicate: boolean;
+}
+
+/** The oldest jobs that are ready. */
+export function takeJobs({ worker, jobsMax, lockMs, isDuplicate }: Take) {
+  return (queue: Queue, nowMs: number): QueuedJob[] => {
+    const ready = (job: QueuedJob): boolean => job.takenUntilMs <= nowMs && job.readyAtMs <= nowMs;
+    const taken = queue.jobs.filter(ready).slice(0, jobsMax);
+    if (!isDuplicate)
+      change(queue, (job) =>
+        taken.includes(job) ? { ...job, takenUntilMs: nowMs + lockMs, takenBy: worker } : job,
       );
-    return job && structuredClone(job);
+    return structuredClone(taken);
+  };
+}
+
+/** Lengthens the locks that the worker still has. */
+export function renewLocks(worker: string, ids: ReadonlySet<number>, lockMs: number) {
+  return (queue: Queue, nowMs: number): void =>
+    change(queue, (job) =>
+      ids.has(job.id) && job.takenBy === worker && job.takenUntilMs > nowMs
+        ? { ...job, takenUntilMs: nowMs + lockMs }
+        : job,
+    );
+}
+
+/** A job whose lock another worker has by now stays with that one. */
+export function endJob(worker: string, id: number, { isDone }: { isDone: boolean }) {
+  return (queue: Queue, nowMs: number): void => {
+    const isOwn = (job: QueuedJob): boolean => job.id === id && job.takenBy === worker;
+    if (isDone) queue.jobs = queue.jobs.filter((job) => !isOwn(job));
+    else
+      change(queue, (job) =>
+        isOwn(job) ? { ...job, takenUntilMs: 0, readyAtMs: nowMs + RETRY_MS } : job,
+      );
   };
 }
 
@@ -19,7 +51,11 @@ export function takeJob(isDuplicate: boolean) {
 export function addJob(job: UsageJob) {
   return (queue: Queue): void => {
     queue.lastJob += 1;
-    const added = { id: queue.lastJob, job: structuredClone(job), takenUntilMs: 0, readyAtMs: 0 };
-    queue.jobs = [...queue.jobs, added];
+    const added = { id: queue.lastJob, job: structuredClone(job), takenBy: '' };
+    queue.jobs = [...queue.jobs, { ...added, takenUntilMs: 0, readyAtMs: 0 }];
   };
+}
+
+function change(queue: Queue, of: (job: QueuedJob) => QueuedJob): void {
+  queue.jobs = queue.jobs.map(of);
 }

@@ -1,68 +1,85 @@
-import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
-import type { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
-import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
-import type { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
-import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import type { QueueWorkers } from '../../../apps/control-plane/src/platform/queues/queue-workers.ts';
 import type { Link } from './link.ts';
+import type { SimulatedProcess } from './process.ts';
 import type { LiveStore, Queue } from './redis/live-store.ts';
-import { takeJob } from './take-job.ts';
+import { endJob, renewLocks, takeJobs } from './take-job.ts';
 
-const JOB_RETRY_MS = 5_000;
+type Registration = Parameters<QueueWorkers['register']>;
 
 interface UsageJobsParts {
   redis: LiveStore;
   link: Link;
+  process: SimulatedProcess;
   /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
   duplicates: () => boolean;
-  services: () => {
-    ingest: Pick<UsageIngest, 'ingest'>;
-    proofs: Pick<FinalProofs, 'judge'>;
-    recharge: Pick<AutoRechargeService, 'consider' | 'considerRefused'>;
-  };
 }
 
-/** The queue of usage, from a control plane: takes a job, books it, acknowledges it to the nodes. */
-export class UsageJobs {
+/** The queue of usage, from a control plane: takes what is ready for the worker that is registered, as BullMQ does. */
+export class UsageJobs implements Pick<QueueWorkers, 'register' | 'afterReply'> {
   readonly #parts: UsageJobsParts;
+  readonly #name: string;
+  readonly #running = new Set<number>();
+  #registration: { work: Registration[1]; options: Registration[2] } | undefined;
 
   constructor(parts: UsageJobsParts) {
     this.#parts = parts;
+    const { process } = parts;
+    this.#name = `${process.name} of ${process.startedAtMs}`;
   }
 
-  async takeOne(): Promise<void> {
-    const job = await this.#onQueue('take', takeJob(this.#parts.duplicates()));
-    if (!job) return;
-    try {
-      await this.process(job.job.events);
-      await this.#parts.services().recharge.considerRefused(job.job.refusedForFunds ?? []);
-      await this.#onQueue('complete', (queue) => {
-        queue.jobs = queue.jobs.filter(({ id }) => id !== job.id);
-      });
-    } catch {
-      await this.#onQueue('fail', (queue, nowMs) => {
-        const failed = { takenUntilMs: 0, readyAtMs: nowMs + JOB_RETRY_MS };
-        queue.jobs = queue.jobs.map((each) => (each.id === job.id ? { ...each, ...failed } : each));
-      });
-    }
+  register(...[, work, options]: Registration): void {
+    this.#registration = { work, options };
+    this.#renew(options.lockDuration ?? 0);
   }
 
-  /** Does the work of `UsageWorker.process`: judges, books, acknowledges, and looks whether tokens are to be bought. */
-  async process(events: readonly RelayedEvent[]): Promise<void> {
-    const { ingest, proofs, recharge } = this.#parts.services();
-    const { believed, finals, forged } = await proofs.judge(events);
-    const booked = await ingest.ingest(believed, { fromJournal: false }, forged);
-    for (const [node, list] of acknowledgementsOf(finals)) {
-      const text = JSON.stringify(list satisfies Acknowledgement[]);
-      await this.#onQueue('acknowledge', (queue) => {
-        const lists = queue.acknowledgements.get(node) ?? [];
-        queue.acknowledgements = new Map(queue.acknowledgements).set(node, [...lists, text]);
-      }).catch(() => undefined);
+  afterReply(act: () => void): void {
+    this.#parts.process.after(0, act, 'after a reply');
+  }
+
+  /** Resolves before the jobs are done. */
+  async take(): Promise<void> {
+    if (!this.#registration) return;
+    const { work, options } = this.#registration;
+    const { concurrency, lockDuration: lockMs = 0 } = options;
+    const jobsMax = concurrency - this.#running.size;
+    const isDuplicate = this.#parts.duplicates();
+    const take = takeJobs({ worker: this.#name, jobsMax, lockMs, isDuplicate });
+    for (const { id, job } of await this.#onQueue('take', take)) {
+      this.#running.add(id);
+      const given = { id: String(id), data: job, timestamp: 0 } as Parameters<typeof work>[0];
+      const end = (isDone: boolean) =>
+        this.#onQueue(isDone ? 'complete' : 'fail', endJob(this.#name, id, { isDone }));
+      void work(given)
+        .then(
+          () => end(true),
+          () => end(false),
+        )
+        // Its lock runs out, and it is given to a worker again.
+        .catch(() => undefined)
+        .finally(() => this.#running.delete(id));
     }
-    recharge.consider(new Set(booked.map(({ event }) => event.payload.subscription_id)));
   }
 
   undone(): Promise<ReadonlySet<string>> {
     return this.#onQueue('undone', (queue) => new Set(queue.jobs.map(({ id }) => String(id))));
+  }
+
+  /** To a list of the worker's node; without the MAC of a list. */
+  push(node: string, list: readonly object[]): Promise<void> {
+    return this.#onQueue('acknowledge', (queue) => {
+      const lists = queue.acknowledgements.get(node) ?? [];
+      const added = [...lists, JSON.stringify(list)];
+      queue.acknowledgements = new Map(queue.acknowledgements).set(node, added);
+    });
+  }
+
+  #renew(lockMs: number): void {
+    this.#parts.process.after(lockMs / 2, () => {
+      this.#renew(lockMs);
+      if (this.#running.size === 0) return;
+      const renew = renewLocks(this.#name, new Set(this.#running), lockMs);
+      this.#onQueue('renew', renew).catch(() => undefined);
+    });
   }
 
   #onQueue<R>(label: string, act: (queue: Queue, nowMs: number) => R): Promise<R> {

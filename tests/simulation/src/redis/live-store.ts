@@ -11,10 +11,11 @@ import { RedisFunctions } from './redis-functions.ts';
 const LOSABLE_MS = 1_500;
 const EXPIRE_EVERY_MS = 1_000;
 
-interface QueuedJob {
+export interface QueuedJob {
   readonly id: number;
   readonly job: UsageJob;
-  /** Taken by a worker; after that moment it is taken for stalled and given to another. */
+  /** Until that moment it is this worker's; then it is taken for stalled and given to another. */
+  readonly takenBy: string;
   readonly takenUntilMs: number;
   /** A failed one waits until then. */
   readonly readyAtMs: number;

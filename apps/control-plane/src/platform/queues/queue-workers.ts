@@ -58,6 +58,11 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     this.registrations.set(queue, { processor, options });
   }
 
+  /** Once the jobs that one reply of Redis brought are with their processor. */
+  afterReply(act: () => void): void {
+    setImmediate(act);
+  }
+
   onApplicationBootstrap(): void {
     const orphan = QUEUES.find((queue) => !this.registrations.has(queue));
     if (orphan) throw new Error(`queue ${orphan} has no processor`);

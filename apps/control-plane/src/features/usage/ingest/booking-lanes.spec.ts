@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { BookingLanes, type Delivery } from './booking-lanes.ts';
@@ -17,6 +17,7 @@ function lanesUnderTest(lanes: number, eventsMax: number) {
   const subject = new BookingLanes({
     lanes,
     eventsMax,
+    soon: setImmediate,
     book: (deliveries) => {
       const names = namesOf(deliveries);
       begun.push(names);
@@ -27,8 +28,8 @@ function lanesUnderTest(lanes: number, eventsMax: number) {
   });
   const end = async (names: string, error?: Error): Promise<void> => {
     ends.get(names)?.(error);
-    await setImmediate();
-    await setImmediate();
+    await turn();
+    await turn();
   };
   return { subject, begun, end };
 }
@@ -36,9 +37,9 @@ function lanesUnderTest(lanes: number, eventsMax: number) {
 test('a job that waits alone is booked at once, those that come meanwhile together', async () => {
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const first = subject.add(job('a'));
-  await setImmediate();
+  await turn();
   const others = ['b', 'c', 'd'].map((name) => subject.add(job(name)));
-  await setImmediate();
+  await turn();
   expect(begun).toEqual(['a']);
   await end('a');
   await first;
@@ -56,7 +57,7 @@ test('a transaction takes no more events than it may, but one job always', async
     ['d', 1],
   ] as const)
     void subject.add(job(name, count));
-  await setImmediate();
+  await turn();
   await end('a');
   await end('b,c');
   expect(begun).toEqual(['a', 'b,c', 'd']);
@@ -65,7 +66,7 @@ test('a transaction takes no more events than it may, but one job always', async
 test('no more transactions run at the same time than there are lanes', async () => {
   const { subject, begun, end } = lanesUnderTest(2, 1);
   for (const name of ['a', 'b', 'c']) void subject.add(job(name));
-  await setImmediate();
+  await turn();
   expect(begun).toEqual(['a', 'b']);
   await end('b');
   expect(begun).toEqual(['a', 'b', 'c']);
@@ -78,7 +79,7 @@ test.each([
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const [a, b] = [subject.add(job('a')), subject.add(job('b'))];
   const waiting = expect(b).rejects.toThrow('refused');
-  await setImmediate();
+  await turn();
   const error = new QueryFailedError('', [], Object.assign(new Error('refused'), { code }));
   await end('a,b', error);
   await end('a');
@@ -92,7 +93,7 @@ test('a job fails for its own events alone', async () => {
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const [a, b] = [subject.add(job('a')), subject.add(job('b'))];
   const failing = expect(b).rejects.toThrow('its own');
-  await setImmediate();
+  await turn();
   await end('a,b', new Error('of both'));
   await end('a');
   await expect(a).resolves.toBeUndefined();
@@ -110,12 +111,12 @@ test.each([
 ])('jobs are not tried alone after %s: the queue repeats them later', async (_why, cause) => {
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const both = Promise.allSettled([subject.add(job('a')), subject.add(job('b'))]);
-  await setImmediate();
+  await turn();
   await end('a,b', new QueryFailedError('', [], Object.assign(new Error('refused'), cause)));
   expect(begun).toEqual(['a,b']);
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   const next = subject.add(job('c'));
-  await setImmediate();
+  await turn();
   await end('c');
   await expect(next).resolves.toBeUndefined();
 });
@@ -126,7 +127,7 @@ test.each([
 ])('nor after no answer of %s', async (_what, error) => {
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const both = Promise.allSettled([subject.add(job('a')), subject.add(job('b'))]);
-  await setImmediate();
+  await turn();
   await end('a,b', error);
   expect(begun).toEqual(['a,b']);
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -135,7 +136,7 @@ test.each([
 test('nor any longer once the server fails while they are tried alone', async () => {
   const { subject, begun, end } = lanesUnderTest(1, 10);
   const all = Promise.allSettled(['a', 'b', 'c'].map((name) => subject.add(job(name))));
-  await setImmediate();
+  await turn();
   await end('a,b,c', new Error('of one of them'));
   await end('a');
   await end('b', new Error('timeout exceeded when trying to connect'));

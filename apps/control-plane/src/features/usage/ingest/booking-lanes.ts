@@ -19,6 +19,8 @@ interface Options {
   readonly lanes: number;
   /** Limits the events of one transaction; a delivery that is larger by itself is booked whole. */
   readonly eventsMax: number;
+  /** Not at once: jobs that one reply of the queue brought belong together. */
+  readonly soon: (act: () => void) => void;
   readonly book: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
@@ -41,9 +43,8 @@ export class BookingLanes {
     });
   }
 
-  /** Not at once: jobs that one reply of the queue brought belong together. */
   private schedule(): void {
-    setImmediate(() => {
+    this.options.soon(() => {
       while (this.busy < this.options.lanes && this.waiting.length > 0) void this.run(this.take());
     });
   }

@@ -23,6 +23,10 @@ export interface BookingTimes {
 export class BookingTraces {
   constructor(@Inject(TRACING) private readonly tracing: Tracing | null) {}
 
+  now(): number {
+    return preciseNow();
+  }
+
   note(
     booked: readonly ReadEvent[],
     times: BookingTimes,
@@ -48,7 +52,7 @@ export class BookingTraces {
       name: `process ${USAGE_QUEUE}`,
       kind: 'consumer',
       startMs: startedMs,
-      endMs: preciseNow(),
+      endMs: this.now(),
       attributes: {
         'messaging.system': 'bullmq',
         'messaging.operation.name': 'process',

@@ -7,7 +7,6 @@ import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
 import { UseGuard } from '../../reconciliation/use-guard.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
-import { preciseNow } from '@tollgate/tracing';
 import { BookedFigures } from './booked-figures.ts';
 import { BookingLanes, type Delivery } from './booking-lanes.ts';
 import { BookingTraces, type BookedJob } from './booking-traces.ts';
@@ -86,6 +85,7 @@ export class UsageWorker implements OnModuleInit {
   private readonly lanes = new BookingLanes({
     lanes: LANES,
     eventsMax: EVENTS_MAX,
+    soon: (act) => this.queues.afterReply(act),
     book: (deliveries) => this.book(deliveries),
   });
 
@@ -129,12 +129,13 @@ export class UsageWorker implements OnModuleInit {
 
   /** Throws only while PostgreSQL does not answer; the queue repeats the jobs then. */
   private async book(deliveries: readonly Delivery[]): Promise<void> {
-    const startedMs = preciseNow();
+    const startedMs = this.traces.now();
     const events = deliveries.flatMap((delivery) => delivery.events);
     const { believed, finals, forged } = await this.proofs.judge(events);
-    const bookingMs = preciseNow();
+    const bookingMs = this.traces.now();
     const booked = await this.usage.ingest(believed, { fromJournal: false }, forged);
-    this.traces.note(booked, { startedMs, bookingMs, bookedMs: preciseNow() }, deliveries);
+    const times = { startedMs, bookingMs, bookedMs: this.traces.now() };
+    this.traces.note(booked, times, deliveries);
     this.figures.note(booked);
     // Never a forged one: its node would forget the final whose number it took.
     await this.acknowledge(finals);
