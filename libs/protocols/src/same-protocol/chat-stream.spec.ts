@@ -243,6 +243,15 @@ describe('chat -> chat stream', () => {
     );
   });
 
+  test('chunks without an id each get one, once, also where they equal each other but for their text', () => {
+    const said = ['a', 'b', 'c', 'd'].map((text) =>
+      chunk(delta(`{"content":"${text}"}`)).replace('"id":"c1",', ''),
+    );
+    const { text } = drive(plain(), said.join('') + STOP + DONE);
+    const chunks = text.split('\n\n').slice(0, said.length);
+    expect(chunks.map((event) => event.match(/"id":/g)?.length)).toEqual([1, 1, 1, 1]);
+  });
+
   test('behaviour 22: each of several choices gets its role once', () => {
     const both = chunk('[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]');
     const [first, second] = jsonEvents(

@@ -4,7 +4,6 @@ import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { StoredIds, StreamSink, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { layoutObject } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
@@ -129,11 +128,10 @@ export class ChatStream extends StreamHandler {
 
   private identify(chunk: JsonRecord, out: ByteOutput): void {
     if (this.identity !== null) return;
-    const made = madeIdentity('chatcmpl-', this.options.idSeed);
     const { id, created } = chunk;
     this.identity = {
-      id: typeof id === 'string' && id !== '' ? id : made.id,
-      created: typeof created === 'number' && created > 0 ? created : made.created,
+      id: typeof id === 'string' && id !== '' ? id : this.ownIdentity().id,
+      created: typeof created === 'number' && created > 0 ? created : this.ownIdentity().created,
     };
     for (const waiting of this.nameless)
       this.write(waiting, record(parseJson(waiting.data ?? '')), out);
@@ -148,13 +146,10 @@ export class ChatStream extends StreamHandler {
       this.options.wantsStreamUsage ? 'null' : 'none',
     );
     out.add(applyPatches(bytes, patches));
-    const learned = layout ?? layoutObject(bytes, bytes.indexOf('{'));
     // The next chunk of a choice must not repeat the role, which its first one has.
     const isFirst = this.choicesWithRole.size > choicesBefore;
     this.template =
-      learned && bytes === event.raw && !isFirst
-        ? ChunkTemplate.of(bytes, chunk, { layout: learned, patches })
-        : null;
+      bytes === event.raw && !isFirst ? ChunkTemplate.of(bytes, chunk, { layout, patches }) : null;
   }
 
   private edit(

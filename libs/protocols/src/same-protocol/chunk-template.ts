@@ -31,45 +31,50 @@ export class ChunkTemplate {
 
   private constructor(
     raw: Buffer,
-    { text, padding }: { text: TextHole; padding: JsonRange },
+    { text, padding, isShown }: { text: JsonRange; padding: JsonRange | null; isShown: boolean },
     patches: readonly Patch[],
   ) {
+    this.hasPadding = padding !== null;
+    const { start: middleEnd, end: tailStart } = padding ?? { start: text.end, end: text.end };
     const ranges = [
       { start: 0, end: text.start },
-      { start: text.end, end: padding.start },
-      { start: padding.end, end: raw.length },
+      { start: text.end, end: middleEnd },
+      { start: tailStart, end: raw.length },
     ];
-    this.fixed = piecesOf(ranges.map(({ start, end }) => raw.subarray(start, end)));
+    this.fixed = piecesOf(ranges.map(({ start, end }) => raw.toString('latin1', start, end)));
     this.edited = piecesOf(ranges.map((range) => editedPiece(raw, range, patches)));
     this.isUnedited = patches.length === 0;
-    // A hole without quotes around it is always empty.
-    this.hasPadding = raw[padding.end] === QUOTE;
-    this.isShown = text.isShown;
+    this.isShown = isShown;
   }
 
   /** The template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
   static of(
     raw: Buffer,
     chunk: JsonRecord,
-    { layout, patches }: { layout: JsonLayout; patches: readonly Patch[] },
+    { layout: known, patches }: { layout: JsonLayout | null; patches: readonly Patch[] },
   ): ChunkTemplate | null {
-    const text = textHole(raw, layout, chunk);
+    const place = generatedPlace(chunk);
+    const layout = place && (known ?? layoutObject(raw, raw.indexOf('{')));
+    const text = layout && stringAt(raw, layout, place.path);
     if (!text) return null;
     const padding = paddingHole(raw, layout, text, patches);
     const isClear = patches.every(
-      ({ start, end }) => isOutside({ start, end }, text) && isOutside({ start, end }, padding),
+      ({ start, end }) =>
+        isOutside({ start, end }, text) && (!padding || isOutside({ start, end }, padding)),
     );
-    return isClear ? new ChunkTemplate(raw, { text, padding }, patches) : null;
+    return isClear ? new ChunkTemplate(raw, { text, padding, ...place }, patches) : null;
   }
 
   /** Writes the chunks from `start` on that fit, up to the first that does not; null, and nothing written, when that is the one at `start`. */
   write(bytes: Buffer, start: number, out: ByteOutput): AlikeChunks | null {
-    const wire = bytes.toString('latin1', start);
+    const { edited } = this;
     const { head, middle, tail } = this.fixed;
+    if (bytes.toString('latin1', start, start + head.length) !== head) return null;
+    const wire = bytes.toString('latin1', start);
+    const inside: string[] = [];
     let text = '';
-    let edited = '';
     let end = 0;
-    while (hasAt(wire, end, head)) {
+    do {
       const textStart = end + head.length;
       const textEnd = stringEnd(wire, textStart);
       if (textEnd === -1 || !hasAt(wire, textEnd, middle)) break;
@@ -80,18 +85,15 @@ export class ChunkTemplate {
       const generated = decoded(inner);
       if (generated === null) break;
       text += generated;
-      if (!this.isUnedited) edited += this.editedChunk(inner, wire.slice(paddingStart, paddingEnd));
+      inside.push(
+        this.hasPadding ? inner + edited.middle + wire.slice(paddingStart, paddingEnd) : inner,
+      );
       end = paddingEnd + tail.length;
-    }
+    } while (hasAt(wire, end, head));
     if (end === 0) return null;
     if (this.isUnedited) out.add(bytes.subarray(start, start + end));
-    else out.add(Buffer.from(edited, 'latin1'));
+    else out.addLatin1(edited.head, inside.join(edited.tail + edited.head), edited.tail);
     return { end: start + end, text, isShown: this.isShown };
-  }
-
-  private editedChunk(text: string, padding: string): string {
-    const { head, middle, tail } = this.edited;
-    return head + text + middle + padding + tail;
   }
 }
 
@@ -102,34 +104,24 @@ interface Pieces {
   tail: string;
 }
 
-function piecesOf(pieces: readonly Uint8Array[]): Pieces {
-  const [head = '', middle = '', tail = ''] = pieces.map((piece) =>
-    bufferOf(piece).toString('latin1'),
-  );
+function piecesOf([head = '', middle = '', tail = '']: readonly string[]): Pieces {
   return { head, middle, tail };
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-function editedPiece(
-  raw: Buffer,
-  { start, end }: JsonRange,
-  patches: readonly Patch[],
-): Uint8Array {
-  const inside = patches.filter((patch) => patch.start >= start && patch.end <= end);
-  return applyPatches(
-    Buffer.from(raw.subarray(start, end)),
-    inside.map((patch) => ({ ...patch, start: patch.start - start, end: patch.end - start })),
-  );
+function editedPiece(raw: Buffer, { start, end }: JsonRange, patches: readonly Patch[]): string {
+  const inside = patches
+    .filter((patch) => patch.start >= start && patch.end <= end)
+    .map((patch) => ({ ...patch, start: patch.start - start, end: patch.end - start }));
+  return bufferOf(applyPatches(raw.subarray(start, end), inside)).toString('latin1');
 }
 
-interface TextHole extends JsonRange {
-  isShown: boolean;
-}
-
-/** Inside of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
-function textHole(raw: Buffer, layout: JsonLayout, chunk: JsonRecord): TextHole | null {
+/** The place of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
+function generatedPlace(
+  chunk: JsonRecord,
+): { path: readonly (string | number)[]; isShown: boolean } | null {
   const [choice, ...others] = records(chunk['choices']);
   if (!choice || others.length > 0 || choice['finish_reason'] || isRecord(chunk['usage']))
     return null;
@@ -138,8 +130,7 @@ function textHole(raw: Buffer, layout: JsonLayout, chunk: JsonRecord): TextHole 
   const generated = thinking + shown + other;
   const path = textPath(delta, generated);
   if (generated === '' || path === null) return null;
-  const range = stringAt(raw, layout, ['choices', 0, 'delta', ...path]);
-  return range && { ...range, isShown: generated === shown };
+  return { path: ['choices', 0, 'delta', ...path], isShown: generated === shown };
 }
 
 function textPath(delta: JsonRecord, generated: string): (string | number)[] | null {
@@ -155,18 +146,17 @@ function textPath(delta: JsonRecord, generated: string): (string | number)[] | n
   return isArguments ? ['tool_calls', 0, 'function', 'arguments'] : null;
 }
 
-/** Inside of the chunk's last member when that is a string (OpenAI's `obfuscation`, Mistral's `p`), else an empty range at its end. */
+/** Inside of the chunk's last member when that is a string (OpenAI's `obfuscation`, Mistral's `p`); else null. */
 function paddingHole(
   raw: Buffer,
   layout: JsonLayout,
   text: JsonRange,
   patches: readonly Patch[],
-): JsonRange {
+): JsonRange | null {
   const last = layout.members.at(-1);
-  const none = { start: layout.close, end: layout.close };
-  if (!last || raw[last.valueStart] !== QUOTE || last.valueStart < text.end) return none;
+  if (!last || raw[last.valueStart] !== QUOTE || last.valueStart < text.end) return null;
   const inside = { start: last.valueStart + 1, end: last.valueEnd - 1 };
-  return patches.every((patch) => isOutside(patch, inside)) ? inside : none;
+  return patches.every((patch) => isOutside(patch, inside)) ? inside : null;
 }
 
 function isOutside(patch: JsonRange, hole: JsonRange): boolean {

@@ -1,12 +1,13 @@
 /** Collects output bytes. Neighbouring slices of one chunk are joined by widening the slice, so a chunk that needs no change leaves as the very bytes that came. */
 export class ByteOutput {
-  private parts: Uint8Array[] = [];
+  /** Bytes, or a character for each. */
+  private parts: (Uint8Array | string)[] = [];
 
   add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     const last = this.parts.at(-1);
     if (
-      last &&
+      typeof last === 'object' &&
       last.buffer === bytes.buffer &&
       last.byteOffset + last.byteLength === bytes.byteOffset
     ) {
@@ -22,10 +23,23 @@ export class ByteOutput {
     this.parts.push(Buffer.from(text));
   }
 
+  addLatin1(...texts: readonly string[]): void {
+    this.parts.push(...texts);
+  }
+
   take(): Uint8Array {
-    const [first = EMPTY, ...more] = this.parts;
+    const [first = EMPTY] = this.parts;
+    const { parts } = this;
     this.parts = [];
-    return more.length === 0 ? first : Buffer.concat([first, ...more]);
+    if (parts.length < 2 && typeof first === 'object') return first;
+    const whole = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts) {
+      if (typeof part === 'string') whole.write(part, at, 'latin1');
+      else whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
   }
 }
 
