@@ -73,8 +73,7 @@ test('a client that never reads its whole answer is cut', async () => {
 test('a client that stops reading at the very end of its stream is cut', async () => {
   const answered = await answeredWith((reply) => {
     reply.startStream();
-    reply.write(BODY);
-    reply.end();
+    reply.endWith(BODY);
   });
   expect(await untilClosed(answered)).toEqual({ isWhole: false });
 });

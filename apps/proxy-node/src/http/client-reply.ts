@@ -98,13 +98,8 @@ export class ClientReply {
   }
 
   endWith(bytes: Uint8Array): void {
-    this.write(bytes);
-    this.end();
-  }
-
-  end(): void {
     if (this.isGone) return;
-    this.#outgoing.end();
+    this.#outgoing.end(bytes);
     this.#watchLastBytes();
   }
 

@@ -34,7 +34,6 @@ const NO_BYTES = new Uint8Array();
 const READ: StreamEvent = { kind: 'read' };
 const TAKEN: StreamEvent = { kind: 'taken', hasRest: false };
 const TAKEN_IN_PART: StreamEvent = { kind: 'taken', hasRest: true };
-
 const NO_LOAD: Load = { bytes: NO_BYTES };
 
 /**
@@ -75,7 +74,9 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
   }
 
   begin(): StreamSink {
-    this.#parts.count = new StreamCount(this.#context, () => this.#parts.reader, this.#splice);
+    // The first attempt has the count of the constructor.
+    if (this.#state.isAsked)
+      this.#parts.count = new StreamCount(this.#context, () => this.#parts.reader, this.#splice);
     this.#parts.outlet.begin();
     this.#step({ kind: 'begun' });
     return this.#parts.count.sink;
