@@ -79,7 +79,8 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
   }
 }
 
-function wordsOf({ tokens, pieces }: Plan): string {
+/** The text of a whole answer. */
+export function wordsOf({ tokens, pieces }: Plan): string {
   return pieces?.slice(0, tokens).join('') ?? wordsUpTo(tokens);
 }
 

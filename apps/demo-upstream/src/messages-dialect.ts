@@ -1,15 +1,12 @@
 import type { ReportedClasses } from './every-class.ts';
 import { usageOf, type Dialect, type Exchange } from './answer.ts';
+import type { RecordEntry } from './record.ts';
 
 /** messages, as Anthropic streams them: six named events, a ping, cumulative usage in message_delta. */
 export const messagesDialect: Dialect = {
   json: (exchange, text) => ({
     ...message(exchange),
-    content: [
-      ...(exchange.plan.mode === 'thinking' ? [THINKING] : []),
-      { type: 'text', text },
-      ...(exchange.plan.mode === 'tools' ? [toolUseOf(exchange)] : []),
-    ],
+    content: contentOf(exchange, text),
     stop_reason: stopReason(exchange),
     usage: exchange.plan.mode === 'no-usage' ? {} : messagesUsage(exchange),
   }),
@@ -59,7 +56,20 @@ export const messagesDialect: Dialect = {
 
 const THINKING = { type: 'thinking', thinking: 'let me count', signature: 'ZGVtby1zaWduYXR1cmU=' };
 
-function toolUseOf({ plan: { call }, entry }: Exchange): object {
+/** The blocks of a whole answer. */
+export function contentOf(exchange: Pick<Exchange, 'plan' | 'entry'>, text: string): object[] {
+  return [
+    ...(exchange.plan.mode === 'thinking' ? [THINKING] : []),
+    { type: 'text', text },
+    ...(exchange.plan.mode === 'tools' ? [toolUseOf(exchange)] : []),
+  ];
+}
+
+export function messageId({ rid }: RecordEntry): string {
+  return `msg_${rid.replaceAll('-', '').slice(-24)}`;
+}
+
+function toolUseOf({ plan: { call }, entry }: Pick<Exchange, 'plan' | 'entry'>): object {
   return { type: 'tool_use', id: `toolu_${entry.rid.slice(-12)}`, ...call };
 }
 
@@ -86,7 +96,7 @@ function block(index: number, start: unknown, deltas: unknown[]): string {
 
 function message({ request, entry }: Exchange): Record<string, unknown> {
   return {
-    id: `msg_${entry.rid.replaceAll('-', '').slice(-24)}`,
+    id: messageId(entry),
     type: 'message',
     role: 'assistant',
     model: request.model,

@@ -107,6 +107,8 @@ const bodySchema = z.looseObject({
   input: z.unknown().optional(),
   /** Legacy completions send their text here. */
   prompt: z.unknown().optional(),
+  /** The provider holds the conversation of messages. */
+  thread: z.looseObject({ type: z.string(), previous_message_id: z.string().optional() }).nullish(),
   n: z.number().int().nullish(),
   best_of: z.number().int().nullish(),
   echo: z.boolean().nullish(),

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { answer, type Dialect } from './answer.ts';
+import { answer, wordsOf, type Dialect } from './answer.ts';
 import { azureCall, azureDialect } from './clouds/azure.ts';
 import { bedrockCall, type CloudCall } from './clouds/bedrock.ts';
 import { chatDialect } from './chat-dialect.ts';
@@ -7,12 +7,13 @@ import { completionsDialect } from './completions-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength, vectorsOf } from './embeddings.ts';
 import { geminiCall, geminiDialect, type GeminiCall } from './clouds/gemini.ts';
 import type { VectorCall } from './clouds/google-vectors.ts';
-import { messagesDialect } from './messages-dialect.ts';
+import { contentOf, messageId, messagesDialect } from './messages-dialect.ts';
 import { MODES, parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import { ProviderRecord } from './record.ts';
 import { inputItems, messagesOf, ResponseStore } from './response-store.ts';
 import { compact, respond, serveStored } from './responses-endpoint.ts';
+import { isThreadRefusal, refusalOf, ThreadStore } from './thread-store.ts';
 import { tokenCall } from './clouds/tokens.ts';
 import { vertexCall } from './clouds/vertex.ts';
 
@@ -28,8 +29,9 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): {
 } {
   const record = new ProviderRecord(options.recordFile);
   const store = new ResponseStore(options.recordFile && `${options.recordFile}.responses`);
+  const threads = new ThreadStore();
   const server = createServer((request, response) => {
-    handle(request, response, { record, store }).catch((error: unknown) => {
+    handle(request, response, { record, store, threads }).catch((error: unknown) => {
       process.stderr.write(`demo-upstream: ${String(error)}\n`);
       response.destroy();
     });
@@ -37,10 +39,17 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): {
   return { server, record };
 }
 
+/** All that the provider remembers. */
+interface Books {
+  record: ProviderRecord;
+  store: ResponseStore;
+  threads: ThreadStore;
+}
+
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
-  { record, store }: { record: ProviderRecord; store: ResponseStore },
+  { record, store, threads }: Books,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://demo');
   const azure = azureCall(request, url);
@@ -53,7 +62,7 @@ async function handle(
     case 'POST /chat/completions':
       return complete({ ...call, protocol: 'chat', dialect: azure ? azureDialect : chatDialect });
     case 'POST /messages':
-      return complete({ ...call, protocol: 'messages', dialect: messagesDialect });
+      return complete({ ...call, protocol: 'messages', dialect: messagesDialect, threads });
     case 'POST /completions':
       return complete({ ...call, protocol: 'completions', dialect: completionsDialect });
     case 'POST /responses':
@@ -183,6 +192,8 @@ interface Completion {
   record: ProviderRecord;
   protocol: 'chat' | 'messages' | 'completions';
   dialect: Dialect;
+  /** The conversations that requests may continue. */
+  threads?: ThreadStore;
   /** The body, where it was read before. */
   body?: string;
   read?: (text: string | undefined) => DemoRequest | undefined;
@@ -194,11 +205,14 @@ async function complete({
   record,
   protocol,
   dialect,
+  threads,
   body,
   read = (text) => (text === undefined ? undefined : parseDemoRequest(text)),
 }: Completion): Promise<void> {
-  const asked = read(body ?? (await readText(request)));
-  if (!asked) return sendJson(response, 400, dialect.error(400, 'malformed request'));
+  const sent = read(body ?? (await readText(request)));
+  if (!sent) return sendJson(response, 400, dialect.error(400, 'malformed request'));
+  const asked = threads?.wholeOf(sent) ?? sent;
+  if (isThreadRefusal(asked)) return sendJson(response, asked.status, refusalOf(asked));
   const gone = goneSignal(response);
   const plan = planFor(asked, headerText(request, 'x-demo-mode'));
   const entry = record.open({
@@ -213,6 +227,8 @@ async function complete({
     ending: 'open',
   });
   await answer({ request: asked, plan, entry, record, response, gone }, dialect);
+  if (entry.ending === 'finished')
+    threads?.keep(messageId(entry), asked, contentOf({ plan, entry }, wordsOf(plan)));
 }
 
 type Vectors = Pick<VectorCall, 'read'> &

@@ -1,4 +1,4 @@
-import type { ClientErrorCode, ErrorShape } from '@tollgate/protocols';
+import { THREAD_NOT_FOUND, type ClientErrorCode, type ErrorShape } from '@tollgate/protocols';
 
 /** Text fit for the client: the same in both shapes, or in each vendor's own words, by which SDKs and LiteLLM tell errors apart. */
 export type PublicText = string | Readonly<Record<ErrorShape, string>>;
@@ -11,6 +11,8 @@ export interface RefusalRow {
   error: ClientErrorCode;
   message: PublicText;
   vendorCode?: string;
+  /** `ClientError.details`. */
+  details?: object;
 }
 
 export const REFUSALS = {
@@ -43,6 +45,13 @@ export const REFUSALS = {
     error: 'not_found',
     message: 'Nothing of this id is stored for this account.',
     vendorCode: 'stored_not_found',
+  },
+  thread_not_found: {
+    error: 'not_found',
+    message:
+      'Nothing of this id can be continued with this model now; send all messages of the thread.',
+    vendorCode: 'thread_not_found',
+    details: THREAD_NOT_FOUND,
   },
   background_running: {
     error: 'background_running',

@@ -18,8 +18,8 @@ interface ProtocolFacts {
   /** The first release speaks it, and so does a node of every release. */
   readonly isFirst?: true;
   readonly hasEmbeddings?: true;
-  /** Some servers of it have `FURTHER_ENDPOINTS`. */
-  readonly hasFurtherEndpoints?: true;
+  /** The `FURTHER_ENDPOINTS` that some servers of it have. */
+  readonly furtherEndpoints?: readonly FurtherEndpoint[];
   /** Its addresses have no version segment. */
   readonly isUnversioned?: true;
   /** The hosts at which the vendor serves it. They refuse or ignore fields that the vendor does not define. */
@@ -35,19 +35,20 @@ const FACTS: Readonly<Record<UpstreamProtocol, ProtocolFacts>> = {
   openai: {
     isFirst: true,
     hasEmbeddings: true,
-    hasFurtherEndpoints: true,
+    furtherEndpoints: ['responses', 'completions'],
     // Regions have hosts of their own.
     vendorsHosts: /^(?:(?:eu|us)\.)?api\.openai\.com$/,
   },
   anthropic: {
     isFirst: true,
+    furtherEndpoints: ['threads'],
     vendorsHosts: /^api\.anthropic\.com$/,
     // Claude on Foundry.
     auths: ['api_key', 'azure'],
   },
   azure: {
     hasEmbeddings: true,
-    hasFurtherEndpoints: true,
+    furtherEndpoints: ['responses', 'completions'],
     // Each resource has a host of its own.
     vendorsHosts: /\.(?:openai\.azure|services\.ai\.azure|cognitiveservices\.azure)\.com$/,
     auths: ['api_key', 'azure'],
@@ -87,12 +88,16 @@ export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
   return factsOf(protocol).hasEmbeddings === true;
 }
 
-/** Endpoints that only some servers of the openai protocol have. An upstream that has one gets the requests of that endpoint with their own bytes. */
-export const FURTHER_ENDPOINTS = ['responses', 'completions'] as const;
+/**
+ * Names all that only some servers of a protocol have. An upstream with the endpoint of a client protocol gets its requests with their own bytes; one with `threads` keeps the
+ * conversations of messages that ask for it.
+ */
+export const FURTHER_ENDPOINTS = ['responses', 'completions', 'threads'] as const;
 export type FurtherEndpoint = (typeof FURTHER_ENDPOINTS)[number];
 
-export function hasFurtherEndpoints(protocol: UpstreamProtocol): boolean {
-  return factsOf(protocol).hasFurtherEndpoints === true;
+/** Those that a server of this protocol may have. */
+export function furtherEndpoints(protocol: UpstreamProtocol): readonly FurtherEndpoint[] {
+  return factsOf(protocol).furtherEndpoints ?? [];
 }
 
 /** Is true for a protocol at whose addresses a missing version segment is a mistake. */

@@ -212,9 +212,19 @@ function besideTextOf({ ask: { prompt }, model, upstreamModels }: HoldRequest): 
     BigInt(prompt.otherBytes) +
     BigInt(prompt.messageCount) * BigInt(TOKENS_PER_MESSAGE) +
     BigInt(addedTokensOf(prompt, upstreamModels)) +
+    BigInt(threadTokensOf(prompt, model)) +
     BigInt(prompt.unboundedInputs + prompt.serverToolUses) *
       BigInt(model.unbounded_input_tokens ?? 0)
   );
+}
+
+/** A thread grows by its answers, but no round reads more than the window. */
+function threadTokensOf(
+  { thread }: PromptSize,
+  { context_window: window }: Pick<HoldRequest['model'], 'context_window'>,
+): number {
+  if (!thread) return 0;
+  return Math.min(thread.promptTokens + thread.outputTokens, window ?? Number.MAX_SAFE_INTEGER);
 }
 
 function outputLimitOf({ ask, model }: HoldRequest): number {

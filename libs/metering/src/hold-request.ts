@@ -1,4 +1,4 @@
-import type { CallCounts } from '@tollgate/contracts';
+import type { CallCounts, ThreadSize } from '@tollgate/contracts';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ImageInput } from './bounds/image-bounds.ts';
 import type { ChargeWeights } from './charge.ts';
@@ -38,6 +38,8 @@ export interface PromptSize {
   otherBytes: number;
   /** Bytes beside the text that may be billed as output, each at most a token. */
   predictedBytes: number;
+  /** The conversation that the request continues without repeating it. */
+  thread?: ThreadSize;
 }
 
 export type ModelSize = Pick<

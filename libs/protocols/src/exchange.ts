@@ -3,6 +3,7 @@ import type {
   ClientProtocol,
   FurtherEndpoint,
   ReportedUsage,
+  ThreadSize,
   TokenUsage,
   UpstreamProtocol,
 } from '@tollgate/contracts';
@@ -69,6 +70,8 @@ export interface PromptFacts {
   otherBytes: number;
   /** Bytes of a predicted output, which is billed as output where the model does not use it; not in `textBytes`. */
   predictedBytes: number;
+  /** The conversation that the request continues, which its provider reads too. */
+  thread?: ThreadSize;
   /** All prompt text joined, for exact tokenising when the byte bound does not fit. Built on demand. */
   text(): string;
 }
@@ -129,7 +132,8 @@ export interface Speech {
 
 /** Ids of what the upstream of one request stores for its account. They leave the gateway sealed. */
 export interface StoredIds {
-  seal(native: string): string;
+  /** `thread`: of an answer that may be continued by its id. */
+  seal(native: string, thread?: ThreadSize): string;
   /** The native id; null for one that is not of this account and upstream. */
   open(sealed: string): string | null;
   /** Returns whether the id has the form of a sealed one, of whichever account. */
@@ -158,6 +162,8 @@ export interface ExchangeRequest {
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
   /** Absent where nothing is added for a cache. */
   caching?: PromptCaching;
+  /** The most that the prompt and the answer may have, in plain tokens; needed for a message thread. */
+  bounds?: ThreadSize;
   /** The client's request headers, lower-case names. */
   clientHeaders: Readonly<Record<string, string | undefined>>;
   /** The request id (a UUIDv7): gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */
@@ -261,6 +267,8 @@ export interface UpstreamError {
   /** The status of the upstream's answer, when there was one. */
   upstreamStatus: number | null;
   retryAfterMs: number | null;
+  /** A client reads these members of it by program: `ClientError.details`. */
+  details?: object | null;
 }
 
 /** The kind that a code or a type of an error means. */

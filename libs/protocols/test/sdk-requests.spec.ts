@@ -6,6 +6,7 @@ import { toMessagesRequest } from '../src/chat-to-messages/request.ts';
 import { InvalidRequest } from '../src/exchange.ts';
 import { toChatRequest } from '../src/messages-to-chat/request.ts';
 import { chatBodyOf } from '../src/responses/request.ts';
+import { refuseThread } from '../src/stored/threads.ts';
 import { OMISSIONS, type Omission } from '../src/translation/omissions.ts';
 
 /** Every field of an SDK's own type: one that a later version of the SDK adds is missing here, and the types no longer fit. */
@@ -139,12 +140,14 @@ const CASES: Record<Direction, { every: Body; base: Body; translate: (body: Body
       messages: MESSAGES.messages,
       tools: [{ name: 'f', input_schema: SCHEMA }],
     },
-    translate: (body) =>
-      toChatRequest(body, {
+    translate: (body) => {
+      refuseThread({ protocol: 'messages', body, serverTools: [], prompt: {} }, {});
+      return toChatRequest(body, {
         upstreamModel: 'gpt-5',
         outputLimit: null,
         outputLimitField: 'max_completion_tokens',
-      }),
+      });
+    },
   },
   'responses to chat or messages': {
     every: RESPONSES,

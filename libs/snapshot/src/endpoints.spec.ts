@@ -11,4 +11,14 @@ describe('endpointsOf', () => {
     expect(endpointsOf({ ...own, endpoints: ['responses'] })).toEqual(['responses']);
     expect(endpointsOf({ ...own, protocol: 'anthropic', endpoints: ['responses'] })).toEqual([]);
   });
+
+  test('message threads are of Anthropic itself, of servers that an administrator marks, and of no other protocol', () => {
+    const vendor = { protocol: 'anthropic', base_url: 'https://api.anthropic.com/v1' } as const;
+    const own = { protocol: 'anthropic', base_url: 'http://10.0.0.1/v1' } as const;
+    expect(endpointsOf(vendor)).toEqual(['threads']);
+    expect(endpointsOf({ ...vendor, endpoints: [] })).toEqual([]);
+    expect(endpointsOf(own)).toEqual([]);
+    expect(endpointsOf({ ...own, endpoints: ['threads'] })).toEqual(['threads']);
+    expect(endpointsOf({ ...own, protocol: 'openai', endpoints: ['threads'] })).toEqual([]);
+  });
 });

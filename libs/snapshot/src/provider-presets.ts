@@ -28,6 +28,7 @@ export const PROVIDER_PRESETS = {
   }),
   anthropic: hosted('Anthropic', 'https://api.anthropic.com/v1', {
     protocol: 'anthropic',
+    endpoints: ['threads'],
     stops_billing_on_close: true,
     source: 'https://platform.claude.com/docs/en/api/overview',
   }),

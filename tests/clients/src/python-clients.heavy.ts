@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { inFolder, run } from './drivers/command-line.ts';
 import { errorCases, type ErrorCase, type Raised } from './error-cases.ts';
 import { pythonOf } from './python-environments.ts';
-import { booked, overTheWire, setScene, type Scene } from './scene.ts';
+import { booked, CONTINUES, overTheWire, setScene, type Scene } from './scene.ts';
 
 /** The Python client libraries people use, as published. `npm run test:clients` installs them; without Python they are left out, with a message. */
 const environments = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
@@ -21,7 +21,7 @@ interface PythonClient {
   readonly isOneRequest?: true;
   /** Reads the prompt from a stream's first event alone: wrong with Anthropic itself too. */
   readonly miscountsStreams?: true;
-  /** Its first request asks for a thread and is refused; it sends the messages itself from then on. */
+  /** It asks for a thread; where its upstream keeps none it sends the messages itself from then on. */
   readonly asksForThread?: true;
   /** Its list in `python/requirements`, where that is not the one of most. */
   readonly environment?: 'instructor';
@@ -84,9 +84,13 @@ async function runPython(
   describe.each(CLIENTS)(
     '$name',
     ({ name, isOneRequest, miscountsStreams, asksForThread, environment }) => {
-      const models = ['openai', 'anthropic', 'native'] as const;
-      test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(name)))(
-        'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
+      const models = [
+        ...(['openai', 'anthropic'] as const),
+        ...(OF_RESPONSES.has(name) ? (['native'] as const) : []),
+        ...(asksForThread ? (['threads'] as const) : []),
+      ];
+      test.each(models)(
+        'runs its tool and shows the tokens that are booked, from an upstream of %s',
         async (model) => {
           const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, (errand) =>
             runPython(
@@ -105,12 +109,14 @@ async function runPython(
           expect(inputs).toEqual([{ city: 'Bern' }]);
           expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
           const requests = isOneRequest ? 1 : 2;
-          const refused = asksForThread ? [400] : [];
+          const isKept = model === 'threads';
+          const refused = asksForThread && !isKept ? [400] : [];
           expect(tap.inference.map(({ status }) => status)).toEqual([
             ...refused,
             ...Array<number>(requests).fill(200),
           ]);
           const served = tap.inference.slice(refused.length);
+          expect(CONTINUES.test(served.at(-1)?.body ?? '')).toBe(isKept);
           const { outcomes, ...tokens } = await booked(scene, served);
           expect(outcomes).toEqual(Array(requests).fill('completed, reported'));
           expect(tokens.output).toBe(requests * OUTPUT_TOKENS);

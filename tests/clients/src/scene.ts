@@ -12,14 +12,17 @@ import { z } from 'zod';
 import type { Errand } from './client.ts';
 import { Wiretap, type Call } from './wiretap.ts';
 
+/** A turn that continues a thread names the sealed id of the last answer. */
+export const CONTINUES = /"previous_message_id":\s*"msg_tg/;
+
 const TOKENS = 50_000_000;
 /** A prompt never fits into this. */
 const TOO_FEW_TOKENS = 1;
 
-/** One node, and a model that only the named protocol's upstream serves, for each protocol; `native`: of an openai upstream that speaks /v1/responses. */
+/** One node, and a model that only the named protocol's upstream serves, for each protocol; `native`: of an openai upstream that speaks /v1/responses; `threads`: of an anthropic one that keeps threads. */
 export interface Scene {
   tollgate: Tollgate;
-  models: { openai: RoutedModel; anthropic: RoutedModel; native: RoutedModel };
+  models: Record<'openai' | 'anthropic' | 'native' | 'threads', RoutedModel>;
   key: string;
   /** Belongs to an account that has bought next to nothing. */
   poorKey: string;
@@ -35,8 +38,12 @@ export async function setScene(): Promise<Scene> {
       upstream: { endpoints: ['responses'] },
       context_window: 100_000,
     }),
+    threads: await createRoutedModel(tollgate, {
+      protocols: ['anthropic'],
+      upstream: { endpoints: ['threads'] },
+    }),
   };
-  const modelIds = [models.openai.id, models.anthropic.id, models.native.id];
+  const modelIds = Object.values(models).map(({ id }) => id);
   const [rich, poor]: Customer[] = [await createCustomer(tollgate), await createCustomer(tollgate)];
   const key = await subscribeWithKey(rich as Customer, { modelIds, tokens: TOKENS });
   const poorKey = await subscribeWithKey(poor as Customer, { modelIds, tokens: TOO_FEW_TOKENS });

@@ -3,7 +3,7 @@ import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
 import { WEATHER, type Conversation, type Errand } from './client.ts';
-import { booked, overTheWire, setScene, type Scene } from './scene.ts';
+import { booked, CONTINUES, overTheWire, setScene, type Scene } from './scene.ts';
 
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
@@ -36,7 +36,7 @@ function count(conversation: Conversation, { content, usage }: Anthropic.Beta.Be
 const clientOf = ({ origin, apiKey }: Errand): Anthropic =>
   new Anthropic({ baseURL: origin, apiKey, maxRetries: 0 });
 
-/** Lists how a client asks for a thread. The first such request is refused. */
+/** Lists how a client asks for a thread. The first such request is refused where its upstream keeps none. */
 const RUNS: readonly {
   name: string;
   refused: readonly number[];
@@ -89,11 +89,14 @@ async function runThread(errand: Errand): Promise<Conversation> {
 
 test.each(
   RUNS.flatMap(({ name, refused, run }) =>
-    (['openai', 'anthropic'] as const).map((model) => [name, model, refused, run] as const),
+    (['openai', 'anthropic', 'threads'] as const).map((model) => {
+      const isKept = model === 'threads' && refused.length > 0;
+      return [name, model, isKept ? [] : refused, isKept, run] as const;
+    }),
   ),
 )(
-  'the tool runner of @anthropic-ai/sdk (%s) completes on an upstream of protocol %s, after the refusal of its thread at most',
-  async (_name, model, refused, run) => {
+  'the tool runner of @anthropic-ai/sdk (%s) completes on an upstream of %s, after the refusal of its thread at most',
+  async (_name, model, refused, isKept, run) => {
     const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, run);
     if (outcome.status === 'rejected') throw outcome.reason;
     expect(outcome.value.toolInputs).toEqual([{ city: 'Bern' }]);
@@ -102,6 +105,9 @@ test.each(
     const { outcomes, ...tokens } = await booked(scene, tap.inference.slice(refused.length));
     expect(outcomes).toEqual(['completed, reported', 'completed, reported']);
     expect(outcome.value.usage).toEqual(tokens);
+    const [, last] = tap.inference.slice(refused.length);
+    expect(CONTINUES.test(last?.body ?? '')).toBe(isKept);
+    expect(last?.body.includes(PROMPT)).toBe(!isKept);
   },
   30_000,
 );

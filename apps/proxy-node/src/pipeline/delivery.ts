@@ -131,6 +131,7 @@ export function outboundOf(delivery: Delivery, rest: Rest | null): Outbound {
     ask,
     openStored: stored.open,
     outputLimit,
+    bounds: admitted.plan.bounds,
     dropped,
     clientHeaders,
     observed,

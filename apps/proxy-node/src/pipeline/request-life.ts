@@ -21,6 +21,7 @@ import { namedStored, NOTHING_STORED, noteUse, type NamedStored } from './named-
 import { askOf, routesFor, type Asked } from './request/parse.ts';
 import { droppedHeaders } from './request/premiums.ts';
 import { finalOf } from './final-of.ts';
+import { answerTo } from './thread-failure.ts';
 import { Turn, type TurnHost } from './turn.ts';
 import type { LiveSet } from '../live-map.ts';
 
@@ -138,10 +139,9 @@ export class RequestLife implements BodyListener, MeteredListener {
     this.#host.parts.admitter.admit(caller.credentials, admission).then(
       (admitted) => this.#admitted(asked, admitted),
       (error: unknown) =>
-        void admittedElsewhere(this.#host, asked, { ...caller, error }).then(
-          (other) => (other ? this.#tookOver(other) : this.#refuse(error)),
-          () => this.#refuse(error),
-        ),
+        void admittedElsewhere(this.#host, asked, { ...caller, error })
+          .catch(() => null)
+          .then((other) => (other ? this.#tookOver(other) : this.#refuse(answerTo(asked, error)))),
     );
   }
 
@@ -225,12 +225,12 @@ export class RequestLife implements BodyListener, MeteredListener {
   }
 
   #fail(error: unknown): void {
-    const { reply, isUndelivered, passing } = this.#turn;
+    const { request, asked, reply, isUndelivered, passing } = this.#turn;
     const { isCut } = this.#host;
     // A stream that had begun with a keep-alive: the failure can only be reported inside it, once it is in the journal.
     const isInStream = reply.isStarted && isUndelivered;
-    if (!isInStream)
-      this.#host.report(this.#turn.request, isUndelivered && isCut ? notServing() : error, null);
+    const reported = isUndelivered && isCut ? notServing() : answerTo(asked, error);
+    if (!isInStream) this.#host.report(request, reported, null);
     const free = nothing(this.#outcomeOf(error), reply);
     const metered = error instanceof ChargedFailure ? { ...free, counted: error.counted } : free;
     try {

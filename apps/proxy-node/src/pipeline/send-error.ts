@@ -7,7 +7,7 @@ import {
   type ClientErrorResponse,
   type ErrorShape,
 } from '@tollgate/protocols';
-import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
+import { REFUSALS, Refusal, retryHeaders, type RefusalRow } from '../refusals.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { ClientReply } from '../http/client-reply.ts';
 
@@ -73,13 +73,14 @@ function describe(
     };
   }
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error');
-  const row: { error: ClientError['code']; vendorCode?: string } = REFUSALS[refusal.code];
+  const row: RefusalRow = REFUSALS[refusal.code];
   return {
     described: {
       code: row.error,
       message: refusal.publicText(shape),
       param: refusal.param,
       vendorCode: row.vendorCode ?? null,
+      details: row.details ?? null,
       requestId,
     },
     headers: refusal.headers,

@@ -20,13 +20,13 @@ export function storedIdsOf(
 ): StoredIds {
   // Every event of a stream names its item. What the caller has named keeps that name.
   const known = new Map<string, string>();
-  const seal = (id: string): string => {
-    const sealed = sealer.seal(accountId, { upstreamId, ...maker, id });
+  const seal: StoredIds['seal'] = (id, thread) => {
+    const sealed = sealer.seal(accountId, { upstreamId, ...maker, id, ...(thread && { thread }) });
     known.set(id, sealed);
     return sealed;
   };
   return {
-    seal: (id) => known.get(id) ?? seal(id),
+    seal: (id, thread) => known.get(id) ?? seal(id, thread),
     open: (sealed) => {
       const place = open(sealed);
       if (place?.upstreamId !== upstreamId) return null;

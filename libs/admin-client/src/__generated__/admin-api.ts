@@ -2690,7 +2690,7 @@ export interface components {
             nodes: components["schemas"]["ProxyNode"][];
         };
         /** @enum {string} */
-        FurtherEndpoint: "responses" | "completions";
+        FurtherEndpoint: "responses" | "completions" | "threads";
         InstallationSteps: {
             is_complete: boolean;
             steps: {
@@ -3573,7 +3573,7 @@ export interface components {
                     total_timeout_ms: number;
                     max_concurrency: number | null;
                     stops_billing_on_close?: boolean;
-                    endpoints?: ("responses" | "completions")[];
+                    endpoints?: ("responses" | "completions" | "threads")[];
                     passes_file_ids?: boolean;
                     /** @enum {string} */
                     fields?: "known" | "all";
@@ -8592,7 +8592,7 @@ export interface operations {
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
                     stops_billing_on_close?: boolean | null;
-                    endpoints?: ("responses" | "completions")[] | null;
+                    endpoints?: ("responses" | "completions" | "threads")[] | null;
                     passes_file_ids?: boolean;
                     /** @enum {string} */
                     fields?: "known" | "all";
@@ -8732,7 +8732,7 @@ export interface operations {
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
                     stops_billing_on_close?: boolean | null;
-                    endpoints?: ("responses" | "completions")[] | null;
+                    endpoints?: ("responses" | "completions" | "threads")[] | null;
                     passes_file_ids?: boolean;
                     /** @enum {string} */
                     fields?: "known" | "all";

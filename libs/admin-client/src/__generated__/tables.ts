@@ -186,7 +186,8 @@ export const CLIENT_PROTOCOLS = [
 
 export const FURTHER_ENDPOINTS = [
   "responses",
-  "completions"
+  "completions",
+  "threads"
 ] as const;
 
 export const KEY_LIMITS = [

@@ -9,11 +9,19 @@ export interface StoredMaker {
   keyId: number | null;
 }
 
+/** Bounds a message thread by its last turn: the tokens of its prompt, and the most that its answer had. */
+export interface ThreadSize {
+  promptTokens: number;
+  outputTokens: number;
+}
+
 /** Names an object that a provider has stored, and its place. */
 export interface StoredPlace extends StoredMaker {
   upstreamId: number;
   /** The provider's own name of the object. */
   id: string;
+  /** Only the answers of message threads have it. */
+  thread?: ThreadSize;
 }
 
 /**
@@ -31,8 +39,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FORM = /^(?:[a-z]+_)?tg([A-Za-z0-9_-]{40,})$/;
 const KIND = /^[a-z]+_/;
-/** The maker is a key (`k7`), or models (`3`, `3+8`; `0` for none). */
-const PLACE = /^(\d+)\.(?:k(\d+)|(\d+(?:\+\d+)*))\.([^]+)$/;
+/** The maker is a key (`k7`), or models (`3`, `3+8`; `0` for none). The size of a thread follows it (`3~1200~64`). */
+const PLACE = /^(\d+)\.(?:k(\d+)|(\d+(?:\+\d+)*))(?:~(\d+)~(\d+))?\.([^]+)$/;
 
 interface Keys {
   cipher: Buffer;
@@ -70,9 +78,10 @@ function deriveKeys(encryptionKey: string): Keys {
 }
 
 function seal(keys: Keys, accountId: number, place: StoredPlace): string {
-  const { upstreamId, modelIds, keyId, id } = place;
+  const { upstreamId, modelIds, keyId, id, thread } = place;
   const maker = keyId === null ? modelIds.join('+') || '0' : `k${keyId}`;
-  const text = `${upstreamId}.${maker}.${id}`;
+  const size = thread ? `~${thread.promptTokens}~${thread.outputTokens}` : '';
+  const text = `${upstreamId}.${maker}${size}.${id}`;
   // Derived from what is sealed: no nonce stands for two texts, and a retrieved response has the id that it was created with.
   const nonce = createHmac('sha256', keys.nonce)
     .update(JSON.stringify([accountId, text]))
@@ -103,7 +112,7 @@ function open(keys: Keys, accountId: number, bytes: Buffer): StoredPlace | null 
 }
 
 function toPlace(text: string): StoredPlace | null {
-  const [, upstreamId, key, models = '0', id] = PLACE.exec(text) ?? [];
+  const [, upstreamId, key, models = '0', prompt, output, id] = PLACE.exec(text) ?? [];
   if (id === undefined) return null;
   const modelIds = models === '0' ? [] : models.split('+').map(Number);
   return {
@@ -111,6 +120,9 @@ function toPlace(text: string): StoredPlace | null {
     modelIds,
     keyId: key === undefined ? null : Number(key),
     id,
+    ...(prompt !== undefined && {
+      thread: { promptTokens: Number(prompt), outputTokens: Number(output) },
+    }),
   };
 }
 

@@ -158,6 +158,7 @@ export function upstreamClientError(error: UpstreamError, requestId: string): Cl
     message: error.message,
     param: error.param,
     vendorCode: isCallers ? error.code : null,
+    details: error.details ?? null,
     requestId,
   };
 }

@@ -1,6 +1,4 @@
 import { InvalidRequest } from '../exchange.ts';
-import { isRecord } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
 
 /** A feature the upstream's protocol has no words for. Refused by name, never dropped in silence. */
 export function unsupported(feature: string, param: string): InvalidRequest {
@@ -12,18 +10,13 @@ export function unsupportedHere(feature: string, param: string, advice: string):
   return refused(feature, param, `here: ${advice}`);
 }
 
-/**
- * Throws `InvalidRequest`: what a thread holds is not in the request, and its id is not sealed, so that it may be another customer's. The details are those on
- * which the tool runners of Anthropic's clients, that ask for a thread by default, send the messages themselves from then on.
- */
-export function refuseThread(body: JsonRecord): void {
-  if (isRecord(body['thread']))
-    throw refused(
-      'thread',
-      'thread',
-      "here: threads of the provider's account are shared by all its customers; send the messages themselves",
-      { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
-    );
+/** The details are those on which the tool runners of Anthropic's clients, that ask for a thread by default, send the messages themselves from then on. */
+export function threadUnsupported(field: string, where: string): InvalidRequest {
+  const feature = field === 'thread' ? 'thread' : 'a message thread';
+  return refused(feature, field, `${where}; send the messages themselves, without \`thread\``, {
+    error_code: 'thread_unsupported_request',
+    unsupported: [field],
+  });
 }
 
 /** The field is named once: at the head of the sentence. */

@@ -21,6 +21,36 @@ function shown(
   return { status, body: JSON.parse(text), text };
 }
 
+describe('refusals of message threads', () => {
+  const refusal = (details: object) => ({
+    type: 'error',
+    error: { type: 'not_found_error', message: 'no', details },
+  });
+
+  test.each<[number, object, UpstreamError['kind'], number]>([
+    [404, { error_code: 'thread_not_found' }, 'gone', 404],
+    [400, { error_code: 'thread_not_found' }, 'gone', 404],
+    [409, { error_code: 'thread_continue_in_flight' }, 'invalid_request', 400],
+    [400, { error_code: 'thread_unsupported_request', unsupported: ['x'] }, 'invalid_request', 400],
+  ])('%i %j reaches the client, and is no fault of its route', (status, details, kind, shownAs) => {
+    const error = read(status, refusal(details));
+    expect(error.kind).toBe(kind);
+    expect(shown('messages', error)).toMatchObject({
+      status: shownAs,
+      body: { error: { details } },
+    });
+  });
+
+  test('leave other details with the operator', () => {
+    const details = { error_code: 'thread_x', unsupported: ['a b', 7, 'tools'], key: 'sk-1' };
+    expect(shown('messages', read(400, refusal(details))).body).toMatchObject({
+      error: { details: { error_code: 'thread_x', unsupported: ['tools'] } },
+    });
+    const { text } = shown('messages', read(400, refusal({ error_code: 'other', key: 'sk-1' })));
+    expect(text).not.toMatch(/details|sk-1/);
+  });
+});
+
 describe('upstream errors', () => {
   test.each<[string, number, unknown, UpstreamError['kind']]>([
     [

@@ -3,6 +3,7 @@ import { isRecord, list, nonEmpty, parseJson, record, text } from '../json/json-
 import type { JsonRecord } from '../json/json-guard.ts';
 import { isContextOverflow } from './context-overflow.ts';
 import { redact } from './redact.ts';
+import { THREAD_NOT_FOUND, threadDetails } from './thread-details.ts';
 
 type Kind = UpstreamError['kind'];
 
@@ -95,7 +96,8 @@ export function readInBandError(value: unknown, own?: ErrorWords): UpstreamError
 }
 
 /** The kinds of a provider's own words, which come before all others. */
-function kindOfOwn({ code, type }: Words, own: ErrorWords = {}): Kind | null {
+function kindOfOwn({ code, type, thread }: Words, own: ErrorWords = {}): Kind | null {
+  if (thread) return thread.error_code === THREAD_NOT_FOUND.error_code ? 'gone' : 'invalid_request';
   const word = [code, type].find((word) => word !== null && Object.hasOwn(own, word));
   return (word != null && own[word]) || null;
 }
@@ -115,6 +117,8 @@ interface Words {
   type: string | null;
   code: string | null;
   param: string | null;
+  /** `threadDetails` of the error. */
+  thread: { error_code: string } | null;
 }
 
 function wordsOf(value: unknown): Words {
@@ -135,6 +139,7 @@ function wordsOf(value: unknown): Words {
     type: nonEmpty(inner['type']) ?? nonEmpty(outer['type']) ?? reasonOf(inner['details']),
     code: typeof code === 'number' ? String(code) : nonEmpty(code),
     param: nonEmpty(inner['param']),
+    thread: threadDetails(inner['details']),
   };
 }
 
@@ -164,6 +169,7 @@ function describe(
         : null,
     upstreamStatus: facts.status,
     retryAfterMs: facts.retryAfterMs,
+    ...(words.thread && { details: words.thread }),
   });
 }
 

@@ -233,7 +233,6 @@ describe('messages -> chat request: refused by name', () => {
   test.each<[JsonRecord, string]>([
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ mcp_servers: [{}] }, 'mcp_servers'],
-    [{ thread: { type: 'continue', previous_message_id: 'msg_1' } }, 'thread'],
     [{ tools: [{ type: 'web_search_20260318', name: 'web_search' }] }, 'tools[0].type'],
     [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
     [

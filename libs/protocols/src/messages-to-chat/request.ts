@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { takesReasoningEffort, wantsReasoningBack } from '../translation/chat-model.ts';
-import { refuseThread, unsupported } from '../errors/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 import { chatMessages } from './conversation.ts';
 import { chatTools } from './tools.ts';
 
@@ -21,7 +21,6 @@ export function toChatRequest(
   if (body['max_tokens'] === 0) throw unsupported('a cache warm-up (max_tokens 0)', 'max_tokens');
   if (list(body['mcp_servers']).length > 0) throw unsupported('mcp_servers', 'mcp_servers');
   if (isRecord(body['compaction'])) throw unsupported('compaction', 'compaction');
-  refuseThread(body);
   const limit = Math.min(Number(body['max_tokens']), outputLimit ?? Number.MAX_SAFE_INTEGER);
   const { temperature, top_p } = body;
   return {

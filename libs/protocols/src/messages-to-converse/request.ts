@@ -1,4 +1,4 @@
-import { refuseThread, unsupported } from '../errors/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 import { isRecord, list, nonEmpty, record, wordOf, type JsonRecord } from '../json/json-guard.ts';
 import { systemText } from '../messages-to-chat/content-parts.ts';
 import type { Limits } from '../through-messages/dialect.ts';
@@ -10,7 +10,6 @@ export function toConverseRequest(body: JsonRecord, limits: Limits): JsonRecord 
   if (body['max_tokens'] === 0) throw unsupported('a cache warm-up (max_tokens 0)', 'max_tokens');
   if (list(body['mcp_servers']).length > 0) throw unsupported('mcp_servers', 'mcp_servers');
   if (isRecord(body['compaction'])) throw unsupported('compaction', 'compaction');
-  refuseThread(body);
   const { upstreamModel } = limits;
   const system = systemBlocks(body['system']);
   const messages = converseMessages(list(body['messages']), {

@@ -1,4 +1,4 @@
-import { refuseThread, unsupported } from '../errors/unsupported.ts';
+import { unsupported } from '../errors/unsupported.ts';
 import { isRecord, list, nonEmpty, record, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { systemText } from '../messages-to-chat/content-parts.ts';
@@ -21,7 +21,6 @@ export function toGeminiRequest(
   if (body['max_tokens'] === 0) throw unsupported('a cache warm-up (max_tokens 0)', 'max_tokens');
   if (list(body['mcp_servers']).length > 0) throw unsupported('mcp_servers', 'mcp_servers');
   if (isRecord(body['compaction'])) throw unsupported('compaction', 'compaction');
-  refuseThread(body);
   const system = systemText(body['system'], 'system');
   return {
     ...(system === '' ? {} : { systemInstruction: { parts: [{ text: system }] } }),

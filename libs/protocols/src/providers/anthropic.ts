@@ -6,7 +6,6 @@ import { chatBodyOf } from '../responses/request.ts';
 import { messagesExchange } from '../same-protocol/messages-exchange.ts';
 import { claudeModel } from '../translation/claude-model.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
-import { refuseThread } from '../errors/unsupported.ts';
 import { ANTHROPIC_MODELS } from './model-list.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, tokenOf, type Provider } from './provider.ts';
@@ -18,7 +17,7 @@ export const anthropic: Provider = {
       ? { authorization: `Bearer ${tokenOf(signing)}` }
       : { 'x-api-key': keyOf(signing) },
   exchanges: {
-    messages: { create: messagesExchange, isNative: true, check: refuseThread },
+    messages: { create: messagesExchange, isNative: true },
     chat: {
       create: chatToMessagesExchange,
       isNative: false,

@@ -14,6 +14,7 @@ import { PROVIDERS } from './registry.ts';
 import { withPromptCache } from '../translation/prompt-cache.ts';
 import { messagesCount } from '../same-protocol/messages-exchange.ts';
 import { responsesCount } from '../same-protocol/responses-exchange.ts';
+import { refuseThread } from '../stored/threads.ts';
 
 /** Returns whether a model behind such an upstream can serve this endpoint at all. */
 export function canExchange(protocol: ClientProtocol, speech: Speech): boolean {
@@ -39,6 +40,7 @@ export function createExchange(request: ExchangeRequest): Exchange {
   const exchange = exchangeFor(ask.protocol, speech);
   if (!exchange) throw notCallable(ask.protocol);
   refuseCompaction(ask, exchange);
+  refuseThread(ask, speech);
   const created = exchange.create(request);
   const { caching } = request;
   if (!caching) return created;
@@ -54,6 +56,7 @@ export function findUnsupported(
   try {
     const exchange = exchangeFor(ask.protocol, speech);
     if (exchange) refuseCompaction(ask, exchange);
+    refuseThread(ask, speech);
     exchange?.check?.(ask.body, upstreamModel);
     return null;
   } catch (error) {

@@ -1,6 +1,5 @@
 import { chatToMessagesExchange } from '../chat-to-messages/exchange.ts';
 import { toMessagesRequest } from '../chat-to-messages/request.ts';
-import { refuseThread } from '../errors/unsupported.ts';
 import type { Exchange, ExchangeRequest } from '../exchange.ts';
 import { layoutObject } from '../json/json-layout.ts';
 import { applyPatches, editObject } from '../json/json-splice.ts';
@@ -32,7 +31,7 @@ export function claudeOf(host: ClaudeHost): Record<Client, ProviderExchange> {
   const at = (create: ProviderExchange['create']) => (request: ExchangeRequest) =>
     hosted(create(request), request, host);
   return {
-    messages: { create: at(messagesExchange), isNative: true, check: refuseThread },
+    messages: { create: at(messagesExchange), isNative: true },
     chat: {
       create: at(chatToMessagesExchange),
       isNative: false,

@@ -1,3 +1,4 @@
+import type { ThreadSize } from '@tollgate/contracts';
 import type {
   CountAsk,
   CountExchange,
@@ -12,8 +13,8 @@ import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { anthropicAnswers } from '../answers/anthropic/answers.ts';
 import { readJson } from '../answers/read-json.ts';
 import { openedIds } from '../stored/references.ts';
-import { sealedContainer } from '../stored/sealed-ids.ts';
-import { refuseThread } from '../errors/unsupported.ts';
+import { sealedMessage } from '../stored/sealed-ids.ts';
+import { asksForThread, threadSize } from '../stored/threads.ts';
 import { fieldEdits, modelEdit } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
@@ -25,18 +26,29 @@ const DEFAULT_VERSION = '2023-06-01';
 /** messages -> messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
 export function messagesExchange(request: ExchangeRequest): Exchange {
   const { ask, ids, clientHeaders, idSeed } = request;
-  refuseThread(ask.body);
+  const bounds = threadBounds(request);
   return {
     path: '/messages',
     requestBody: messagesRequest(request),
     requestHeaders: versionHeaders(clientHeaders),
     readJson: (body) =>
-      readJson(body, anthropicAnswers, (answer) =>
-        withModel(body, ask.model, ids && sealedContainer(answer, { ids })),
-      ),
+      readJson(body, anthropicAnswers, (answer, usage) => {
+        const thread = bounds && { thread: threadSize(usage, { bounds, isOver: true }) };
+        return withModel(body, ask.model, ids && sealedMessage(answer, { ids, ...thread }));
+      }),
     openStream: (sink: StreamSink, framer) =>
-      new EventStreamReader(new MessagesStream({ model: ask.model, ids, idSeed, sink }), framer),
+      new EventStreamReader(
+        new MessagesStream({ model: ask.model, ids, bounds, idSeed, sink }),
+        framer,
+      ),
   };
+}
+
+/** Null where the answer's id names nothing that can be continued. */
+function threadBounds({ ask, ids, bounds }: ExchangeRequest): ThreadSize | null {
+  if (!asksForThread(ask)) return null;
+  if (!ids || !bounds) throw new Error('The next turn of a thread must be bounded.');
+  return bounds;
 }
 
 /** A count_tokens request for an upstream that counts by itself; answered `{"input_tokens": N}`. */

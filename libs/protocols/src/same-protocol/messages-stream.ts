@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { ThreadSize, TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { StoredIds, StreamSink, UpstreamError } from '../exchange.ts';
@@ -14,7 +14,8 @@ import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import { messageStart } from '../stream/message-start.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
-import { sealedContainer } from '../stored/sealed-ids.ts';
+import { sealedMessage } from '../stored/sealed-ids.ts';
+import { threadSize } from '../stored/threads.ts';
 import { MessagesTap } from '../answers/anthropic/messages-tap.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
 import { messageEvents } from '../answers/anthropic/message-events.ts';
@@ -24,11 +25,13 @@ export interface MessagesStreamOptions {
   model: string;
   /** Absent where nothing is stored. */
   ids?: StoredIds | undefined;
+  /** `ExchangeRequest.bounds` of a message thread. */
+  bounds: ThreadSize | null;
   idSeed: string;
   sink: StreamSink;
 }
 
-/** messages -> messages. Only message_start's model value and the id of a container change; unknown events, blocks and deltas pass (behaviour 7). */
+/** messages -> messages. Only message_start's model value, the id of a container and that of a thread's message change; unknown events, blocks and deltas pass (behaviour 7). */
 export class MessagesStream extends StreamHandler {
   readonly keepAlive = PING_EVENT;
   private readonly options: MessagesStreamOptions;
@@ -92,14 +95,17 @@ export class MessagesStream extends StreamHandler {
   }
 
   private edits({ type, message, delta }: JsonRecord): PathEdit[] {
-    const { ids, model } = this.options;
-    if (type === 'message_start')
+    const { ids, bounds, model } = this.options;
+    if (type === 'message_start') {
+      // Its answer is still to come, and may be as long as its limit.
+      const thread = bounds && { thread: threadSize(this.tap.usage, { bounds, isOver: false }) };
       return [
         { path: ['message', 'model'], text: JSON.stringify(model) },
-        ...(ids ? sealedContainer(record(message), { ids, path: ['message'] }) : []),
+        ...(ids ? sealedMessage(record(message), { ids, path: ['message'], ...thread }) : []),
       ];
+    }
     const isEnd = type === 'message_delta' && ids;
-    return isEnd ? sealedContainer(record(delta), { ids, path: ['delta'] }) : [];
+    return isEnd ? sealedMessage(record(delta), { ids, path: ['delta'] }) : [];
   }
 
   private follow(event: JsonRecord): void {

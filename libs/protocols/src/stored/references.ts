@@ -1,4 +1,5 @@
 import { isSealedId } from '@tollgate/contracts';
+import { THREAD_NOT_FOUND } from '../errors/thread-details.ts';
 import { upstreamError } from '../errors/upstream-error.ts';
 import type { Ask, StoredIds, UpstreamError } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
@@ -27,7 +28,10 @@ export function storedReferences({
     case 'responses':
       return ofResponses(body);
     case 'messages':
-      return idOrHolder(body, 'container');
+      return [
+        ...idOrHolder(body, 'container'),
+        ...reference(record(body['thread'])['previous_message_id'], PREVIOUS_MESSAGE),
+      ];
     case 'chat':
       return list(body['messages']).flatMap((message, at) =>
         reference(record(record(message)['audio'])['id'], ['messages', String(at), 'audio', 'id']),
@@ -36,6 +40,8 @@ export function storedReferences({
       return [];
   }
 }
+
+const PREVIOUS_MESSAGE = ['thread', 'previous_message_id'];
 
 /** Is true where the request refers to what is stored, or has items that may be. */
 export function namesStored(ask: Pick<Ask, 'protocol' | 'body'>): boolean {
@@ -92,8 +98,12 @@ export function errorOfStored(
 ): UpstreamError {
   const { upstreamStatus, code } = error;
   const isGone = upstreamStatus === 404 || code === 'previous_response_not_found';
-  return isGone && storedReferences(ask).length > 0
-    ? upstreamError('gone', { code: 'stored_not_found', upstreamStatus })
+  if (!isGone) return error;
+  const references = storedReferences(ask);
+  const isThread = references.some(({ path }) => path === PREVIOUS_MESSAGE);
+  const details = isThread ? { details: THREAD_NOT_FOUND } : {};
+  return references.length > 0
+    ? upstreamError('gone', { code: 'stored_not_found', upstreamStatus, ...details })
     : error;
 }
 

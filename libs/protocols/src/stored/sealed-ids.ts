@@ -1,3 +1,4 @@
+import type { ThreadSize } from '@tollgate/contracts';
 import type { StoredIds } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
@@ -44,15 +45,19 @@ function containersOf(holder: JsonRecord, path: readonly string[]) {
   return ITEM_HOLDERS.flatMap((name) => containersIn(holder[name], [...path, name]));
 }
 
-/** The edit that seals the container of a message, or of the event of a stream that names it. */
-export function sealedContainer(
+/** The edits that seal the container of a message, or of the event of a stream that names it, and the message's own id where a `thread` continues from it. */
+export function sealedMessage(
   holder: JsonRecord,
-  { ids, path = [] }: { ids: StoredIds; path?: readonly string[] },
+  { ids, path = [], thread }: { ids: StoredIds; path?: readonly string[]; thread?: ThreadSize },
 ): PathEdit[] {
-  const id = nonEmpty(record(holder['container'])['id']);
-  return id === null
-    ? []
-    : [{ path: [...path, 'container', 'id'], text: JSON.stringify(ids.seal(id)) }];
+  const containerId = nonEmpty(record(holder['container'])['id']);
+  const id = thread ? nonEmpty(holder['id']) : null;
+  return [
+    ...(containerId === null
+      ? []
+      : [{ path: [...path, 'container', 'id'], text: JSON.stringify(ids.seal(containerId)) }]),
+    ...(id === null ? [] : [{ path: [...path, 'id'], text: JSON.stringify(ids.seal(id, thread)) }]),
+  ];
 }
 
 /** The edits that seal the ids of sound in a chat answer (`message`), or in a chunk of one (`delta`). */

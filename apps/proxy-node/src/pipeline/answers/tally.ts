@@ -277,8 +277,9 @@ export class Tally {
   }
 
   #promptOf(promptTextTokens: number): TokenUsage {
-    const { imageCount } = this.#prompt;
-    return estimateUsage({ promptTextTokens, imageCount, outputTokens: 0 });
+    const { imageCount, thread } = this.#prompt;
+    const textTokens = promptTextTokens + (thread?.promptTokens ?? 0);
+    return estimateUsage({ promptTextTokens: textTokens, imageCount, outputTokens: 0 });
   }
 }
 

@@ -14,6 +14,7 @@ import type { CandidateGroups, RoutingIndex } from '../../snapshot/routing-index
 import type { NamedStored } from '../named-stored.ts';
 import type { ClientRequest } from './client-request.ts';
 import { routesToFiles, routesToStored } from './stored-routes.ts';
+import { routesToThread } from './thread-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
 /** Parsed within a few milliseconds. */
@@ -27,6 +28,8 @@ export interface Asked extends Terms {
   /** Names of the model at the upstreams that may serve it. */
   readonly upstreamModels: readonly string[];
   readonly stored: NamedStored;
+  /** `Threaded.resend`. */
+  readonly resend: Error | null;
 }
 
 /** Parses a body; other requests continue between the passes over a large one. Throws InvalidRequest: callers are authenticated before they see it. */
@@ -41,29 +44,32 @@ export function askOf(
 
 /** The model a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */
 export function routesFor(
-  ask: Ask,
+  sent: Ask,
   {
     index,
     receivedAtMs,
     stored,
   }: { index: RoutingIndex; receivedAtMs: number; stored: NamedStored },
 ): Asked {
-  const { protocol } = ask;
-  const model = index.modelNamed(ask.model);
-  if (!model?.is_on_shelf) throw modelNotFound(ask.model);
+  const { protocol } = sent;
+  const model = index.modelNamed(sent.model);
+  if (!model?.is_on_shelf) throw modelNotFound(sent.model);
   if (clientProtocol(protocol).kind !== model.kind)
     throw new Refusal('wrong_model_kind', { param: 'model' });
   const price = priceInForce(model.prices, receivedAtMs);
-  if (!price) throw modelNotFound(ask.model);
+  if (!price) throw modelNotFound(sent.model);
   const all = index.candidates(model.id, protocol);
   if (all.length === 0) throw noRoute(index, model, protocol);
-  const candidates = routesToFiles(ask, routesToStored(ask, all, stored.open));
+  const { open } = stored;
+  const threaded = routesToThread(sent, { candidates: all, modelId: model.id, open });
+  const { ask, resend } = threaded;
+  const candidates = routesToFiles(ask, routesToStored(ask, threaded.candidates, open));
   refuseUncarried(ask, candidates);
   // Nothing could be held for what it may cost.
   if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
   const upstreamModels = candidates.flat().map(({ route }) => route.upstream_model);
   const terms = termsOf({ ask, price, candidates });
-  return { ask, model, candidates, upstreamModels, stored, ...terms };
+  return { ask, model, candidates, upstreamModels, stored, resend, ...terms };
 }
 
 /** A request that no route's protocol can express is the caller's error: it is refused before it is counted, takes a hold or leaves a usage row. */

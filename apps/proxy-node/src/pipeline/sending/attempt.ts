@@ -7,6 +7,7 @@ import type {
   StreamReader,
 } from '@tollgate/protocols';
 import type { UsageFinal } from '@tollgate/contracts';
+import type { UsageBounds } from '@tollgate/metering';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { ObservedAttempt, ObservedRequest } from '../../observe/observed-request.ts';
@@ -32,6 +33,8 @@ export interface Outbound {
   readonly ask: Ask;
   readonly openStored: OpenStored;
   readonly outputLimit: number | null;
+  /** The hold covers so much. */
+  readonly bounds: UsageBounds;
   readonly dropped: readonly DroppedField[];
   readonly clientHeaders: IncomingHttpHeaders;
   readonly observed: ObservedRequest | null;

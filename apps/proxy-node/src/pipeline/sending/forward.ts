@@ -107,7 +107,8 @@ export class Forwarder {
   }
 
   #exchange({ route, upstream }: Candidate, outbound: Outbound): Exchange {
-    const { ask, rid, accountId, openStored: open, outputLimit, dropped, clientHeaders } = outbound;
+    const { ask, rid, accountId, openStored: open, clientHeaders } = outbound;
+    const { outputLimit, bounds, dropped } = outbound;
     const maker = madeWith(outbound.modelId);
     return createExchange({
       ask,
@@ -115,6 +116,7 @@ export class Forwarder {
       ids: storedIdsOf(this.#ids, { accountId, maker, open, upstreamId: upstream.id }),
       upstreamModel: route.upstream_model,
       outputLimit,
+      bounds,
       dropped,
       outputLimitField: route.output_limit_field,
       ...cachingFor(upstream, outbound),

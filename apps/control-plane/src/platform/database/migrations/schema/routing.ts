@@ -20,7 +20,7 @@ CREATE TABLE upstreams (
   -- Whether it stops billing a stream that is closed; null: what is known of its host.
   stops_billing_on_close boolean,
   -- What it has besides the endpoints of every server of its protocol; null: what is known of its host.
-  endpoints text[] CHECK (endpoints <@ ARRAY['responses', 'completions']),
+  endpoints text[] CHECK (endpoints <@ ARRAY['responses', 'completions', 'threads']),
   -- Whether requests may name files of the provider's account, which all customers share.
   passes_file_ids boolean NOT NULL DEFAULT false,
   -- Which fields of requests reach it.
