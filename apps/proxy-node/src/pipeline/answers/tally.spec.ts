@@ -6,9 +6,14 @@ import fc from 'fast-check';
 import { CloserEstimate } from '../request/closer-estimate.ts';
 import { Tally } from './tally.ts';
 
-const tallyOf = ({ imageCount = 0, closer = null as CloserEstimate | null } = {}) =>
+const tallyOf = ({
+  imageCount = 0,
+  closer = null as CloserEstimate | null,
+  exactTextTokens = null as number | null,
+} = {}) =>
   new Tally({
     closer,
+    exactTextTokens,
     prompt: {
       textBytes: 5,
       messageCount: 1,
@@ -112,6 +117,31 @@ test('a prompt figure above its bound is charged at the bound, and does not take
     excessTokens: 9_899,
   });
 });
+
+test.each([
+  ['an answer that was cut', false, null],
+  ['an answer that was cut, of a prompt that was tokenised', false, 1],
+  ['a whole answer of a prompt that was tokenised', true, 1],
+])(
+  'the prompt of %s is what its upstream reported up to the bound, while it runs, at its end and as a cost',
+  async (_what, isFinal, exactTextTokens) => {
+    for (const [input, charged] of [
+      [60, 60],
+      [100, 100],
+      [101, 100],
+      [9_999, 100],
+    ] as const) {
+      const tally = tallyOf({ exactTextTokens });
+      tally.output('two words');
+      const reported = { usage: { ...NO_USAGE, input, output: 2 }, isFinal };
+      const counts = [tally.soFar(reported), tally.ifEnded(reported)];
+      const { usage, excessTokens } = await tally.atEnd(reported);
+      expect([...counts, usage].map(promptTokensOf)).toEqual([charged, charged, charged]);
+      expect(excessTokens).toBe(input - charged);
+      expect(tally.costSoFar(reported).input_tokens).toBe(charged);
+    }
+  },
+);
 
 test('without a report the arguments of a call are charged as the family counts them', async () => {
   const outputOf = async (pieces: string[]): Promise<number> => {
