@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finalText, openHold } from '../../test/usage/holds.ts';
@@ -82,6 +82,46 @@ describe('Journal', () => {
     await time.pass(1_000);
     expect(journalFileNumbers(folder)).toHaveLength(1);
     journal.close();
+  });
+
+  test('keeps a file of which nothing lives until what follows it is on disk', async () => {
+    const time = new ManualTime();
+    const syncs: ((error: Error | null) => void)[] = [];
+    const disk: JournalDisk = {
+      ...LOCAL_DISK,
+      fdatasync: (_descriptor, done) => void syncs.push(done),
+    };
+    const options = { folder, log: silent, fileBytesMax: 200, disk, timers: time.timers };
+    const { journal } = await Journal.open(options);
+    const place = journal.appendLive(admittedLine(openHold()));
+    journal.flush();
+    for (const sync of syncs.splice(0)) sync(null);
+    await time.pass(1_000);
+    for (const sync of syncs.splice(0)) sync(null);
+    await time.pass(1_000);
+    journal.append(acknowledgedLine(Date.now(), [[openHold().rid, 0]]));
+    journal.release(place);
+    await time.pass(1_000);
+    expect([syncs.length, journalFileNumbers(folder)]).toEqual([1, [1, 2]]);
+    syncs.shift()?.(null);
+    expect(journalFileNumbers(folder)).toEqual([2]);
+    journal.close();
+  });
+
+  test('allocates 2 KiB ahead for the final of each running request, beside 128 KiB for those to come', async () => {
+    const sizes: number[] = [];
+    for (const running of [63, 64]) {
+      const own = join(folder, String(running));
+      mkdirSync(own);
+      const { journal } = await Journal.open({ folder: own, log: silent });
+      for (let request = 0; request < running; request += 1) journal.keepRoom();
+      journal.append('line\n');
+      journal.flush();
+      sizes.push(statSync(join(own, '0000000001.journal')).size / 1024);
+      journal.close();
+    }
+    // By pieces of 256 KiB.
+    expect(sizes).toEqual([256, 512]);
   });
 
   test('keeps what a predecessor left while its own copy cannot be written', async () => {
