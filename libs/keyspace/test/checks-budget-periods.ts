@@ -14,6 +14,7 @@ import {
 import {
   admitted,
   drain,
+  funds,
   KEY_ID,
   MODEL_ID,
   openAccount,
@@ -95,9 +96,11 @@ export const budgetPeriodChecks: Checks = {
       ...{ kind: 'ok', heldTokens: 133, extendedTokens: 13, isRechargeDue: false },
     });
     assert.deepEqual(await counts(tenant), { '7:0': '0,399', '8:0': '0,1' });
+    assert.equal((await funds(tenant))?.held, 133, 'the balance is held for what the budgets left');
     // A lowered budget counts at once; one that was removed bounds nothing.
     await setBudgets(tenant, { ofKey: [{ id: 7, unit: 'money', amount: 10 }] });
     assert.equal(await extendedBy(tenant, rid), 0);
+    assert.equal((await funds(tenant))?.held, 133);
     await setBudgets(tenant, {});
     assert.equal(await extendedBy(tenant, rid), 20);
     assert.deepEqual(await counts(tenant), { '7:0': '0,459', '8:0': '0,1' });

@@ -95,7 +95,8 @@ async function reaped(
     ...{ concurrencyMax: 0, leaseMs: 60_000 },
   });
   expect(admitted.kind).toBe('admitted');
-  await store.checkpoint({ ...who, ...stepOf('node-a', usedTokens) });
+  const claims = admitted.kind === 'admitted' ? admitted.claims : '';
+  await store.checkpoint({ ...who, ...stepOf('node-a', usedTokens), claims });
   await alter(`{${shard}}:hold:${rid}`, who);
   await eventually(async () => expect(await store.reap(who)).toMatchObject({ kind: 'reaped' }));
   const fields = (await redis.xrevrange(`{${shard}}:outbox`, '+', '-', 'COUNT', 1))[0]?.[1] ?? [];
@@ -113,6 +114,23 @@ describe('S53: reaps', () => {
     const event = await reaped(120);
     expect(await charged(event)).toBe(120);
     expect(await letters(event.rid)).toEqual([]);
+  });
+
+  test('of a hold that counts against a budget charge what the node signed last, in that budget and no other', async () => {
+    const body = { scope: { key_id: parts.keyId ?? 0 }, unit: 'charged_tokens', amount: 10_000 };
+    const budget = await plane.call('POST', '/budgets', {
+      token: parts.account.token,
+      body: { ...body, period: 'day' },
+    });
+    expect(budget.status).toBe(201);
+    const event = await reaped(120);
+    const { budgets } = JSON.parse(event.payload);
+    expect(budgets).toMatch(new RegExp(`^${budget.body.id}:\\d+:1000000$`));
+    const moved = event.payload.replace(budgets, budgets.replace(/^\d+/, '999999'));
+    expect(await isBelieved({ ...event, payload: moved })).toBe(false);
+    expect(await charged(event)).toBe(120);
+    expect(await letters(event.rid)).toEqual([]);
+    await plane.call('DELETE', `/budgets/${budget.body.id}`, { token: parts.account.token });
   });
 
   test('of a hold whose journal moved twice charge what its last node signed, each node with a credential of its own', async () => {
