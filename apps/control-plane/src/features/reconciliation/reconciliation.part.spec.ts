@@ -5,6 +5,7 @@ import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysLike, LiveRecords, shardOf } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
+import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
 import { EpochsService } from '../epochs/epochs.service.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
@@ -124,6 +125,25 @@ describe('balances in Redis', () => {
       [id],
     );
     await ledger.query('DELETE FROM token_credits WHERE subscription_id = $1 AND seq = 2', [id]);
+  });
+
+  test('wait for a repair that is on its way to Redis, and are not repaired twice', async () => {
+    const { account, model, id } = await subscribed(1_000);
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({ creditSeq: 1 }),
+    );
+    await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', 5);
+    await ledger.query(
+      "INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, 2, -5, 'reconciliation')",
+      [id],
+    );
+    await ledger.query('UPDATE subscriptions SET credit_seq = 2 WHERE id = $1', [id]);
+    expect(await round()).toBe(0);
+    await plane.app.get(LiveRecordWriter, { strict: false }).write({ kind: 'subscription', id });
+    const repaired = { balance: 1_000, creditSeq: 2 };
+    expect(await ledger.live(account, model)).toMatchObject(repaired);
+    expect(await round()).toBe(0);
+    expect(await ledger.live(account, model)).toMatchObject(repaired);
   });
 
   test.each([
