@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { Epochs, forgetShard, shardOf } from '@tollgate/keyspace';
 import { alterHold, eventually, readHold } from '@tollgate/harness';
 import { keysOf } from '../../testing/drift-under-test.ts';
@@ -10,6 +10,7 @@ import { REDIS } from '../../platform/redis/redis.module.ts';
 import { WrongTypes } from '../reconciliation/wrong-types.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { EpochsService } from './epochs.service.ts';
+import { ShardFiller } from './shard-filler.ts';
 
 shareLedgerPlane();
 
@@ -82,6 +83,38 @@ describe('a shard whose data in Redis is from before it was lost', () => {
       }),
     );
     expect(await ledger.violations()).toEqual({});
+  });
+
+  test('debits once, in the new epoch, usage of the old one that is booked when the last record has just been read', async () => {
+    const { account, model, shard } = await stale();
+    const { id: subscriptionId } = await ledger.subscription(account, model);
+    const epoch = (await plane.app.get(Epochs).read(shard)) ?? '';
+    const event = { ...usageEvent(100, { account, model, subscriptionId }), shard, epoch };
+    const filler = plane.app.get(ShardFiller, { strict: false });
+    const fill = filler.fill.bind(filler);
+    const watched = jest.spyOn(filler, 'fill').mockImplementation(async (filled) => {
+      await fill(filled);
+      if (filled === shard) await plane.app.get(UsageWorker).process([event]);
+    });
+    try {
+      await plane.app.get(Epochs).clear(shard);
+      await plane.app.get(EpochsService, { strict: false }).ensureAll();
+      await eventually(async () => expect(watched).toHaveBeenCalledWith(shard));
+      await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
+    } finally {
+      watched.mockRestore();
+    }
+    expect(Number((await ledger.subscription(account, model)).balance)).toBe(900);
+    // By its own credit, and not because a later look finds that Redis has too much.
+    expect(
+      await ledger.query(
+        "SELECT delta::int, kind FROM token_credits WHERE subscription_id = $1 AND kind <> 'subscribe'",
+        [subscriptionId],
+      ),
+    ).toEqual([{ delta: -100, kind: 'late_usage' }]);
+    await eventually(async () =>
+      expect(await ledger.live(account, model)).toMatchObject({ balance: 900 }),
+    );
   });
 
   test('is found by the regular looks', async () => {
