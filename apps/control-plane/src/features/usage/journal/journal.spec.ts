@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import {
   hashCredential,
   JOURNAL_HEADERS,
@@ -21,8 +21,10 @@ import {
   subscribedAccount,
 } from '../../../testing/ledger-under-test.ts';
 import { keysOf } from '../../../testing/drift-under-test.ts';
+import { ADVISORY_LOCK_FAMILIES } from '../../../platform/database/advisory-locks.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
+import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 
 const NODE = 'node-a:0';
 shareLedgerPlane();
@@ -47,6 +49,8 @@ async function handOver(
   return { status: response.status, body: await response.json() };
 }
 
+const shardOfParts = ({ account }: EventParts): string =>
+  shardOf(account.id, Number(plane.environment['SHARDS']));
 const balances = async ({ account, model }: EventParts) => {
   const row = await ledger.subscription(account, model);
   return { ledger: Number(row.balance), redis: (await ledger.live(account, model))?.balance };
@@ -124,6 +128,61 @@ describe('a final out of a journal', () => {
     ]);
     await handOver([usageEvent(50, { ...parts, rid })]);
     await closeAt(parts, 950);
+  });
+
+  test('is acknowledged by no answer while its shard cannot be booked, beside one that can', async () => {
+    const parts = await subscribed(1_000);
+    let other = await subscribed(1_000);
+    while (shardOfParts(other) === shardOfParts(parts)) other = await subscribed(1_000);
+    const finals = [usageEvent(40, parts), usageEvent(30, other)];
+    const ingest = plane.app.get(UsageIngest, { strict: false });
+    const book = ingest.ingest.bind(ingest);
+    const failing = jest
+      .spyOn(ingest, 'ingest')
+      .mockImplementation(async (events, source) =>
+        source?.fromJournal && events[0]?.rid === finals[0]?.rid
+          ? Promise.reject(new Error('the shard cannot be booked'))
+          : book(events, source),
+      );
+    try {
+      const refused = await handOver(finals);
+      expect(refused.status).toBe(500);
+      expect(refused.body).not.toHaveProperty('booked');
+    } finally {
+      failing.mockRestore();
+    }
+    expect(await handOver(finals)).toEqual({
+      status: 200,
+      body: { booked: finals.map(({ rid }) => rid) },
+    });
+    await closeAt(parts, 960);
+    await closeAt(other, 970);
+  });
+
+  test('waits until no other process books usage of its shard, while relayed usage waits for none', async () => {
+    const parts = await subscribed(1_000);
+    const isBooked = async (event: RelayedEvent): Promise<boolean> =>
+      (await ledger.query('SELECT 1 FROM usage_events WHERE rid = $1', [event.rid])).length > 0;
+    const [final, event] = [usageEvent(40, parts), await relayed(usageEvent(30, parts), parts)];
+    const { answer } = await plane.administrator.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock_shared($1, $2)', [
+        ADVISORY_LOCK_FAMILIES.shardEpoch,
+        Number(shardOfParts(parts).slice(1)),
+      ]);
+      await worker.process([event]);
+      const handedOver = handOver([final]);
+      const waits =
+        "SELECT mode FROM pg_locks WHERE locktype = 'advisory' AND classid = $1 AND NOT granted";
+      await eventually(async () =>
+        expect(await ledger.query(waits, [ADVISORY_LOCK_FAMILIES.shardEpoch])).toEqual([
+          { mode: 'ExclusiveLock' },
+        ]),
+      );
+      expect([await isBooked(event), await isBooked(final)]).toEqual([true, false]);
+      return { answer: handedOver };
+    });
+    expect(await answer).toMatchObject({ status: 200 });
+    expect(await isBooked(final)).toBe(true);
   });
 
   test('that is poison becomes a dead letter and is acknowledged', async () => {
