@@ -1,9 +1,11 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { LiveRecords, redisReady } from '@tollgate/keyspace';
+import { closeRedis, LiveRecords, openRedis, redisReady } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { Host } from '../../platform/host/host.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
@@ -12,6 +14,7 @@ import { createApp } from '../../create-app.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { loadConfig } from '../../config.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
+import { LiveStatePump } from './live-state-pump.ts';
 import { LostTail } from './lost-tail.ts';
 
 let plane: ControlPlane;
@@ -172,3 +175,60 @@ test('unsubscribing right after Redis lost its tail refunds all of it in the fir
   expect(await ledger.wallet(account)).toBe(100_000_000n);
   expect(await ledger.violations()).toEqual({});
 }, 120_000);
+
+test('what was written before Redis went away is repeated as far back as Redis may lose, beyond the time that it was away', async () => {
+  const [account, model, older] = [
+    await ledger.account('100'),
+    await ledger.model('1'),
+    await ledger.model('1'),
+  ];
+  for (const { id } of [model, older])
+    await post('/models/subscribe', account, { model_id: id, tokens: 1_000 });
+  const [recent, past] = [
+    await ledger.subscription(account, model),
+    await ledger.subscription(account, older),
+  ];
+  const clock = new (class extends Host {
+    atMs = 0;
+    override monotonicMs = (): number => this.atMs;
+  })();
+  const connection = openRedis(plane.services.redisUrl, {
+    ...{ role: 'subscriber', name: 'spec', onError: () => undefined },
+  });
+  const pump = plane.app.get(LiveStatePump, { strict: false });
+  const delivered = jest.spyOn(pump, 'deliver');
+  const tail = new LostTail(
+    connection,
+    plane.app.get(Transactions, { strict: false }),
+    pump,
+    clock,
+  );
+  const has = (id: number): boolean =>
+    delivered.mock.calls.some(([rows]) =>
+      rows.some((row) => row.kind === 'subscription' && row.id === id),
+    );
+  try {
+    await tail.onApplicationBootstrap();
+    await eventually(async () => expect([has(recent.id), has(past.id)]).toEqual([true, true]));
+    await Promise.all(delivered.mock.results.map(({ value }) => value));
+    delivered.mockClear();
+    for (const [table, column] of TIMES)
+      await ledger.query(`UPDATE ${table} SET ${column} = ${column} - interval '615 seconds'`);
+    for (const [table, column, id] of [
+      ['token_credits', 'created_at', 'subscription_id'],
+      ['subscriptions', 'revised_at', 'id'],
+    ])
+      await ledger.query(
+        `UPDATE ${table} SET ${column} = ${column} - interval '60 seconds' WHERE ${id} = $1`,
+        [past.id],
+      );
+    connection.once('close', () => void setImmediate(() => (clock.atMs += 600_000)));
+    connection.disconnect(true);
+    await eventually(async () => expect(has(recent.id)).toBe(true));
+    expect(has(past.id)).toBe(false);
+  } finally {
+    tail.onApplicationShutdown();
+    delivered.mockRestore();
+    closeRedis(connection);
+  }
+}, 60_000);
