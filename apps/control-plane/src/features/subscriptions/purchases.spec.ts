@@ -137,6 +137,28 @@ test('what a closed subscription is overdrawn by costs the price in force when i
   ]);
 });
 
+test('a closed subscription is asked for no more than was refunded since its last purchase, as soon as the wallet just pays it', async () => {
+  const one = await subscribed({ price: 2_000_000, wallet: 4_000n });
+  const repay = () => inTransaction((tx) => purchases.repay(tx, one));
+  await buy(one, 1_000);
+  await withdraw(one, 'withdrawal:earlier:0', 1_000);
+  await buy(one, 1_000);
+  await charge([[one, 300]], 'covered');
+  await withdraw(one, 'withdrawal:last:0', 600);
+  await charge([[one, 1_100]], 'beyond');
+  await recharge(one.userId, 1_199n);
+  await dataSource.query("UPDATE subscriptions SET status = 'closed' WHERE id = $1", [one.id]);
+  expect([await repay(), await stateOf(one)]).toEqual([false, [0, 1_000, 2]]);
+  await recharge(one.userId, 1n);
+  await dataSource.query("UPDATE subscriptions SET status = 'active' WHERE id = $1", [one.id]);
+  expect([await repay(), await stateOf(one)]).toEqual([false, [0, 1_000, 2]]);
+  await dataSource.query("UPDATE subscriptions SET status = 'closed' WHERE id = $1", [one.id]);
+  expect([await repay(), await stateOf(one)]).toEqual([true, [0, 400, 3]]);
+  expect(await walletOf(one.userId)).toBe(0n);
+  await recharge(one.userId, 5_000n);
+  expect([await repay(), await stateOf(one)]).toEqual([false, [0, 400, 3]]);
+});
+
 function lockedOf(one: Subscribed) {
   return {
     ...{ id: one.id, userId: one.userId, modelId: one.modelId, status: 'active' as const },
