@@ -45,6 +45,22 @@ describe('judgeUsage', () => {
     },
   );
 
+  test('charges no more calls of a tool than were asked for, none that were not, and as many tokens', () => {
+    const searched = (searches: number, asked: number | undefined) =>
+      judgeUsage(
+        { ...NO_USAGE, input: 7, output: 9, searches },
+        { ...BOUNDS, calls: asked === undefined ? undefined : { searches: asked } },
+      ).usage;
+    for (const [reported, asked, charged] of [
+      [3, 5, 3],
+      [5, 5, 5],
+      [6, 5, 5],
+      [6, 0, 0],
+      [6, undefined, 0],
+    ] as const)
+      expect(searched(reported, asked)).toMatchObject({ input: 7, output: 9, searches: charged });
+  });
+
   test('charges the smaller of the prompt that is reported and its bound, whatever the classes, and says by how much it is exceeded', () => {
     const count = fc.integer({ min: 0, max: 100_000 });
     fc.assert(
