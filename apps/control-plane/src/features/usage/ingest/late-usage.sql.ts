@@ -273,7 +273,7 @@ function fitFirst(read: ReadEvent, rows: readonly BookedRow[] | undefined): Read
 function rowsOf(rows: readonly BookedRow[]) {
   return {
     first: rows.find(({ seq }) => seq === 0),
-    correction: rows.find(({ seq, kind }) => seq === 1 && kind === 'usage'),
+    correction: rows.find(({ seq }) => seq === 1),
   };
 }
 

@@ -69,7 +69,7 @@ describe('numbers of a first try', () => {
     const reap = read({ kind: 'reap', delta: 50 });
     await book(reap);
     const { rid } = reap.event;
-    const first = read({ rid, charge: 70, seq: 0, isSigned: true });
+    const first = read({ rid, charge: 70, delta: 3, seq: 0, isSigned: true });
     const again = read({ rid, charge: 70, seq: 1, isSigned: true });
     expect(shapes((await fitted(first, again)).events)).toEqual([
       [0, 70, 'usage'],
