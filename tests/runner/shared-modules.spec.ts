@@ -38,3 +38,7 @@ test('a hook that a shared module registers belongs to the suite that runs', () 
 test('a failure names its line of TypeScript', () => {
   expect(report).toContain('failing.part.spec.ts:7:');
 });
+
+test('Node keeps no compiled code of a worker, which would write it as it ends', () => {
+  expect(process.env['NODE_COMPILE_CACHE']).toBeUndefined();
+});
