@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals';
+import { CHARGED_CLASSES, type TokenField } from '../../api/tables.ts';
 import type { StatisticsRow, UsageStatistics } from '../../api/usage.ts';
 import { countsOf, latencyOf, sumOf, timesOf, totalsOf } from './course.ts';
 
+const NO_TOKENS = Object.fromEntries(CHARGED_CLASSES.map(({ field }) => [field, 0])) as Record<
+  TokenField,
+  number
+>;
 const NONE = { p50: null, p90: null, p95: null, p99: null };
 
 function row(hour: number, model_id: number | null, charge: number): StatisticsRow {
@@ -11,14 +16,8 @@ function row(hour: number, model_id: number | null, charge: number): StatisticsR
     model: model_id === null ? null : `model-${model_id}`,
     requests: 1,
     errors: 0,
+    ...NO_TOKENS,
     input_tokens: charge,
-    cache_read_tokens: 0,
-    cache_write_tokens: 0,
-    output_tokens: 0,
-    cache_write_1h_tokens: 0,
-    audio_input_tokens: 0,
-    audio_output_tokens: 0,
-    searches: 0,
     charge,
     duration_ms: { ...NONE, p50: charge, p95: charge * 2 },
     first_token_ms: NONE,
