@@ -26,7 +26,7 @@ const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = 1_000;
 
 /**
- * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read (docs/design/protocols.md#models-list). `callable` of an entry:
+ * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read. `callable` of an entry:
  * the key may call it, it is for sale and has a route; `?callable=true` (or `false`) lists only such. Paged only for callers that send `anthropic-version`: OpenAI's
  * list has no pages.
  */

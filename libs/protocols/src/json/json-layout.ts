@@ -2,7 +2,7 @@ import { decodeString, skipString } from './json-string.ts';
 
 /**
  * Byte ranges of a JSON object's own members, found without building values, so that one value can be replaced while every other
- * byte stays: 2^53+1 integers, key order, escapes and signatures survive (docs/design/protocols.md#same-bytes).
+ * byte stays: 2^53+1 integers, key order, escapes and signatures survive (docs/translation.md#same-protocol-what-may-change).
  * The input must already have passed JSON.parse; these scanners do not validate.
  */
 export interface JsonMember {
