@@ -1,21 +1,13 @@
 import type { KeyLimits } from '@tollgate/contracts';
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
 import type { RateBody } from '../../platform/openapi/rate-field.ts';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
+import { KeptRow } from '../../platform/database/row-columns.ts';
 
 export type ApiKeyStatus = 'enabled' | 'disabled' | 'deleted';
 
 @Entity('api_keys')
-export class ApiKeyRow {
-  @PrimaryGeneratedColumn()
-  id: number;
-
+export class ApiKeyRow extends KeptRow {
   @Column({ type: 'integer' })
   userId: number;
 
@@ -70,13 +62,4 @@ export class ApiKeyRow {
   /** Rises with every change; the live record in Redis never goes back. */
   @Column({ type: 'bigint', transformer: safeIntegerColumn })
   revision: number;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
-
-  @Column({ type: 'timestamptz', nullable: true })
-  deletedAt: Date | null;
 }

@@ -1,19 +1,11 @@
 import type { FailoverSettings } from '@tollgate/snapshot';
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
+import { KeptRow } from '../../platform/database/row-columns.ts';
 
 export type ModelKind = 'chat' | 'embedding';
 
 @Entity('models')
-export class ModelRow {
-  @PrimaryGeneratedColumn()
-  id: number;
-
+export class ModelRow extends KeptRow {
   @Column({ type: 'text' })
   name: string;
 
@@ -57,14 +49,4 @@ export class ModelRow {
 
   @Column({ type: 'jsonb' })
   failover: FailoverSettings;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
-
-  /** Set by hand, not by TypeORM's soft delete: usage must still find the row. */
-  @Column({ type: 'timestamptz', nullable: true })
-  deletedAt: Date | null;
 }

@@ -1,16 +1,8 @@
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
+import { KeptRow } from '../../platform/database/row-columns.ts';
 
 @Entity('proxy_nodes')
-export class ProxyNode {
-  @PrimaryGeneratedColumn('identity', { type: 'integer' })
-  id: number;
-
+export class ProxyNode extends KeptRow {
   @Column({ type: 'text' })
   name: string;
 
@@ -32,13 +24,4 @@ export class ProxyNode {
 
   @Column({ type: 'timestamptz', nullable: true })
   lastSeenAt: Date | null;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
-
-  @Column({ type: 'timestamptz', nullable: true })
-  deletedAt: Date | null;
 }

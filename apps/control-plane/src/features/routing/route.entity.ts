@@ -1,17 +1,9 @@
 import type { LIMIT_FIELD_SETTINGS } from '@tollgate/snapshot';
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
+import { ChangedRow } from '../../platform/database/row-columns.ts';
 
 @Entity('routes')
-export class Route {
-  @PrimaryGeneratedColumn('identity', { type: 'integer' })
-  id: number;
-
+export class Route extends ChangedRow {
   @Column({ type: 'integer' })
   modelId: number;
 
@@ -39,10 +31,4 @@ export class Route {
   /** Tokens this route takes; null = as many as the model says. */
   @Column({ type: 'integer', nullable: true })
   contextWindow: number | null;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
 }

@@ -1,20 +1,12 @@
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
+import { ChangedRow } from '../../platform/database/row-columns.ts';
 
 export type SubscriptionStatus = 'active' | 'closing' | 'closed';
 
 /** One permanent row per (user, model). Tokens are charged tokens. */
 @Entity('subscriptions')
-export class SubscriptionRow {
-  @PrimaryGeneratedColumn()
-  id: number;
-
+export class SubscriptionRow extends ChangedRow {
   @Column({ type: 'integer' })
   userId: number;
 
@@ -64,12 +56,6 @@ export class SubscriptionRow {
 
   @Column({ type: 'bigint', transformer: safeIntegerColumn })
   revision: number;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
 
   @Column({ type: 'timestamptz', nullable: true })
   closedAt: Date | null;

@@ -1,18 +1,10 @@
 import type { AuthType, FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
 import type { UpstreamFields } from '@tollgate/snapshot';
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
+import { KeptRow } from '../../platform/database/row-columns.ts';
 
 @Entity('upstreams')
-export class Upstream {
-  @PrimaryGeneratedColumn('identity', { type: 'integer' })
-  id: number;
-
+export class Upstream extends KeptRow {
   @Column({ type: 'text' })
   name: string;
 
@@ -65,13 +57,4 @@ export class Upstream {
 
   @Column({ type: 'boolean' })
   enabled: boolean;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
-
-  @Column({ type: 'timestamptz', nullable: true })
-  deletedAt: Date | null;
 }

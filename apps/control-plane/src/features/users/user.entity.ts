@@ -1,21 +1,13 @@
 import type { KeyLimits } from '@tollgate/contracts';
-import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+import { Column, Entity } from 'typeorm';
 import type { Role } from '../../platform/access/caller.ts';
 import type { RateBody } from '../../platform/openapi/rate-field.ts';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 import type { UserStatus } from './user-transitions.ts';
+import { KeptRow } from '../../platform/database/row-columns.ts';
 
 @Entity('users')
-export class User {
-  @PrimaryGeneratedColumn()
-  id: number;
-
+export class User extends KeptRow {
   @Column({ type: 'text' })
   username: string;
 
@@ -59,13 +51,4 @@ export class User {
   /** Limits over all its keys. */
   @Column({ type: 'jsonb' })
   rates: RateBody[];
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createdAt: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updatedAt: Date;
-
-  @Column({ type: 'timestamptz', nullable: true })
-  deletedAt: Date | null;
 }
