@@ -69,6 +69,10 @@ describe('the audit finds what is wrong', () => {
       multipliers: { ...MULTIPLIERS, 'service_tier=scale': '3' },
     });
     apiKey = await subscribeWithKey(customer, { modelIds: [model.id, premium.id] });
+    await customer.client.call('POST', '/budgets', {
+      ...{ scope: { user_id: customer.id }, unit: 'charged_tokens', period: 'none' },
+      amount: 10_000_000,
+    });
     await tollgate.admin.syncAll();
     const origin = tollgate.nodeUrls[0] ?? '';
     for (const plan of planRequests(10, 1, { customers: 1, models: 1, addresses: 1 }))
@@ -134,7 +138,10 @@ describe('the audit finds what is wrong', () => {
     );
     expect(found).toEqual({
       status: 1,
-      broken: [expect.stringMatching(/^BROKEN charges: .*; 2 rows break it, e\.g\. \{"rid":"/)],
+      broken: [
+        expect.stringMatching(/^BROKEN budgets: /),
+        expect.stringMatching(/^BROKEN charges: .*; 2 rows break it, e\.g\. \{"rid":"/),
+      ],
     });
   });
 
@@ -166,6 +173,22 @@ describe('the audit finds what is wrong', () => {
     ]);
   });
 
+  test.each([
+    ['used', '5,0'],
+    ['held', '0,5'],
+  ])('a budget in Redis of which another amount is %s', async (_what, added) => {
+    const [key = ''] = await keysLike(redis, `*:bud:${customer.id}`);
+    const counts = await redis.hgetall(key);
+    const [name, count] = Object.entries(counts)[0] ?? ['', ''];
+    const sum = count.split(',').map((n, at) => Number(n) + Number(added.split(',')[at]));
+    await redis.hset(key, name, sum.join());
+    const findings = await auditBooks(tollgate, { drainMs: 0 });
+    await redis.hset(key, name, count);
+    expect(findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name)).toEqual([
+      'live budgets',
+    ]);
+  });
+
   test('an event that never left its outbox: balances are not judged, and that is said', async () => {
     await tollgate.kill('node-1', 'SIGSTOP');
     const id = await redis.xadd(
@@ -188,7 +211,7 @@ describe('the audit finds what is wrong', () => {
     ).toEqual([['outbox of s00: 1']]);
     expect(
       findings.filter(({ notJudged }) => notJudged !== undefined).map(({ name }) => name),
-    ).toEqual(['closed subscriptions', 'live balances']);
+    ).toEqual(['closed subscriptions', 'live balances', 'live budgets']);
     expect(concludeBooks(findings).exitStatus).toBe(3);
   });
 

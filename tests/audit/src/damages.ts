@@ -135,4 +135,22 @@ export const DAMAGES: readonly Damage[] = [
     `SET session_replication_role = replica; UPDATE activity_log SET after = '{"note": "a correction", "amount": "3"}' WHERE action = 'wallet.adjustment'`,
     ['adjustments'],
   ],
+  [
+    'a budget that forgot a token',
+    `UPDATE budget_periods SET used = used - 1 WHERE used > 0`,
+    `UPDATE budget_periods SET used = used + 1 WHERE used > 0`,
+    ['budgets', 'live budgets'],
+  ],
+  [
+    'a request that counts in another period of its budget',
+    `UPDATE usage_events SET budgets = replace(budgets, ':0:', ':7:') WHERE budgets IS NOT NULL`,
+    `UPDATE usage_events SET budgets = replace(budgets, ':7:', ':0:') WHERE budgets IS NOT NULL`,
+    ['budgets'],
+  ],
+  [
+    'a grant without its entry',
+    `UPDATE budget_periods SET granted = granted + 5`,
+    `UPDATE budget_periods SET granted = granted - 5`,
+    ['budget grants'],
+  ],
 ];

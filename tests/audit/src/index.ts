@@ -2,7 +2,7 @@
 export { auditBooks } from './books/audit-books.ts';
 export { countVerdicts, describeFindings, isSound, type Finding } from './books/finding.ts';
 export type { ClientRecord, Target } from './load/client-record.ts';
-export { compareUsage, tokensReported } from './load/compare-usage.ts';
+export { compareUsage, isExhausted, tokensReported } from './load/compare-usage.ts';
 export { demoRecordSchema, readDemoRecord, type DemoRecord } from './load/demo-record.ts';
 export {
   chatModels,

@@ -103,7 +103,7 @@ function describe({
     `${faultCount} faults`,
     ...struck,
     '',
-    `  purchases ${changes.purchases}, withdrawals ${changes.withdrawals}, changes of price ${changes.prices}`,
+    `  purchases ${changes.purchases}, withdrawals ${changes.withdrawals}, changes of price ${changes.prices}, of budgets ${changes.budgets}`,
     describeTally(tally),
     `  drained and audited in   ${(drainedInMs / 1_000).toFixed(1)} s`,
     '',

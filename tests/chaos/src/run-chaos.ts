@@ -10,6 +10,7 @@ import { startTollgate, type RedisKind, type Tollgate, letPass } from '@tollgate
 import { closeBooks } from './close-books.ts';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
 import { revive, type FaultKind, type Stage } from './faults.ts';
+import { findUncounted } from './limits.ts';
 import { Network } from './network.ts';
 import { NodeClocks } from './node-clocks.ts';
 import { RedisClock } from './redis-clock.ts';
@@ -75,6 +76,7 @@ async function strikeAndAudit(
   { seconds, seed, kinds, gapMs, log }: ChaosOptions,
 ): Promise<ChaosReport> {
   const scene = await Scene.set(tollgate);
+  await scene.limit();
   const random = randomFrom(seed);
   const servers = new RedisServers(tollgate);
   const startedAt = Date.now();
@@ -99,7 +101,7 @@ async function strikeAndAudit(
     faultCount: schedule.total,
     changes: scene.changes,
     tally: sums,
-    findings: [...findings, survival(tollgate, schedule)],
+    findings: [...findings, await findUncounted(tollgate), survival(tollgate, schedule)],
     drainedInMs,
   };
 }

@@ -6,6 +6,7 @@ import {
   type RoutedModel,
   type Tollgate,
 } from '@tollgate/harness';
+import { Limits } from './limits.ts';
 import {
   chatModels,
   createLoadModels,
@@ -22,6 +23,7 @@ const RENEWAL_TOKENS = 1_000;
 /** Is the share of changes that unsubscribe; the others buy. */
 const UNSUBSCRIBE_SHARE = 0.2;
 const PRICE_SHARE = 0.1;
+const LIMIT_SHARE = 0.3;
 const NEW_WEIGHTS = ['0.3', '1', '1.7', '2.25'];
 const NEW_PRICES = ['0.5', '1', '1.75'];
 
@@ -31,7 +33,8 @@ export class Scene {
   readonly #models: LoadModels;
   readonly #customers: { customer: Customer; apiKey: string }[];
   /** That were accepted. */
-  readonly changes = { purchases: 0, withdrawals: 0, prices: 0 };
+  readonly changes = { purchases: 0, withdrawals: 0, prices: 0, budgets: 0 };
+  readonly #limits = new Limits();
 
   private constructor(
     tollgate: Tollgate,
@@ -58,6 +61,16 @@ export class Scene {
     return new Scene(tollgate, models, customers);
   }
 
+  /** Sets three rates and three budgets of each key. */
+  async limit(): Promise<void> {
+    const [model] = this.#models.plain;
+    if (!model) throw new Error('there is no model');
+    await this.#limits.set(
+      this.#customers.map(({ customer }) => customer),
+      model,
+    );
+  }
+
   get choices(): { customers: number; models: number; addresses: number } {
     return {
       customers: this.#customers.length,
@@ -80,7 +93,7 @@ export class Scene {
     await this.#buy(client, model);
   }
 
-  /** Buys tokens, unsubscribes and subscribes again, or changes a price, while things break. */
+  /** Buys tokens, unsubscribes and subscribes again, or changes a price or a budget, while things break. */
   async changeOne(random: () => number): Promise<void> {
     const { client, model } = this.#draw(random);
     const change = random();
@@ -88,6 +101,11 @@ export class Scene {
     if (change < PRICE_SHARE + UNSUBSCRIBE_SHARE) {
       const path = `/models/unsubscribe?drain=${random() < 0.5}`;
       await this.#count('withdrawals', client.call('POST', path, { model_id: model.id }));
+    }
+    if (change > 1 - LIMIT_SHARE) {
+      const clientOf = ({ client: { token } }: Customer): AdminClient =>
+        new AdminClient(client.baseUrl, token);
+      return this.#count('budgets', this.#limits.changeOne(random, clientOf));
     }
     await this.#buy(client, model);
   }

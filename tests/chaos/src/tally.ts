@@ -1,5 +1,6 @@
 import {
   chargeFor,
+  isExhausted,
   premiumsOf,
   tokensReported,
   type ClientRecord,
@@ -63,7 +64,7 @@ export function tally({
     if (client.ending === 'refused' && client.status !== null)
       sums.refused[client.status] = (sums.refused[client.status] ?? 0) + 1;
     sums.lostTokens += lostOf(client, usage.get(client.rid ?? ''));
-    if (client.ending === 'completed')
+    if (client.ending === 'completed' && !isExhausted(usage.get(client.rid ?? '')))
       addCompleted(sums, {
         plan: client.plan,
         row: usage.get(client.rid ?? ''),

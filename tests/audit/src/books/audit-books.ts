@@ -10,6 +10,7 @@ import pg from 'pg';
 import { BOOK_CHECKS, type BookCheck } from './book-checks.ts';
 import { CHECKS_AT_REST, CLOSING_CHECKS } from './closing-checks.ts';
 import type { Finding } from './finding.ts';
+import { compareLiveBudgets } from './live-budgets.ts';
 import { compareLiveBalances, findFailedJobs, findUnreadable, type Books } from './live-checks.ts';
 import { judgeAtRest, type Patience } from './moment-of-rest.ts';
 import { readCount, readProblems } from './read-rows.ts';
@@ -49,6 +50,7 @@ export async function auditBooks(
       take: async () => [
         ...(await judge(database, CHECKS_AT_REST)),
         await compareLiveBalances(books),
+        await compareLiveBudgets(books),
       ],
     });
     return [

@@ -1,5 +1,9 @@
 import { CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
-import { RULES, type Rule } from '../../../../apps/control-plane/src/features/books/equalities.ts';
+import {
+  EQUALITIES,
+  RULES,
+  type Rule,
+} from '../../../../apps/control-plane/src/features/books/equalities.ts';
 
 /** Holds what must hold in PostgreSQL. `problems` selects one text per violation; `compared` counts what was looked at. */
 export interface BookCheck {
@@ -69,7 +73,16 @@ function ordinals(count: number): string {
   return Array.from({ length: count }, (_, index) => index + 1).join(', ');
 }
 
+/** The equalities of budgets, which the product proves too. */
+const BUDGET_CHECKS = (['budgets', 'budget_grants', 'budget_purchases'] as const).map((name) => ({
+  name: name.replaceAll('_', ' '),
+  promise: EQUALITIES[name].says,
+  compared: 'SELECT count(*) FROM budget_periods',
+  problems: `SELECT format('budget %s in the period from %s', budget_id, started_at) AS problem FROM (${EQUALITIES[name].sql}) broken`,
+}));
+
 export const BOOK_CHECKS: readonly BookCheck[] = [
+  ...BUDGET_CHECKS,
   {
     name: 'wallet transactions',
     promise: 'every transaction sums to zero',

@@ -37,6 +37,18 @@ export function unreached(plan: RequestPlan): ClientRecord {
   };
 }
 
+/** Returns the headers of a request that say who sends it. */
+export function headersOf({ caller }: RequestPlan, { apiKey }: Target): Record<string, string> {
+  return {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    ...(caller !== null && {
+      'x-tollgate-run': `run-${caller}`,
+      'x-tollgate-end-user': `user-${caller}`,
+    }),
+  };
+}
+
 /** Returns the words of a request and the directive by which the demo upstream answers it. */
 export function promptOf(plan: RequestPlan, mode = 'ok'): string {
   const words = Array.from({ length: plan.promptWords }, (_, index) => `word${index}`).join(' ');

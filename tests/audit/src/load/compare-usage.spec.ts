@@ -75,6 +75,14 @@ function broken({
   return findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
 }
 
+test('a stream that a balance or a budget ended is charged between what was delivered and what was emitted', () => {
+  const row: UsageRow = { ...SHORT, outcome: 'balance_exhausted' };
+  const client = { ...CLIENT, deliveredTokens: 15 };
+  expect(broken({ client, row })).toEqual([]);
+  expect(broken({ client: { ...client, deliveredTokens: 26 }, row })).toEqual(['exhausted']);
+  expect(broken({ client, row: { ...row, delta: 31, charge: 31 } })).toEqual(['exhausted']);
+});
+
 test('a request whose client saw its end is charged what the upstream reported, also by a node that was killed', () => {
   expect(broken({})).toEqual([]);
   expect(broken({ row: SHORT })).toEqual(['completed']);

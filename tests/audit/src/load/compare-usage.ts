@@ -28,14 +28,21 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
   );
   const of = (ending: ClientRecord['ending']): ClientRecord[] =>
     witnesses.clients.filter((client) => client.ending === ending);
+  const [ended, completed] = partition(of('completed'), (client) =>
+    isExhausted(witnesses.usage.get(client.rid ?? '')),
+  );
   const findings = [
     {
       name: 'completed',
       promise: 'what the upstream reported == usage row == what left the balance',
-      compared: of('completed').length,
-      problems: of('completed').flatMap((client) =>
-        problemOfCompleted(client, attempts, witnesses),
-      ),
+      compared: completed.length,
+      problems: completed.flatMap((client) => problemOfCompleted(client, attempts, witnesses)),
+    },
+    {
+      name: 'exhausted',
+      promise: 'ended by a balance or a budget: delivered <= charged <= emitted',
+      compared: ended.length,
+      problems: ended.flatMap((client) => problemOfCutOff(client, attempts, witnesses)),
     },
     {
       name: 'hung up',
@@ -87,6 +94,15 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
     },
   ];
   return findings.filter(({ compared, problems }) => compared > 0 || problems.length > 0);
+}
+
+/** A stream that its balance or a budget ended is whole to its client. */
+export function isExhausted(row: UsageRow | undefined): boolean {
+  return row?.outcome === 'balance_exhausted';
+}
+
+function partition<Item>(items: readonly Item[], isSo: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isSo), items.filter((item) => !isSo(item))];
 }
 
 function brokenFinding(

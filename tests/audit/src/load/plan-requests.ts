@@ -18,6 +18,8 @@ export interface RequestPlan {
   isPremium: boolean;
   /** The client hangs up once it has received so many bytes of the body; null = it stays. */
   hangUpAtByte: number | null;
+  /** Numbers the session and the end user that the request names; null = it names none. */
+  caller: number | null;
 }
 
 /** A small JSON chat of the first customer and model, to the first address. */
@@ -34,6 +36,7 @@ export const SHORT_CHAT: RequestPlan = {
   isEveryClass: false,
   isPremium: false,
   hangUpAtByte: null,
+  caller: null,
 };
 
 export interface Choices {
@@ -51,6 +54,8 @@ const IMAGES_SHARE = 0.1;
 const IMAGES_MAX = 3;
 const EVERY_CLASS_SHARE = 0.2;
 const PREMIUM_SHARE = 0.2;
+const NAMED_SHARE = 0.75;
+const CALLERS = 8;
 /** About what one token takes on the wire as an event of its own. */
 const BYTES_PER_TOKEN = 190;
 
@@ -79,6 +84,7 @@ function planOne(random: () => number, { customers, models, addresses }: Choices
     isEveryClass: isChat && random() < EVERY_CLASS_SHARE,
     isPremium: isChat && random() < PREMIUM_SHARE,
     hangUpAtByte: hangsUp ? below(tokens * BYTES_PER_TOKEN) : null,
+    caller: random() < NAMED_SHARE ? below(CALLERS) : null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Arrivals, OUTPUT_MAX, promptOf, unreached } from './client-record.ts';
+import { Arrivals, headersOf, OUTPUT_MAX, promptOf, unreached } from './client-record.ts';
 import type { ClientRecord, Target } from './client-record.ts';
 import { PREMIUM_FIELDS_ASKED } from './load-models.ts';
 import type { RequestPlan } from './plan-requests.ts';
@@ -37,8 +37,7 @@ export function sendRequest(plan: RequestPlan, target: Target): Promise<ClientRe
       agent,
       timeout: REQUEST_TIMEOUT_MS,
       headers: {
-        authorization: `Bearer ${target.apiKey}`,
-        'content-type': 'application/json',
+        ...headersOf(plan, target),
         'content-length': Buffer.byteLength(body),
         ...(plan.protocol === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
       },
@@ -91,7 +90,7 @@ function read(response: IncomingMessage, record: ClientRecord, hangUp: () => voi
     if (record.status !== 200) record.ending = 'refused';
     else if (plan.isStream ? ENDINGS.test(text) : response.complete && isJson(text))
       record.ending = 'completed';
-    if (record.ending === 'completed' && plan.protocol !== 'embeddings')
+    if (record.ending === 'completed' && plan.protocol !== 'embeddings' && !plan.isStream)
       record.deliveredTokens = plan.tokens;
   });
 }

@@ -1,6 +1,6 @@
 import { letPass } from '@tollgate/harness';
 import { z } from 'zod';
-import { Arrivals, OUTPUT_MAX, promptOf, unreached } from './client-record.ts';
+import { Arrivals, headersOf, OUTPUT_MAX, promptOf, unreached } from './client-record.ts';
 import type { ClientRecord, Target } from './client-record.ts';
 import type { RequestPlan } from './plan-requests.ts';
 
@@ -22,7 +22,7 @@ export async function sendRun(plan: RequestPlan, target: Target): Promise<Client
   const call = (method: string, path: string, body?: object): Promise<Response> =>
     fetch(target.origin + path, {
       method,
-      headers: { authorization: `Bearer ${target.apiKey}`, 'content-type': 'application/json' },
+      headers: headersOf(plan, target),
       signal: AbortSignal.timeout(CALL_MS),
       ...(body && { body: JSON.stringify(body) }),
     });
