@@ -4,6 +4,7 @@ import { readFunctionSource, readLua } from '../src/functions/function-source.ts
 import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { budgetChecks } from './checks-budgets.ts';
+import { budgetEdgeChecks } from './checks-budget-edges.ts';
 import { budgetPeriodChecks } from './checks-budget-periods.ts';
 import { budgetWindowChecks } from './checks-budget-windows.ts';
 import { plainBudgetChecks } from './checks-plain-budgets.ts';
@@ -79,6 +80,7 @@ test('a request of a key with three windows runs 15 commands inside its function
 
 describe('admission', () => run(admissionChecks));
 describe('budgets', () => run(budgetChecks));
+describe('edges of budgets', () => run(budgetEdgeChecks));
 describe('periods of budgets', () => run(budgetPeriodChecks));
 describe('rolling budgets', () => run(budgetWindowChecks));
 describe('budgets of reported tokens', () => run(plainBudgetChecks));

@@ -95,6 +95,11 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
     '{ held = amount, now',
     '{ held = 2 * amount, now',
   ],
+  'a restored hold is not held in budgets, and released all the same': [
+    'restore',
+    'if budgets then move_claims(KEYS[5], claims_in(budgets), { held = amount, now = now }) end',
+    '',
+  ],
   'a hold names another period than it counts in': [
     'shared/budgets',
     "claim.name .. ':' .. text(claim.rate)",

@@ -1,23 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { CALENDAR } from '../../testing/calendar-zones.ts';
 import { isTimeZone, periodAt, periodStarts, type BudgetPeriod } from './calendar.ts';
 
 const DAY = 86_400;
-/** A leap day and both changes of daylight saving are in the 400 days from here. */
-const FROM = Date.UTC(2027, 11, 1) / 1_000;
-const DAYS = 400;
-/** Zones that skip midnight, move by half an hour, lie beyond UTC+12, or have no daylight saving are among them. */
-const ZONES = [
-  ...['UTC', 'Europe/Berlin', 'Europe/London', 'Europe/Lisbon', 'Europe/Moscow', 'Europe/Dublin'],
-  ...['Europe/Istanbul', 'America/New_York', 'America/Chicago', 'America/Denver'],
-  ...['America/Los_Angeles', 'America/Anchorage', 'America/Adak', 'America/St_Johns'],
-  ...['America/Halifax', 'America/Havana', 'America/Santiago', 'America/Asuncion'],
-  ...['America/Sao_Paulo', 'America/Bogota', 'America/Nuuk', 'America/Scoresbysund'],
-  ...['Atlantic/Azores', 'Africa/Cairo', 'Africa/Casablanca', 'Africa/Lagos', 'Asia/Beirut'],
-  ...['Asia/Jerusalem', 'Asia/Gaza', 'Asia/Kathmandu', 'Asia/Kolkata', 'Asia/Tehran'],
-  ...['Asia/Tokyo', 'Asia/Shanghai', 'Australia/Lord_Howe', 'Australia/Adelaide'],
-  ...['Australia/Sydney', 'Pacific/Auckland', 'Pacific/Chatham', 'Pacific/Kiritimati'],
-];
+const { zones: ZONES, from: FROM, days: DAYS } = CALENDAR;
 
 /** The date of an instant as the platform's formatter writes it, which shares no code with the calendar. */
 function dateIn(timeZone: string): (seconds: number) => string {
