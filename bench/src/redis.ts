@@ -1,20 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { startServices } from '@tollgate/harness';
+import { openRedis, redisReady, type MeteringStore } from '@tollgate/keyspace';
+import { checkOut } from '@tollgate/tools';
 import {
-  EpochCache,
-  Epochs,
-  FunctionLibrary,
-  LiveRecords,
-  MeteringStore,
-  openRedis,
-  redisReady,
+  budgetsOf,
+  openSide,
+  SCENES,
+  withEmptyFunctions,
   type RedisConnection,
-} from '@tollgate/keyspace';
-import { readFunctionSource } from '../../libs/keyspace/src/functions/function-source.ts';
-import { plainKey, plainSubscription } from '../../libs/keyspace/test/plain-records.ts';
+  type SceneName,
+  type Side,
+} from './redis-sides.ts';
 
-const ROUNDS = 7;
 const PAIRS = 4_000;
 const PIPELINED = 50;
 const ACCOUNTS = 20;
@@ -27,11 +24,34 @@ const DAY_MS = 86_400_000;
 
 type Account = Awaited<ReturnType<typeof openAccounts>>[number];
 
+const ONE_PROMPT = 80;
+
 /**
- * `npm run bench -- redis [folder of other Lua]`: what `admit` and `settle` of a request cost Redis, with the three request windows of a key that is used
- * all day, beside empty functions with the same arguments, in turn. Microseconds of the server's main thread, commands inside, bytes of append-only file.
+ * `npm run bench -- redis [--against COMMIT] [--rounds 7] [--scenes none,windows,limits,scoped]`: what `admit` and `settle` of a request cost Redis, with the limits
+ * of a key that is used all day, beside empty functions with the same arguments, and beside another commit for a key without limits, in turn. Microseconds of the
+ * server's main thread, commands inside, bytes of append-only file.
  */
-export async function benchRedis([other]: readonly string[]): Promise<void> {
+export async function benchRedis(args: readonly string[]): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: { against: text, rounds: { ...text, default: '7' }, scenes: text },
+  });
+  const present = await openSide();
+  const other = values.against === undefined ? [] : [await openSide(checkOut(values.against))];
+  const scenes = (values.scenes ?? Object.keys(SCENES).join()).split(',') as SceneName[];
+  const sides: Record<string, [Side, SceneName]> = {
+    'empty, windows': [withEmptyFunctions(present), 'windows'],
+    ...Object.fromEntries(other.map((side) => [`${values.against}, none`, [side, 'none']])),
+    ...Object.fromEntries(scenes.map((scene) => [scene, [present, scene]])),
+  };
+  await measureSides(sides, Number(values.rounds));
+}
+
+async function measureSides(
+  sides: Readonly<Record<string, [Side, SceneName]>>,
+  rounds: number,
+): Promise<void> {
   const services = await startServices({ postgres: false });
   const redis = openRedis(services.redisUrl, {
     role: 'hot',
@@ -43,16 +63,11 @@ export async function benchRedis([other]: readonly string[]): Promise<void> {
     await redis.config('SET', 'appendonly', 'yes');
     await redis.config('SET', 'appendfsync', 'no');
     await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
-    const sides = {
-      empty: withEmptyFunctions(readLua()),
-      ...(other === undefined ? {} : { other: readLua(other) }),
-      present: readLua(),
-    };
     const accounts = new Map<string, Account[]>();
-    for (const [index, [name, read]] of Object.entries(sides).entries())
-      accounts.set(name, await openAccounts(redis, read, index));
+    for (const [index, [name, [side, scene]]] of Object.entries(sides).entries())
+      accounts.set(name, await openAccounts(redis, { side, scene, index }));
     const figures = new Map<string, Figure[]>();
-    for (let round = 0; round < ROUNDS; round += 1)
+    for (let round = 0; round < rounds; round += 1)
       for (const [name, opened] of accounts)
         figures.set(name, [...(figures.get(name) ?? []), await measure(redis, opened)]);
     console.table(Object.fromEntries([...figures].map(([name, found]) => [name, medians(found)])));
@@ -62,48 +77,33 @@ export async function benchRedis([other]: readonly string[]): Promise<void> {
   }
 }
 
-type ReadLua = (file: string) => string;
-
-function readLua(folder = path.join(import.meta.dirname, '../../libs/keyspace/lua')): ReadLua {
-  return (file) => {
-    const name = path.join(folder, `${file}.lua`);
-    // Other Lua may lack a chunk.
-    return existsSync(name) ? readFileSync(name, 'utf8') : '';
-  };
-}
-
-/** `admit` and `settle` answer what their typed twins accept, and do nothing. */
-function withEmptyFunctions(read: ReadLua): ReadLua {
-  const empty = new Map([
-    [
-      'admit',
-      "local function admit() return { 'OK', '100', '100', '1', '1', '1', '0', '', '0' } end",
-    ],
-    ['settle', "local function settle() return { 'OK', '100', 'open' } end"],
-  ]);
-  return (file) => empty.get(file) ?? read(file);
-}
-
-async function openAccounts(redis: RedisConnection, read: ReadLua, side: number) {
-  const library = new FunctionLibrary(redis, readFunctionSource(read));
+async function openAccounts(
+  redis: RedisConnection,
+  { side, scene, index: at }: { side: Side; scene: SceneName; index: number },
+) {
+  const { keyspace, sources, records, read } = side;
+  const library = new keyspace.FunctionLibrary(redis, sources.readFunctionSource(read));
   await library.load();
-  const epochs = new Epochs(redis, library);
-  const parts = { library, epochs: new EpochCache(epochs), shards: SHARDS };
+  const epochs = new keyspace.Epochs(redis, library);
+  const parts = { library, epochs: new keyspace.EpochCache(epochs), shards: SHARDS };
   const clock = { now: 1_900_000_000_000 };
-  const past = new MeteringStore({ ...parts, now: () => clock.now });
-  const store = new MeteringStore({ ...parts, signHold: () => MAC });
-  const live = new LiveRecords({ ...parts, redis });
+  const past = new keyspace.MeteringStore({ ...parts, now: () => clock.now });
+  const store = new keyspace.MeteringStore({ ...parts, signHold: () => MAC });
+  const live = new keyspace.LiveRecords({ ...parts, redis });
   const accounts = Array.from({ length: ACCOUNTS }, (_, index) => {
-    const accountId = side * ACCOUNTS + index + 1;
+    const accountId = at * ACCOUNTS + index + 1;
     return { store, accountId, modelId: MODEL_ID, keyHash: hashOf(accountId) };
   });
   const presentMs = Date.now();
+  const { limits, ofKey, ofAccount } = SCENES[scene];
   for (const { accountId, keyHash } of accounts) {
+    const ref = { accountId, modelId: MODEL_ID, id: accountId };
     await epochs.initialise(store.shardOf(accountId), 'e1');
-    const limits = { rpm: 1_000_000, rph: 10_000_000, rpd: 100_000_000 };
-    await live.putKey({ ...plainKey({ accountId, keyHash, id: accountId }), ...limits });
-    await live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
-    await live.putSubscription(plainSubscription({ accountId, modelId: MODEL_ID, id: accountId }));
+    const key = records.plainKey({ accountId, keyHash, id: accountId });
+    await live.putKey({ ...key, ...limits, budgets: budgetsOf(ofKey) });
+    const account = { accountId, status: 'active', drain: false, revision: 1 } as const;
+    await live.putAccount({ ...account, budgets: budgetsOf(ofAccount) });
+    await live.putSubscription(records.plainSubscription(ref));
     await store.credit({
       ...{ accountId, modelId: MODEL_ID, subscriptionId: accountId, seq: 1 },
       deltaTokens: 1_000_000_000_000,
@@ -115,7 +115,7 @@ async function openAccounts(redis: RedisConnection, read: ReadLua, side: number)
 
 /** One request in each bucket of each window: the state of a key in steady use. */
 async function useAllDay(
-  store: MeteringStore,
+  store: Pick<MeteringStore, 'admit' | 'settle'>,
   clock: { now: number },
   presentMs: number,
   caller: Pick<Account, 'accountId' | 'keyHash'>,
@@ -136,6 +136,8 @@ function admission(account: Omit<Account, 'store'>, rid: string) {
     ...{ rid, accountId, modelId, keyHash, modelName: 'gpt-4o-mini', priceVersionId: 7 },
     ...{ wantTokens: 700, minTokens: 100, addressHex: '00000000000000000000ffff7f000001' },
     ...{ concurrencyMax: 0, leaseMs: 60_000, node: 'node-1:0' },
+    ...{ promptTokens: ONE_PROMPT, promptTokensMax: 2 * ONE_PROMPT, pricePerMillion: 2_500_000 },
+    ...{ plainTokens: { rate: 200_000, base: 2 * ONE_PROMPT }, scopes: { session: 'a session' } },
   };
 }
 
@@ -158,6 +160,7 @@ async function measure(redis: RedisConnection, accounts: readonly Account[]): Pr
         store.settle({
           ...{ rid, accountId, modelId, chargeTokens: 200 },
           ...{ payload: PAYLOAD, reEmit: false },
+          ratedTokens: { all: 200, uncached: 150 },
         }),
       ),
     );
