@@ -427,7 +427,7 @@ export interface paths {
         /** List budgets; administrators see those of all accounts */
         get: operations["Budgets_list"];
         put?: never;
-        /** Set a budget of a key or an account; it holds from the next request on */
+        /** Set a budget of a key, an account, each session, each end user, or what auto-recharge buys; it holds from the next request on */
         post: operations["Budgets_create"];
         delete?: never;
         options?: never;
@@ -6267,10 +6267,7 @@ export interface operations {
                      * @default UTC
                      */
                     time_zone?: string;
-                    /**
-                     * @description Comma-separated names of models, in which * stands for any text; empty = all models
-                     * @default
-                     */
+                    /** @description Comma-separated names of models, in which * stands for any text; empty = all models */
                     models?: string;
                     /**
                      * @description refuse: requests that do not fit are refused. fallback: a model that their model falls back on with the condition budget answers them; without one they are refused. notify: it only counts and alerts

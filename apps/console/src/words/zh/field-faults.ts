@@ -6,6 +6,8 @@ const RULES = {
   'name the models: the limit of this window for all models is a field of the key':
     '请指定模型：此窗口对所有模型的限制是密钥的一个字段',
   'must be day, week, month or rolling': '计数会话或最终用户时，周期只能是天、周、月或滚动窗口',
+  'must be one of {"key_id": …}, {"user_id": …}, {"sessions_of": …} and {"end_users_of": …}':
+    '必须是密钥、账户，或其会话、最终用户之一',
   'must be {"user_id": …} where purchases are counted': '计数自动充值时，范围只能是账户',
   'must be money where purchases are counted': '计数自动充值时，只能以金额计量',
   'must be refuse or notify where purchases are counted': '计数自动充值时，只能拒绝或通知',

@@ -43,7 +43,7 @@ export class BudgetsController {
   @Post()
   @Permission('user')
   @Answers(
-    'Set a budget of a key or an account; it holds from the next request on',
+    'Set a budget of a key, an account, each session, each end user, or what auto-recharge buys; it holds from the next request on',
     budgetResponseSchema,
     { refuses: ['not_found', 'limit_reached'] },
   )

@@ -4,6 +4,7 @@ import { formatAmount, InvalidAmount, parseAmount } from '@tollgate/money';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { modelGlobs } from '../../platform/http/model-globs.ts';
 import { noteText } from '../../platform/http/text-field.ts';
 import { BUDGET_PERIODS, isTimeZone } from './calendar.ts';
 
@@ -29,22 +30,17 @@ const id = z.number().int().positive().max(INTEGER_MAX);
 const amount = z
   .union(
     [
-      z
-        .string()
-        .max(32)
-        .regex(/^\d{1,16}(\.\d{1,6})?$/),
-      z.number().nonnegative(),
+      z.string().regex(/^\d{1,16}(\.\d{1,6})?$/, AMOUNT_RANGE),
+      z.number().nonnegative(AMOUNT_RANGE),
     ],
     AMOUNT_RANGE,
   )
   .describe('Units of one period. Money is decimal text in the currency of the installation')
   .meta({ 'x-rules': [AMOUNT_RANGE] });
 const reason = noteText(REASON_CHARS_MAX);
-export const budgetModels = z
-  .string()
-  .max(MODELS_CHARS_MAX)
-  .regex(/^[\x20-\x7e]*$/)
-  .describe('Comma-separated names of models, in which * stands for any text; empty = all models');
+export const budgetModels = modelGlobs(MODELS_CHARS_MAX).describe(
+  'Comma-separated names of models, in which * stands for any text; empty = all models',
+);
 const action = z
   .enum(BUDGET_ACTIONS)
   .describe(
@@ -79,20 +75,26 @@ const WINDOW_OF_ROLLING = 'is for the period rolling, which needs it';
 const ACCOUNT_OF_PURCHASES = 'must be {"user_id": …} where purchases are counted';
 const MONEY_OF_PURCHASES = 'must be money where purchases are counted';
 export const NO_FALLBACK_OF_PURCHASES = 'must be refuse or notify where purchases are counted';
+const SCOPES =
+  'must be one of {"key_id": …}, {"user_id": …}, {"sessions_of": …} and {"end_users_of": …}';
 const NOTHING_REQUIRED = 'is for budgets of sessions or end users';
 
 export const createBudgetSchema = z
   .strictObject({
     scope: z
-      .union([
-        ofKey,
-        ofAccount,
-        z.strictObject({ sessions_of: owner }),
-        z.strictObject({ end_users_of: owner }),
-      ])
+      .union(
+        [
+          ofKey,
+          ofAccount,
+          z.strictObject({ sessions_of: owner }),
+          z.strictObject({ end_users_of: owner }),
+        ],
+        SCOPES,
+      )
       .describe(
         'A key with its later rotations, or the whole account; sessions_of and end_users_of: each of their sessions, or end users, by itself',
-      ),
+      )
+      .meta({ 'x-rules': [SCOPES] }),
     of: z
       .enum(BUDGETS_OF)
       .default('usage')
