@@ -3,7 +3,12 @@ import { LiveView } from './redis/live-view.ts';
 import type { LotRow } from './postgres/rows.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Scheduler } from './scheduler.ts';
-import { FIRST_SUBSCRIPTIONS, FIRST_WALLET, MODEL_ID } from './postgres/first-rows.ts';
+import {
+  FIRST_SUBSCRIPTIONS,
+  FIRST_WALLET,
+  MODEL_ID,
+  priceInForce,
+} from './postgres/first-rows.ts';
 import type { FaultKind } from './fault-plan.ts';
 import { CallChecks } from './redis/call-checks.ts';
 import { RechargeNeeds } from './recharge-needs.ts';
@@ -11,6 +16,7 @@ import { RepairCauses, ridOf } from './repair-causes.ts';
 import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
 
+const PAID_KINDS = ['subscribe', 'renew', 'auto_recharge'];
 const FIRST_WALLETS = BigInt(FIRST_SUBSCRIPTIONS.length) * FIRST_WALLET;
 
 interface Sums {
@@ -115,6 +121,7 @@ export class Checks {
       });
       this.#refunded += after.refunded - (before?.refunded ?? 0n);
       this.#checkRefund(after);
+      if (!before) this.#checkCost(after, parts);
       this.#costs.set(`${after.subscription_id}:${after.credit_seq}`, after.cost);
     };
     rows.entries.onChange = (_, after) =>
@@ -130,7 +137,8 @@ export class Checks {
       else this.#charge(after);
     };
     rows.credits.onChange = (before, after) => {
-      if (!before && (after?.kind === 'auto_recharge' || after?.kind === 'renew'))
+      // The first tokens of each were there before.
+      if (!before && after && PAID_KINDS.includes(after.kind) && after.seq > 1)
         this.#paid.push(`${after.subscription_id}:${after.seq}`);
       if (after?.kind === 'auto_recharge' && !before) {
         this.recharges += 1;
@@ -191,6 +199,14 @@ export class Checks {
       throw new Violation(
         `subscription ${id}: a lot refunded ${refunded} of ${cost} for ${withdrawn} of ${tokens} tokens`,
       );
+  }
+
+  /** Prices are locked while tokens are bought: none was set between the sale and its commit. */
+  #checkCost({ subscription_id: id, tokens, cost }: LotRow, { postgres }: CheckedParts): void {
+    const perMillion = priceInForce(postgres, postgres.nowMs);
+    const due = (BigInt(tokens) * perMillion + 999_999n) / 1_000_000n;
+    if (cost !== due)
+      throw new Violation(`subscription ${id}: ${tokens} tokens cost ${cost}, not ${due}`);
   }
 
   #checkBooks(id: number): void {

@@ -6,6 +6,8 @@ import { AutoRechargeService } from '../../../apps/control-plane/src/features/su
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
+import { PricesInForce } from '../../../apps/control-plane/src/features/models/prices-in-force.service.ts';
+import { WithdrawalsService } from '../../../apps/control-plane/src/features/subscriptions/withdrawals.service.ts';
 import type { FleetMessage } from '@tollgate/contracts';
 import type { Epochs } from '@tollgate/keyspace';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
@@ -24,6 +26,8 @@ export interface ControlPlaneParts {
   worker: (...parts: ConstructorParameters<typeof UsageWorker>) => UsageWorker;
   proofs: (...parts: ConstructorParameters<typeof FinalProofs>) => FinalProofs;
   lostReaps: (...parts: ConstructorParameters<typeof LostReaps>) => LostReaps;
+  prices: () => PricesInForce;
+  withdrawals: (...parts: ConstructorParameters<typeof WithdrawalsService>) => WithdrawalsService;
   recharge: (...parts: ConstructorParameters<typeof AutoRechargeService>) => AutoRechargeService;
   /** Returns the epochs that a control plane believes PostgreSQL to have when it compares them with Redis'. */
   comparedEpochs: (redis: Epochs, known: ShardEpochs) => ShardEpochs;
@@ -38,6 +42,8 @@ export const SHIPPED_CONTROL_PLANE: ControlPlaneParts = {
   worker: (...parts) => new UsageWorker(...parts),
   proofs: (...parts) => new FinalProofs(...parts),
   lostReaps: (...parts) => new LostReaps(...parts),
+  prices: () => new PricesInForce(),
+  withdrawals: (...parts) => new WithdrawalsService(...parts),
   recharge: (...parts) => new AutoRechargeService(...parts),
   comparedEpochs: (_redis, known) => known,
   paysOutRests: true,

@@ -38,6 +38,7 @@ import { CREDENTIAL } from './credential.ts';
 import type { Link } from './link.ts';
 import { dataSourceOver } from './postgres/data-source.ts';
 import { openPurchases, openRecharge } from './recharge.ts';
+import { openSales } from './sales.ts';
 import { redisClient } from './redis/redis-client.ts';
 import type { UsageJobs } from './usage-jobs.ts';
 
@@ -54,7 +55,6 @@ export interface ServiceParts {
   redisLink: Link;
   postgresLink: Link;
   jobs: UsageJobs;
-  payOut: (subscriptionId: number) => Promise<boolean>;
 }
 
 /** Nothing else than the functions writes keys here. */
@@ -69,7 +69,7 @@ const NO_TRACES = { now: () => 0, note: () => undefined } as unknown as WorkerPa
 const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
 
 /** The services of a control plane as they are shipped, on the models. */
-export function openServices({ world, host, redisLink, postgresLink, jobs, payOut }: ServiceParts) {
+export function openServices({ world, host, redisLink, postgresLink, jobs }: ServiceParts) {
   const { redis, postgres, shards, parts } = world;
   const alerts = NO_ALERTS as unknown as AlertsService;
   const client = redisClient(redis, redisLink);
@@ -132,7 +132,8 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
     { SHARDS: shards },
     host,
   );
-  const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host };
+  const prices = parts.prices();
+  const needs = { dataSource, transactions, records, tokens, ledger, alerts, live, host, prices };
   const recharge = openRecharge(parts.recharge, needs);
   void new AutoRechargeTriggers(recharge, events);
   const worker = parts.worker(
@@ -147,11 +148,13 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   );
   worker.onModuleInit();
   void new BookedAtOnce(worker, events);
+  const purchases = openPurchases(needs);
+  const sales = openSales({ ...needs, purchases, recharge, parts });
   const closed = new ClosedBalances(
     dataSource,
     records,
-    { payOut } as unknown as ConstructorParameters<typeof ClosedBalances>[2],
-    openPurchases(needs),
+    sales.withdrawals,
+    purchases,
     transactions,
   );
   const backlog = {
@@ -174,9 +177,8 @@ export function openServices({ world, host, redisLink, postgresLink, jobs, payOu
   );
   const lostTail = new LostTail(redisLink as unknown as RedisConnection, transactions, pump, host);
   return {
+    sales,
     transactions,
-    tokens,
-    live,
     days,
     ingest,
     proofs,

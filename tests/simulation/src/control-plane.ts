@@ -41,7 +41,6 @@ export class ControlPlane {
       redisLink: this.redisLink,
       postgresLink: this.postgresLink,
       jobs: this.#jobs,
-      payOut: (id) => this.#payOut(id),
     });
     const { lostTail, pump, epochs, closed, reconciler, recharge } = this.#services;
     void lostTail.onApplicationBootstrap();
@@ -62,24 +61,8 @@ export class ControlPlane {
     this.redisLink.serverLost();
   }
 
-  /** Starts a withdrawal as the product does: the mark and its promise in one transaction. */
-  startWithdrawal(subscriptionId: number, drain: boolean): Promise<void> {
-    return this.#services.transactions.run(async (tx) => {
-      const row = await this.#services.tokens.lockOne(tx, subscriptionId);
-      if (row.status === 'active') await this.#withdraw(tx, row, drain);
-    });
-  }
-
-  /** A purchase, which opens a closed subscription again. */
-  buy(subscriptionId: number, tokens: number): Promise<void> {
-    const { transactions, tokens: ledger, live } = this.#services;
-    return transactions.run(async (tx) => {
-      const row = await ledger.lockOne(tx, subscriptionId);
-      if (row.status === 'closing') return;
-      if (row.status === 'closed') await tx.query(REOPEN, [subscriptionId]);
-      await ledger.credit(tx, row, { tokens, cost: BigInt(tokens * 3), kind: 'subscribe' });
-      await live.subscriptionChanged(tx, subscriptionId);
-    });
+  get sales(): Services['sales'] {
+    return this.#services.sales;
   }
 
   /** Drops like `UsagePartitions`: the mark first, then the rows, in one transaction. */
@@ -119,28 +102,6 @@ export class ControlPlane {
     return { status: 200, text: JSON.stringify(receipt) };
   }
 
-  /** Pays out like `WithdrawalsService.payOut`. */
-  #payOut(subscriptionId: number): Promise<boolean> {
-    return this.#services.transactions.run(async (tx) => {
-      const row = await this.#services.tokens.lockOne(tx, subscriptionId);
-      if (row.status !== 'closed' || row.balance === 0) return false;
-      await this.#withdraw(tx, row, false);
-      return true;
-    });
-  }
-
-  /** Ids of a subscription's withdrawals rise, whatever the clocks say. */
-  async #withdraw(
-    tx: Parameters<Services['tokens']['lockOne']>[0],
-    row: { id: number; withdrawalId: string | null },
-    drain: boolean,
-  ): Promise<void> {
-    const after = row.withdrawalId === null ? 0 : timeOf(row.withdrawalId) + 1;
-    const id = this.#world.random.uuidV7(Math.max(this.process.unixMs(), after));
-    await tx.query(START_WITHDRAWAL, [[row.id], [id], drain]);
-    await this.#services.live.withdrawalsStarted(tx, [row.id]);
-  }
-
   #every(ms: number, work: () => Promise<unknown>): void {
     const again = (): void =>
       void this.process.after(ms + this.#world.random.next(), () => {
@@ -152,15 +113,4 @@ export class ControlPlane {
       });
     again();
   }
-}
-
-/** Unsubscribes like `WithdrawalsService` and `SubscriptionsService`. */
-export const START_WITHDRAWAL = `
-  UPDATE subscriptions s SET status = 'closing', withdrawal_id = v.withdrawal_id, drain = $3, revision = s.revision + 1, updated_at = now()
-  FROM unnest($1::int[], $2::uuid[]) AS v(id, withdrawal_id) WHERE s.id = v.id`;
-export const REOPEN = `
-  UPDATE subscriptions SET status = 'active', generation = generation + 1, revision = revision + 1, drain = false, closed_at = NULL WHERE id = $1`;
-
-function timeOf(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,5 +1,5 @@
 import { Violation } from './violation.ts';
-import { MODEL_ID, PRICE_PER_MILLION } from './postgres/first-rows.ts';
+import { MODEL_ID, priceInForce } from './postgres/first-rows.ts';
 import { LiveView } from './redis/live-view.ts';
 import type { World } from './world.ts';
 
@@ -97,13 +97,15 @@ function checkSetAside(world: World): void {
 function unservedNeeds(world: World): string[] {
   const { subscriptions, accounts } = world.postgres.rows;
   const wallets = new Map(accounts.committed().map((row) => [row.user_id, row.balance]));
+  const { postgres } = world;
+  const perMillion = priceInForce(postgres, postgres.nowMs);
   return subscriptions.committed().flatMap((row) => {
     const amount = row.auto_recharge_amount ?? 0;
     const isNeed =
       row.status === 'active' &&
       amount > 0 &&
       row.balance - row.overdraft <= (row.auto_recharge_threshold ?? 0);
-    const cost = (BigInt(amount) * PRICE_PER_MILLION) / 1_000_000n;
+    const cost = (BigInt(amount) * perMillion + 999_999n) / 1_000_000n;
     return isNeed && (wallets.get(row.user_id) ?? 0n) >= cost
       ? [`subscription ${row.id} has ${row.balance} tokens and buys none`]
       : [];

@@ -129,7 +129,7 @@ const dropDays: Strike = (world) => {
 const loseJobs: Strike = (world, { forMs }) => {
   const endMs = world.scheduler.nowMs + forMs;
   const lose = (): void => {
-    world.redis.onQueue((queue) => void (queue.jobs = []));
+    world.redis.loseJobs();
     if (world.scheduler.nowMs < endMs) later(world, LOSING_EVERY_MS, lose);
   };
   lose();
@@ -209,8 +209,9 @@ const jumpOfControlPlane: Strike = (world, { target, forMs, size }) => {
 };
 
 const unsubscribe: Strike = (world, { target, size }) => {
-  const { id } = world.subscriptions[target % world.subscriptions.length] ?? { id: 0 };
-  void world.someControlPlane?.startWithdrawal(id, size < 0.5).catch(() => undefined);
+  const subscription = world.subscriptions[target % world.subscriptions.length];
+  const sales = world.someControlPlane?.sales;
+  if (subscription) void sales?.unsubscribe(subscription, size < 0.5).catch(() => undefined);
 };
 
 const jumpOfNode: Strike = (world, { target, forMs, size }) => {

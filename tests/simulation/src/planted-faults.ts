@@ -4,6 +4,7 @@ import { LiveBalances } from '../../../apps/control-plane/src/features/live-stat
 import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.sql.ts';
 import { AutoRechargeService } from '../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import { WithdrawalsService } from '../../../apps/control-plane/src/features/subscriptions/withdrawals.service.ts';
 import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import { FIRST_SUBSCRIPTIONS } from './postgres/first-rows.ts';
 import {
@@ -12,6 +13,7 @@ import {
   HastyWaits,
   IdleReaps,
   politeFirst,
+  repeating,
   TrustingProofs,
 } from './planted-parts.ts';
 import { SHIPPED, type Parts } from './world.ts';
@@ -210,6 +212,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'usage is acknowledged before it is booked',
     parts: withControlPlane({ worker: (...parts) => new UsageWorker(...politeFirst(parts)) }),
+  },
+  {
+    name: 'the id of a withdrawal is that of the one before',
+    parts: withControlPlane({
+      withdrawals: (...parts) => new WithdrawalsService(...repeating(parts)),
+    }),
   },
   {
     name: 'duplicates are judged before they are dropped',

@@ -3,6 +3,7 @@ import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
 import type { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
+import type { WithdrawalsService } from '../../../apps/control-plane/src/features/subscriptions/withdrawals.service.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import {
   RechargeWaits,
@@ -76,4 +77,15 @@ export function politeFirst([
     },
   };
   return [queues, proofs, guard, after as WorkerParts[3], word, ...others];
+}
+
+type WithdrawalParts = ConstructorParameters<typeof WithdrawalsService>;
+
+/** A clock that stands still, and names that are always the same. */
+export function repeating(parts: WithdrawalParts): WithdrawalParts {
+  const host = Object.create(parts[7] ?? {}, {
+    unixMs: { value: () => 1_795_305_540_000 },
+    uuid: { value: () => '00000000-0000-4000-8000-000000000000' },
+  });
+  return parts.with(7, host) as WithdrawalParts;
 }

@@ -8,15 +8,14 @@ import type { LedgerService } from '../../../apps/control-plane/src/features/wal
 import type { Transactions } from '../../../apps/control-plane/src/platform/database/transactions.ts';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
 import type { ControlPlaneParts } from './control-plane-parts.ts';
-import { PRICE_PER_MILLION } from './postgres/first-rows.ts';
 
 type PurchaseParts = ConstructorParameters<typeof PurchasesService>;
 type RechargeParts = ConstructorParameters<typeof AutoRechargeService>;
 
-const PRICING = {
-  lockPrices: () => Promise.resolve(),
-  priceNow: () => Promise.resolve({ perMillion: PRICE_PER_MILLION, at: null }),
-} as unknown as PurchaseParts[0];
+export const SALES_CONFIG = {
+  CURRENCY: 'USD',
+  FREE_TOKENS_PER_ACCOUNT: 0,
+} as unknown as PurchaseParts[4];
 
 interface Needs {
   dataSource: RechargeParts[0];
@@ -27,24 +26,25 @@ interface Needs {
   alerts: RechargeParts[5];
   live: LiveStateService;
   host: Host;
+  prices: PurchaseParts[0];
 }
 
-/** Purchases as they are shipped. The price of a token is always the same. */
+/** Purchases as they are shipped. */
 export function openPurchases({
   ledger,
   tokens,
   live,
-}: Pick<Needs, 'ledger' | 'tokens' | 'live'>): PurchasesService {
-  const config = { CURRENCY: 'USD', FREE_TOKENS_PER_ACCOUNT: 0 } as unknown as PurchaseParts[4];
-  return new PurchasesService(PRICING, ledger, tokens, live, config);
+  prices,
+}: Pick<Needs, 'ledger' | 'tokens' | 'live' | 'prices'>): PurchasesService {
+  return new PurchasesService(prices, ledger, tokens, live, SALES_CONFIG);
 }
 
 /** Auto-recharge as it is shipped, less its timer. */
 export function openRecharge(
   recharge: ControlPlaneParts['recharge'],
-  { dataSource, transactions, records, tokens, ledger, alerts, live, host }: Needs,
+  { dataSource, transactions, records, tokens, ledger, alerts, live, host, prices }: Needs,
 ): AutoRechargeService {
-  const purchases = openPurchases({ ledger, tokens, live });
+  const purchases = openPurchases({ ledger, tokens, live, prices });
   const balances = new LiveBalances(records, host);
   // No account has a budget of purchases.
   const budgets = { count: () => Promise.resolve() };

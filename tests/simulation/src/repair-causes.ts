@@ -14,6 +14,8 @@ interface KnownEvent {
   wasLost: boolean;
   booked: UsageRow | undefined;
   isUnderWay: boolean;
+  /** It may be under way again since the reconciliation looked. */
+  wasLostInQueue: boolean;
   /** A journal brought it before any outbox did. */
   isOfJournal: boolean;
   /** The marker of its request expired while the clock of Redis was ahead. */
@@ -31,7 +33,8 @@ interface Cause {
 
 const debitedOf = ({ debits }: KnownEvent): number =>
   debits.reduce((sum, { delta }) => sum + delta, 0);
-const isLost = (event: KnownEvent): boolean => !event.booked && !event.isUnderWay;
+const isLost = (event: KnownEvent): boolean =>
+  !event.booked && (!event.isUnderWay || event.wasLostInQueue);
 
 /** Holds what the reconciliation may find. No other repair is expected. */
 const CAUSES: readonly Cause[] = [
@@ -169,6 +172,7 @@ export class RepairCauses {
             wasLost: this.#lost.has(name),
             booked: this.#booked.get(name),
             isUnderWay: underWay.has(name),
+            wasLostInQueue: this.#parts.redis.lostEvents.has(name),
             isOfJournal: this.#ofJournals.has(name),
             isForgotten: this.#forgotten.has(rid),
             isGivenBack: this.#givenBack.has(name),

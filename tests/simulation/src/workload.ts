@@ -4,7 +4,7 @@ import type { PriceVersion } from '@tollgate/snapshot';
 import type { ChargedPrice } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 import { MODEL_ID, PREMIUMS } from './postgres/first-rows.ts';
 import type { Random } from './random.ts';
-import type { World } from './world.ts';
+import type { DrawnPrice, World } from './world.ts';
 
 const ARRIVALS_EVERY_MS = 220;
 const ADMIN_EVERY_MS = 3_000;
@@ -68,24 +68,28 @@ function ask(world: World): void {
 }
 
 /** Every class has a weight, and every dearer service a multiplier, of its own. */
-function drawPrice(random: Random): Parameters<World['addPrice']>[0] {
+function drawPrice(random: Random): DrawnPrice {
   const drawn = (): number => random.integer(1, 30) * 100_000;
   const weights = WEIGHT_FIELDS.map((name) => [name, drawn()]);
   const multipliers = Object.fromEntries(
     PREMIUMS.map((premium) => [premium, random.integer(5, 40) * 110_000]),
   );
-  return { ...Object.fromEntries(weights), multipliers };
+  const perMillion = random.integer(1_000_000, 6_000_000);
+  return { ...Object.fromEntries(weights), multipliers, perMillion };
 }
 
 function administer(world: World): void {
   const random = world.random('acts');
-  const { id } = random.pick(world.subscriptions);
+  const subscription = random.pick(world.subscriptions);
   const kind = random.pick(['buy', 'buy', 'buy', 'unsubscribe', 'price'] as const);
   const tokens = random.integer(200, 30_000);
   const drain = random.chance(0.5);
-  if (kind === 'price') return world.addPrice(drawPrice(random));
-  const controlPlane = world.someControlPlane;
-  const done =
-    kind === 'buy' ? controlPlane?.buy(id, tokens) : controlPlane?.startWithdrawal(id, drain);
-  done?.catch(() => undefined);
+  const sales = world.someControlPlane?.sales;
+  const done = {
+    price: () => world.setPrice(drawPrice(random)),
+    buy: () => sales?.buy(subscription, tokens),
+    unsubscribe: () => sales?.unsubscribe(subscription, drain),
+  }[kind]();
+  // A refusal, or a store that is away.
+  done?.catch((error: unknown) => void (error instanceof TypeError && (world.failure ??= error)));
 }

@@ -1,5 +1,6 @@
 import type { FleetMessage } from '@tollgate/contracts';
 import type { PriceVersion } from '@tollgate/snapshot';
+import { setPriceSchema } from '../../../apps/control-plane/src/features/models/models.dto.ts';
 import { Checks } from './checks.ts';
 import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-parts.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -14,6 +15,7 @@ import {
   fillSubscription,
   FIRST_PRICE,
   FIRST_SUBSCRIPTIONS,
+  MODEL_ID,
   SHARDS,
   pricesRow,
 } from './postgres/first-rows.ts';
@@ -41,6 +43,12 @@ const WORKERS = [
 ];
 const CONTROL_PLANES_MAX = 2;
 const WORD_MS_MAX = 40;
+
+/** Numbers in millionths. */
+export interface DrawnPrice extends Omit<PriceVersion, 'id' | 'effective_at' | 'multipliers'> {
+  perMillion: number;
+  multipliers: Readonly<Record<string, number>>;
+}
 
 /** The whole installation: nodes on their machines, control plane, Redis, PostgreSQL. */
 export class World {
@@ -173,10 +181,16 @@ export class World {
     return this.prices.at(-1) as PriceVersion;
   }
 
-  addPrice(price: Omit<PriceVersion, 'id' | 'effective_at'>): void {
-    const version = { id: this.prices.length + 1, effective_at: 0, ...price };
-    this.prices.push(version);
-    this.#write((tx) => this.postgres.rows.prices.put(tx, version.id, pricesRow(version)));
+  /** Nodes charge by it at once; not where its answer is lost. */
+  async setPrice({ perMillion, ...price }: DrawnPrice): Promise<void> {
+    const { multipliers, ...weights } = price;
+    const body = {
+      ...{ model_id: MODEL_ID, price_per_million: decimal(perMillion) },
+      ...decimals(weights),
+      multipliers: decimals(multipliers),
+    };
+    const id = await this.someControlPlane?.sales.setPrice(setPriceSchema.parse(body));
+    if (id !== undefined) this.prices.push({ id, effective_at: 0, ...price });
   }
 
   #announce(message: FleetMessage): void {
@@ -219,10 +233,20 @@ export class World {
   }
 
   #fill(): void {
-    this.addPrice(FIRST_PRICE);
     this.#write((tx) => {
+      const first = { id: this.postgres.rows.prices.nextId(), effective_at: 0, ...FIRST_PRICE };
+      this.prices.push(first);
+      this.postgres.rows.prices.put(tx, first.id, pricesRow(first));
       for (const subscription of this.subscriptions)
         fillSubscription(this.postgres, tx, subscription, START_MS);
     });
   }
+}
+
+function decimal(millionths: number): string {
+  return (millionths / 1_000_000).toFixed(6);
+}
+
+function decimals(numbers: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(numbers).map(([name, n]) => [name, decimal(n)]));
 }

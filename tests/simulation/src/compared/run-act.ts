@@ -7,7 +7,10 @@ import {
   firstLettersOf,
   misnumberedOf,
 } from '../../../../apps/control-plane/src/features/reconciliation/drift.sql.ts';
-import { REOPEN, START_WITHDRAWAL } from '../control-plane.ts';
+import {
+  markClosing,
+  openSubscription,
+} from '../../../../apps/control-plane/src/features/subscriptions/subscription-states.sql.ts';
 import { FIRST_SUBSCRIPTIONS, MODEL_ID, type Subscription } from '../postgres/first-rows.ts';
 import { Random } from '../random.ts';
 import type { Act, EventSpec } from './acts.ts';
@@ -160,7 +163,7 @@ function buy({ transactions, tokens: ledger, live }: Side, id: number, tokens: n
   return transactions.run(async (tx) => {
     const row = await ledger.lockOne(tx, id);
     if (row.status === 'closing') return;
-    if (row.status === 'closed') await tx.query(REOPEN, [id]);
+    await openSubscription(tx, row.userId, { model_id: MODEL_ID, tokens });
     await ledger.credit(tx, row, { tokens, cost: BigInt(tokens * 3), kind: 'renew' });
     await live.subscriptionChanged(tx, id);
   });
@@ -201,7 +204,7 @@ function unsubscribe(sequence: Sequence, { sub, drain }: { sub: number; drain: b
     transactions.run(async (tx) => {
       const row = await tokens.lockOne(tx, id);
       if (row.status !== 'active') return;
-      await tx.query(START_WITHDRAWAL, [[id], [withdrawalId], drain]);
+      await markClosing(tx, [{ id: withdrawalId, subscriptionId: id }], drain);
       await live.withdrawalsStarted(tx, [id]);
     });
 }

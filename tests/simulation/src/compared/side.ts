@@ -18,6 +18,7 @@ import { LiveRows } from '../../../../apps/control-plane/src/features/live-state
 import { LiveStatePump } from '../../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
 import { LiveStateService } from '../../../../apps/control-plane/src/features/live-state/live-state.service.ts';
 import { LostTail } from '../../../../apps/control-plane/src/features/live-state/lost-tail.ts';
+import { PricesInForce } from '../../../../apps/control-plane/src/features/models/prices-in-force.service.ts';
 import { AutoRechargeService } from '../../../../apps/control-plane/src/features/subscriptions/auto-recharge/auto-recharge.service.ts';
 import { TokenLedger } from '../../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
 import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.sql.ts';
@@ -138,7 +139,7 @@ export function openSide({ source, seed, now }: SideParts) {
     host,
   );
   const recharge = openRecharge((...parts) => new AutoRechargeService(...parts), {
-    ...{ dataSource, transactions, tokens, ledger, live, host },
+    ...{ dataSource, transactions, tokens, ledger, live, host, prices: new PricesInForce() },
     records: records as unknown as LiveRecords,
     alerts,
   });

@@ -1,6 +1,7 @@
 import type { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
 import type { Link } from '../link.ts';
 import type { ModelPostgres } from './model-postgres.ts';
+import { repositoryOf } from './repositories.ts';
 import type { ModelTransaction } from './transaction.ts';
 
 type DataSource = ConstructorParameters<typeof Transactions>[0];
@@ -64,7 +65,11 @@ async function transact<T>(
   // A broken connection rolls back its open transaction.
   link.once('close', abort);
   try {
-    const manager = { query: inOrder(db, link, tx) } as unknown as EntityManager;
+    const query = inOrder(db, link, tx);
+    const manager = {
+      query,
+      getRepository: (entity: { name: string }) => repositoryOf(entity, query),
+    } as unknown as EntityManager;
     const value = await work(manager);
     await link.call('commit', () => db.commit(tx));
     return value;

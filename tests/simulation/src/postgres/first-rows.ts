@@ -26,11 +26,10 @@ export const FIRST_PRICE = {
   multipliers: { 'service_tier=priority': 1_750_000, 'speed=fast': 2_300_000 },
 };
 const FIRST_TOKENS = 60_000;
-/** Micro-units a token. */
+/** The first price in micro-units. */
 const TOKEN_PRICE = 3n;
-export const PRICE_PER_MILLION = TOKEN_PRICE * 1_000_000n;
-/** Is the first balance of each account in micro-units: enough for some purchases of auto-recharge, not for all. */
-export const FIRST_WALLET = 200_000n;
+/** Is the first balance of each account in micro-units: enough for some purchases, not for all. */
+export const FIRST_WALLET = 400_000n;
 const AUTO_RECHARGES = [
   { threshold: 20_000, amount: 15_000 },
   // So little that requests wait for a purchase.
@@ -52,12 +51,21 @@ export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [
 }));
 const COST = BigInt(FIRST_TOKENS) * TOKEN_PRICE;
 
+/** Micro-units that a million charged tokens cost at that moment. */
+export function priceInForce({ rows }: ModelPostgres, atMs: number, tx?: ModelTransaction): bigint {
+  const newest = (tx ? rows.prices.all(tx) : rows.prices.committed())
+    .filter((row) => row.effective_at <= atMs)
+    .toSorted((a, b) => b.effective_at - a.effective_at || b.id - a.id);
+  return newest[0]?.price_per_million ?? 0n;
+}
+
 /** A class without a weight of its own is charged by its parent's. */
 export function pricesRow({ id, multipliers = {}, ...price }: PriceVersion) {
   const weights = mapFields(WEIGHT_FIELDS, price, (weight) =>
     weight === undefined ? null : String(weight),
   );
-  return { id, model_id: MODEL_ID, weights, multipliers };
+  const sold = { price_per_million: TOKEN_PRICE * 1_000_000n, is_free: false, effective_at: 0 };
+  return { id, model_id: MODEL_ID, weights, multipliers, ...sold };
 }
 
 export function fillSubscription(

@@ -61,12 +61,21 @@ const insertEntry: Statement = (db, tx, [transaction, account, amount]) => {
   return [];
 };
 
+const bookedRefund: Statement = ({ rows }, tx, [reference]) => {
+  const posting = rows.postings.get(tx, `refund:${String(reference)}`);
+  return rows.postingEntries
+    .all(tx)
+    .filter(({ transaction, amount }) => transaction === posting?.id && amount > 0n)
+    .map(({ amount }) => ({ amount: String(amount) }));
+};
+
 export const LEDGER_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['INSERT INTO ledger_transactions', open],
   ['INSERT INTO ledger_accounts', makeWallets],
   ['FROM ledger_accounts WHERE user_id = ANY($1) OR kind = ANY($2)', lockAccounts],
   ['UPDATE ledger_accounts SET balance', setBalance],
   ['INSERT INTO ledger_entries', insertEntry],
+  ['SELECT e.amount FROM ledger_transactions l JOIN ledger_entries e', bookedRefund],
   // No account is deleted in a simulation.
   ['SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL', () => []],
 ];

@@ -1,4 +1,4 @@
-import { MODEL_ID, MODEL_NAME, PRICE_PER_MILLION } from './first-rows.ts';
+import { MODEL_ID, MODEL_NAME, priceInForce } from './first-rows.ts';
 import type { ModelPostgres, Statement } from './model-postgres.ts';
 import type { SubscriptionRow } from './rows.ts';
 import type { ModelTransaction } from './transaction.ts';
@@ -14,6 +14,7 @@ function walletOf(db: ModelPostgres, tx: ModelTransaction, userId: number): bigi
 
 /** Switched on, active, and not backing off unless for want of money that the wallet has by now. Accounts and models stay usable. */
 function candidates(db: ModelPostgres, tx: ModelTransaction): SubscriptionRow[] {
+  const perMillion = priceInForce(db, tx.nowMs, tx);
   return db.rows.subscriptions
     .all(tx)
     .filter((row) => {
@@ -21,7 +22,7 @@ function candidates(db: ModelPostgres, tx: ModelTransaction): SubscriptionRow[] 
       if (row.status !== 'active' || amount <= 0n) return false;
       const retryAt = row.auto_recharge_retry_at;
       if (retryAt === null || retryAt <= tx.nowMs) return true;
-      const cost = (amount * PRICE_PER_MILLION + 999_999n) / 1_000_000n;
+      const cost = (amount * perMillion + 999_999n) / 1_000_000n;
       return (
         row.auto_recharge_refusal === 'insufficient_funds' && walletOf(db, tx, row.user_id) >= cost
       );
@@ -33,7 +34,7 @@ const byId: Statement = (db, tx, [ids]) =>
   candidates(db, tx)
     .filter(({ id }) => (ids as number[]).includes(id))
     .map((row) => {
-      const price = BigInt(row.auto_recharge_amount ?? 0) * PRICE_PER_MILLION;
+      const price = BigInt(row.auto_recharge_amount ?? 0) * priceInForce(db, tx.nowMs, tx);
       const affordable = (walletOf(db, tx, row.user_id) * 1_000_000n) / price;
       return {
         ...row,
@@ -101,7 +102,22 @@ const heldBack: Statement = (db, tx, [userId, refusal]) =>
       return { id };
     });
 
+/** The moment as PostgreSQL writes it. */
+function timeText(ms: number): string {
+  const text = new Date(ms).toISOString().replace('T', ' ');
+  return `${text.replace(/\.?0*Z$/, '')}+00`;
+}
+
 export const RECHARGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
+  [
+    'SELECT p.price_per_million, moment.at::text FROM moment',
+    (db, tx) => [
+      {
+        price_per_million: String(priceInForce(db, db.nowMs, tx)),
+        at: timeText(db.nowMs),
+      },
+    ],
+  ],
   ['SELECT s.id, r.needed FROM subscriptions s JOIN unnest', refused],
   ['AND s.id = ANY($1::int[])', byId],
   ['AND s.balance - s.overdraft <= s.auto_recharge_threshold', belowThreshold],

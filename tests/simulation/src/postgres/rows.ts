@@ -105,6 +105,9 @@ export function tables() {
       model_id: number;
       weights: Record<string, string | null>;
       multipliers: Readonly<Record<string, number>>;
+      price_per_million: bigint;
+      is_free: boolean;
+      effective_at: number;
     }>(),
   };
 }

@@ -1,6 +1,7 @@
 import { LEDGER_STATEMENTS } from './ledger-statements.ts';
 import { LIVE_STATEMENTS } from './live-statements.ts';
 import type { Statements } from './model-postgres.ts';
+import { REPOSITORY_STATEMENTS } from './repositories.ts';
 import { RECHARGE_STATEMENTS } from './recharge-statements.ts';
 import { TOKEN_STATEMENTS } from './token-statements.ts';
 import { USAGE_STATEMENTS } from './usage-statements.ts';
@@ -11,4 +12,5 @@ export const STATEMENTS: Statements = [
   ...LEDGER_STATEMENTS,
   ...LIVE_STATEMENTS,
   ...RECHARGE_STATEMENTS,
+  ...REPOSITORY_STATEMENTS,
 ];

@@ -192,18 +192,33 @@ const startWithdrawals: Statement = (db, tx, [ids, withdrawals, drain]) => {
   return [];
 };
 
-/** Opens a closed subscription again, like a purchase. */
-const reopen: Statement = (db, tx, [id]) => {
-  const row = db.rows.subscriptions.lock(tx, number(id));
-  if (row)
-    change(db, tx, row.id, {
-      status: 'active',
-      generation: row.generation + 1,
-      drain: false,
-      revision: row.revision + 1,
-      revised_at: tx.nowMs,
-    });
-  return [];
+/** Every account has had a subscription. */
+const reopen: Statement = (db, tx, [userId, modelId, threshold, amount]) => {
+  const known = db.rows.subscriptions
+    .all(tx)
+    .find((one) => one.user_id === number(userId) && one.model_id === number(modelId));
+  const row = known && db.rows.subscriptions.lock(tx, known.id);
+  if (row?.status !== 'closed') return [];
+  change(db, tx, row.id, {
+    status: 'active',
+    generation: row.generation + 1,
+    drain: false,
+    revision: row.revision + 1,
+    revised_at: tx.nowMs,
+    auto_recharge_threshold: threshold as number | null,
+    auto_recharge_amount: amount as number | null,
+    auto_recharge_retry_at: null,
+    auto_recharge_failures: 0,
+  });
+  return [{ id: row.id }];
+};
+
+const bookedWithdrawal: Statement = (db, tx, [id, withdrawalId, reference]) => {
+  const row = db.rows.subscriptions.get(tx, number(id));
+  if (!row) return [];
+  const entry = db.rows.entries.get(tx, `${row.id}:withdrawal:${String(reference)}`);
+  const isClosing = row.withdrawal_id === withdrawalId && row.status === 'closing';
+  return [{ status: isClosing ? 'closing' : 'closed', tokens: String(-(entry?.delta ?? 0)) }];
 };
 
 export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
@@ -226,5 +241,6 @@ export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['FROM subscriptions WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE', lockSubscriptions],
   ["UPDATE subscriptions SET status = 'closed'", close],
   ["UPDATE subscriptions s SET status = 'closing'", startWithdrawals],
-  ["UPDATE subscriptions SET status = 'active'", reopen],
+  ['INSERT INTO subscriptions (user_id, model_id', reopen],
+  ['SELECT CASE WHEN s.withdrawal_id = $2', bookedWithdrawal],
 ];

@@ -65,6 +65,8 @@ export class LiveStore implements Server {
   readonly onExpiredEarly: ((key: string) => void)[] = [];
   /** With the number of the last call that is kept, after the later ones were lost. */
   readonly onLostTail: ((lastCall: number) => void)[] = [];
+  /** Names of events that the queue has lost once. */
+  readonly lostEvents = new Set<string>();
   /** The number of the last call. */
   lastCall = 0;
 
@@ -132,6 +134,15 @@ export class LiveStore implements Server {
         }
       }),
     );
+  }
+
+  /** The jobs are gone, with those that a worker has. */
+  loseJobs(): void {
+    this.onQueue((queue) => {
+      for (const { job } of queue.jobs)
+        for (const { rid, seq } of job.events) this.lostEvents.add(`${rid}:${seq}`);
+      queue.jobs = [];
+    });
   }
 
   /** `act` replaces fields of the queue. */

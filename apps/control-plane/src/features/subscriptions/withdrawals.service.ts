@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { formatAmount } from '@tollgate/money';
 import { DataSource, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
@@ -6,6 +6,7 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
+import { Host } from '../../platform/host/host.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
@@ -30,6 +31,7 @@ export class WithdrawalsService {
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
     @Inject(CONFIG) private readonly config: Config,
+    @Optional() private readonly host: Host = new Host(),
   ) {}
 
   /** `status` is `closing`, with nothing refunded yet, while Redis does not answer; the refund follows by itself. */
@@ -54,7 +56,7 @@ export class WithdrawalsService {
       if (!row || row.status === 'closed') throw notSubscribed();
       if (row.status === 'closing' && row.withdrawalId !== null)
         return { id: row.withdrawalId, subscription_id: row.id };
-      const id = withdrawalIdAfter(row.withdrawalId);
+      const id = this.idAfter(row.withdrawalId);
       await this.start(tx, [{ id, subscriptionId: row.id }], options.drain);
       this.activity.record(tx, caller, {
         action: 'subscription.close',
@@ -81,7 +83,7 @@ export class WithdrawalsService {
       .find({ where, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
     await this.start(
       tx,
-      rows.map((row) => ({ id: withdrawalIdAfter(row.withdrawalId), subscriptionId: row.id })),
+      rows.map((row) => ({ id: this.idAfter(row.withdrawalId), subscriptionId: row.id })),
       drain,
     );
     return rows.length;
@@ -95,7 +97,7 @@ export class WithdrawalsService {
         lock: { mode: 'pessimistic_write' },
       });
       if (!row || row.balance === 0) return false;
-      const withdrawal = { id: withdrawalIdAfter(row.withdrawalId), subscriptionId };
+      const withdrawal = { id: this.idAfter(row.withdrawalId), subscriptionId };
       await this.start(tx, [withdrawal], row.drain);
       return true;
     });
@@ -139,11 +141,11 @@ export class WithdrawalsService {
       currency: this.config.CURRENCY,
     };
   }
-}
 
-/** Ids of a subscription's withdrawals rise whatever the clocks of the control planes say: by them Redis detects which ones it has lost. */
-function withdrawalIdAfter(previous: string | null): string {
-  const previousMs =
-    previous === null ? 0 : Number.parseInt(previous.slice(0, 8) + previous.slice(9, 13), 16);
-  return uuidv7(Math.max(Date.now(), previousMs + 1));
+  /** Ids of a subscription's withdrawals rise whatever the clocks of the control planes say: by them Redis detects which ones it has lost. */
+  private idAfter(previous: string | null): string {
+    const previousMs =
+      previous === null ? 0 : Number.parseInt(previous.slice(0, 8) + previous.slice(9, 13), 16);
+    return uuidv7(Math.max(this.host.unixMs(), previousMs + 1), this.host.uuid());
+  }
 }
