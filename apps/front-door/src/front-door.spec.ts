@@ -32,6 +32,7 @@ test('sends the proxy interface and the probes of coding clients to a node, ever
   expect(await ask('/v1/models?limit=2')).toBe('node GET /v1/models?limit=2');
   expect(await ask('/api/hello')).toBe('node GET /api/hello');
   expect(await ask('/admin-api/auth/me')).toBe('control-plane GET /admin-api/auth/me');
+  expect(await ask('/v1beta/models')).toBe('node GET /v1beta/models');
   expect(await ask('/v1beta')).toBe('control-plane GET /v1beta');
   expect(await ask('/')).toBe('control-plane GET /');
 });

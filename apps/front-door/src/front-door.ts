@@ -89,7 +89,7 @@ function decodedPath(pathname: string): string {
 
 /** /v1/* and the probes coding clients send to find out whether a gateway is there (docs/design/protocols.md#keys-and-versions). */
 function isForNode(method: string | undefined, pathname: string): boolean {
-  if (pathname === '/v1' || pathname.startsWith('/v1/')) return true;
+  if (pathname === '/v1' || /^\/v1(?:beta)?\//.test(pathname)) return true;
   if (pathname === '/api/hello') return method === 'HEAD' || method === 'GET';
   return pathname === '/' && method === 'HEAD';
 }

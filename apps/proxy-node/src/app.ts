@@ -4,6 +4,7 @@ import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import type { CountRelay } from './endpoints/count-relay.ts';
 import type { CountingLane } from './endpoints/counting-lane.ts';
+import { GEMINI_CALLS, geminiCall, takeKeyFromQuery } from './endpoints/gemini-paths.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import type { BackgroundGuard } from './endpoints/background-guard.ts';
 import { STORED_PATHS, storedEndpoint } from './endpoints/stored.ts';
@@ -19,6 +20,7 @@ import { readable, Router, type Exchange, type PathParams, type Route } from './
 import { isExpected, sendError } from './pipeline/send-error.ts';
 import { traceIds, type Observer } from './observe/observer.ts';
 import type { Operations } from './operations/operations.ts';
+import { serveOperations } from './operations/serve-operations.ts';
 import type { Admitter } from './pipeline/admission/admit.ts';
 import type { ClientRequest } from './pipeline/request/client-request.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
@@ -54,17 +56,21 @@ export type App = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 export function createApp(parts: AppParts): App {
   const router = new Router();
   const { operations } = parts;
-  for (const { name, path } of CLIENT_PROTOCOL_ROWS) serveModel(router, parts, path, name);
+  for (const { name, path } of CLIENT_PROTOCOL_ROWS)
+    if (name !== 'generate') serveModel(router, parts, path, name);
+  serveGemini(router, parts);
   serveModel(router, parts, '/v1/responses/compact', 'responses', true);
   serveCount(router, parts, '/v1/messages/count_tokens', 'messages');
   serveCount(router, parts, '/v1/responses/input_tokens', 'responses');
   serveStored(router, parts);
-  answer(router, parts, ['GET'], '/v1/models', (edge) =>
-    listModels(parts.admitter, modelsRequest(edge, operations)),
-  );
-  answer(router, parts, ['GET'], '/v1/models/:name+', (edge, { name = '' }) =>
-    getModel(parts.admitter, { ...modelsRequest(edge, operations), name }),
-  );
+  for (const version of ['/v1', '/v1beta']) {
+    answer(router, parts, ['GET'], `${version}/models`, (edge) =>
+      listModels(parts.admitter, modelsRequest(edge, operations)),
+    );
+    answer(router, parts, ['GET'], `${version}/models/:name+`, (edge, { name = '' }) =>
+      getModel(parts.admitter, { ...modelsRequest(edge, operations), name }),
+    );
+  }
   // Claude Code knocks here before its first request.
   answer(router, parts, ['GET'], '/api/hello', () => ({ message: 'hello' }));
   answer(router, parts, ['GET'], '/', () => ({ service: 'tollgate' }));
@@ -73,6 +79,7 @@ export function createApp(parts: AppParts): App {
     refuse(exchange, parts, { route, router });
   return (incoming, outgoing) => {
     const exchange = { incoming, outgoing };
+    takeKeyFromQuery(incoming);
     if (incoming.method === 'OPTIONS' && answerPreflight(exchange, parts)) return;
     const failed = (error: unknown): void => {
       operations.log.error({ err: error }, 'request failed unexpectedly');
@@ -87,34 +94,18 @@ export function createApp(parts: AppParts): App {
   };
 }
 
-function serveOperations(router: Router, operations: Operations): void {
-  router.on(['GET'], '/healthz', ({ outgoing }) => sendPlain(outgoing, 200, { status: 'ok' }));
-  router.on(['GET'], '/readyz', ({ outgoing }) => {
-    const readiness = operations.readiness();
-    sendPlain(outgoing, readiness.ready ? 200 : 503, readiness);
-  });
-  router.on(['GET'], '/metrics', async ({ incoming: { headers }, outgoing }) => {
-    const { status, headers: own, text } = await operations.metrics(headers);
-    outgoing.writeHead(status, own).end(text);
-  });
-}
-
 const RESPONSES = '/v1/responses';
 
 /** The interface of models, for those who call another path of it. */
 function servedPaths({ served }: Router): string {
   return served
-    .filter(({ path }) => path.startsWith('/v1/'))
+    .filter(({ path }) => path.startsWith('/v1'))
     .flatMap(({ methods, path }) => methods.map((method) => `${method} ${readable(path)}`))
     .join(', ');
 }
 
-function sendPlain(outgoing: ServerResponse, status: number, body: object): void {
-  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
 function answerPreflight({ incoming, outgoing }: Exchange, { cors }: AppParts): boolean {
-  const headers = incoming.url?.startsWith('/v1/')
+  const headers = /^\/v1(?:beta)?\//.test(incoming.url ?? '')
     ? cors.preflight(incoming.method, incoming.headers)
     : null;
   if (headers) outgoing.writeHead(204, headers).end();
@@ -135,17 +126,35 @@ function serveModel(
   );
 }
 
+/** Clients of Gemini name the model in the path. */
+function serveGemini(router: Router, parts: AppParts): void {
+  for (const path of [...GEMINI_CALLS.generate, ...GEMINI_CALLS.stream]) {
+    const onServed = (request: ClientRequest): void => noteServed(parts, request, readable(path));
+    const isStream = GEMINI_CALLS.stream.includes(path);
+    router.on(['POST'], path, (exchange, params) => {
+      const call = geminiCall(exchange.incoming, params, isStream);
+      const edge = edgeOf(exchange, parts, GENERATE);
+      if (call.isArray) edge.reply.streamType = 'application/json';
+      return parts.pipeline.serve({ ...edge, call }, onServed);
+    });
+  }
+  for (const path of GEMINI_CALLS.count) serveCount(router, parts, path, 'generate');
+}
+
+const GENERATE: Asked = { protocol: 'generate', isCompaction: false };
+
 function serveCount(
   router: Router,
   parts: AppParts,
   path: string,
   protocol: CountingProtocol,
 ): void {
-  answer(router, parts, ['POST'], path, async (edge) => {
+  answer(router, parts, ['POST'], path, async (edge, params) => {
     const quota = parts.bodies.enter();
     return countTokensEndpoint(parts.admitter, {
       ...edge,
       protocol,
+      ...(protocol === 'generate' && { call: geminiCall(edge.incoming, params) }),
       index: parts.operations.gate.open(),
       bytesMax: parts.bodyBytesMax,
       quota,
@@ -278,7 +287,10 @@ function edgeOf(
   };
 }
 
-function modelsRequest({ incoming, addressHex }: Edge, operations: Operations): ModelsRequest {
+function modelsRequest(
+  { incoming, addressHex, shape }: Edge,
+  operations: Operations,
+): ModelsRequest {
   const query = new URL(incoming.url ?? '/', 'http://node').searchParams;
-  return { headers: incoming.headers, query, addressHex, index: operations.gate.open() };
+  return { headers: incoming.headers, shape, query, addressHex, index: operations.gate.open() };
 }

@@ -1,7 +1,7 @@
 import { THREAD_NOT_FOUND, type ClientErrorCode, type ErrorShape } from '@tollgate/protocols';
 
 /** Text fit for the client: the same in both shapes, or in each vendor's own words, by which SDKs and LiteLLM tell errors apart. */
-export type PublicText = string | Readonly<Record<ErrorShape, string>>;
+export type PublicText = string | Readonly<Record<Exclude<ErrorShape, 'generate'>, string>>;
 
 /**
  * Every expected no of a node: which client error it is (libs/protocols knows its status and words in each protocol), the public text, and a
@@ -206,7 +206,9 @@ export class Refusal extends Error {
   }
 
   publicText(shape: ErrorShape): string {
-    return typeof this.#text === 'string' ? this.#text : this.#text[shape];
+    return typeof this.#text === 'string'
+      ? this.#text
+      : this.#text[shape === 'generate' ? 'chat' : shape];
   }
 }
 

@@ -38,11 +38,24 @@ export interface Ask {
   /** Chat: the client asked for `stream_options.include_usage`. */
   wantsStreamUsage: boolean;
   prompt: PromptFacts;
+  /** A request of Gemini as it came; all other members are of the chat request that says the same. */
+  generate?: GenerateBody;
+}
+
+/** A body of `generateContent`. */
+export interface GenerateBody {
+  readonly raw: Uint8Array;
+  readonly layout: JsonLayout;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The stream is a JSON array in place of server-sent events. */
+  readonly isArray: boolean;
+  /** Paths of the members that no other protocol has. */
+  readonly native: readonly string[];
 }
 
 /** Protocols with an endpoint that counts the tokens of a prompt. */
-export type CountingProtocol = Extract<ClientProtocol, 'messages' | 'responses'>;
-export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model'> {
+export type CountingProtocol = Extract<ClientProtocol, 'messages' | 'responses' | 'generate'>;
+export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'generate'> {
   protocol: CountingProtocol;
 }
 

@@ -2,90 +2,11 @@ import type { UpstreamProtocol } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { drive, exchangeOf } from '../test/drive.ts';
 import { CHAT_STREAM, MESSAGES_STREAM } from '../test/responses-client.ts';
+import { CLIENT_REQUESTS as BODIES } from '../test/client-requests.ts';
 import { InvalidRequest, type ClientProtocol, type Exchange } from './exchange.ts';
 
 /** `String` and `Number` throw for it. */
 const UNCALLABLE = { toString: null, valueOf: null };
-const IMAGE = {
-  type: 'image_url',
-  image_url: { url: 'data:image/png;base64,QUI=', detail: 'low' },
-};
-const BODIES: Readonly<Record<ClientProtocol, object>> = {
-  chat: {
-    model: 'm',
-    messages: [
-      { role: 'system', content: 'be brief' },
-      { role: 'user', name: 'a', content: [{ type: 'text', text: 'hi' }, IMAGE] },
-      {
-        role: 'assistant',
-        content: 'so',
-        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
-      },
-      { role: 'tool', tool_call_id: 'c', content: '1' },
-    ],
-    tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: {} } }],
-    tool_choice: { type: 'function', function: { name: 'f' } },
-    response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } },
-    max_tokens: 5,
-    stop: ['x'],
-    stream: true,
-    stream_options: { include_usage: true },
-    temperature: 1,
-    top_logprobs: 0,
-    n: 1,
-    reasoning_effort: 'low',
-    metadata: { user: 'u' },
-  },
-  messages: {
-    model: 'm',
-    max_tokens: 5_000,
-    system: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }],
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'hi' },
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'QUI=' } },
-          { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a' } },
-        ],
-      },
-      {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 't', signature: 's' },
-          { type: 'tool_use', id: 'c', name: 'f', input: {} },
-        ],
-      },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: '1' }] },
-    ],
-    tools: [{ name: 'f', description: 'd', input_schema: { type: 'object' } }],
-    tool_choice: { type: 'tool', name: 'f' },
-    thinking: { type: 'enabled', budget_tokens: 1_024 },
-    stop_sequences: ['x'],
-    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
-    metadata: { user_id: 'u' },
-  },
-  responses: {
-    model: 'm',
-    instructions: 'be brief',
-    input: [
-      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
-      { type: 'reasoning', id: 'r', summary: [{ type: 'summary_text', text: 's' }] },
-      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-      { type: 'function_call_output', call_id: 'c', output: '1' },
-      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'so' }] },
-    ],
-    tools: [{ type: 'function', name: 'f', parameters: {}, strict: true }],
-    tool_choice: { type: 'function', name: 'f' },
-    text: { format: { type: 'json_schema', name: 's', schema: {} }, verbosity: 'low' },
-    reasoning: { effort: 'low', summary: 'auto' },
-    max_output_tokens: 50,
-    top_logprobs: 0,
-    metadata: { user: 'u' },
-  },
-  embeddings: { model: 'm', input: ['a', 'b'], dimensions: 8, encoding_format: 'float' },
-  completions: { model: 'm', prompt: ['a'], max_tokens: 5, logprobs: 0, stop: ['x'], n: 1 },
-};
 const USAGE = {
   prompt_tokens: 8,
   completion_tokens: 9,
@@ -233,7 +154,8 @@ describe('a value that cannot be made a text or a number', () => {
     'anywhere in a stream from an upstream of $upstream is passed on or ends a stream of $protocol',
     ({ protocol, upstream }) => {
       const stream = upstream === 'openai' ? CHAT_STREAM : MESSAGES_STREAM;
-      const streaming = { ...BODIES[protocol], stream: true };
+      const streaming =
+        protocol === 'generate' ? BODIES.generate : { ...BODIES[protocol], stream: true };
       const streams = eventsOf(stream).flatMap(({ before, name, value, after }) =>
         [...withOneReplaced(value, UNCALLABLE)].map(
           (each) => `${before}${name}data: ${JSON.stringify(each)}\n\n${after}`,

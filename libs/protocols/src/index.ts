@@ -8,6 +8,7 @@ export {
   parseCountTokens,
   parseCountTokensInTurns,
 } from './ask/parse-ask.ts';
+export type { PathCall } from './generate-request/request.ts';
 export { promptParts } from './ask/prompt-parts.ts';
 export type { PromptParts } from './ask/prompt-parts.ts';
 export {
@@ -44,7 +45,7 @@ export { readToken, tokenRequest, type TokenRequest } from './providers/provider
 export { PROVIDERS } from './providers/registry.ts';
 export type { SignedHeaders } from './providers/provider.ts';
 export { CLIENT_BODIES } from './fields/client-bodies.ts';
-export { probeLimit } from './providers/route-probe.ts';
+export { probeAsk, probeLimit } from './providers/route-probe.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
 export { conversationBody } from './stored/conversation-body.ts';

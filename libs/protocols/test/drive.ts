@@ -4,6 +4,8 @@ import type { ClientProtocol, Exchange, ExchangeRequest, StreamReader } from '..
 
 export const RID = '0193478e-7c00-7000-8000-0123456789ab';
 
+const GENERATE_CALL = { model: 'm', isStream: true, isArray: false };
+
 /** An exchange for a request given as a value or as JSON text. */
 export function exchangeOf(
   protocol: ClientProtocol,
@@ -13,7 +15,7 @@ export function exchangeOf(
 ): Exchange {
   const raw = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return createExchange({
-    ask: parseAsk(protocol, raw),
+    ask: parseAsk(protocol, raw, protocol === 'generate' ? { call: GENERATE_CALL } : {}),
     speech: { protocol: upstreamProtocol },
     upstreamModel: 'upstream-model',
     outputLimit: null,

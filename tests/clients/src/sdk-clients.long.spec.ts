@@ -10,6 +10,7 @@ import {
   aiOpenaiResponses,
 } from './drivers/ai-sdk.ts';
 import { anthropic } from './drivers/anthropic.ts';
+import { googleGenai } from './drivers/google.ts';
 import { invokeAnthropic, langchainAnthropic, langchainOpenai } from './drivers/langchain.ts';
 import { openaiChat, openaiResponses } from './drivers/openai.ts';
 import { errorCases, type ErrorCase } from './error-cases.ts';
@@ -26,6 +27,7 @@ const CLIENTS = [
   aiAnthropic,
   langchainOpenai,
   langchainAnthropic,
+  googleGenai,
 ];
 /** Speak /v1/responses, which some upstreams serve themselves. */
 const OF_RESPONSES: ReadonlySet<Client> = new Set([openaiResponses, aiOpenaiResponses]);

@@ -118,7 +118,7 @@ function keyOf({ route }: Candidate, { accountId, ask, clientHeaders }: Countabl
 
 function readCount(body: Buffer): number | null {
   const answer: unknown = JSON.parse(body.toString('utf8'));
-  if (typeof answer !== 'object' || answer === null || !('input_tokens' in answer)) return null;
-  const { input_tokens: tokens } = answer;
+  if (typeof answer !== 'object' || answer === null) return null;
+  const { input_tokens: input, totalTokens: tokens = input } = answer as Record<string, unknown>;
   return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
 }

@@ -7,6 +7,7 @@ import {
   storedReferences,
   type CountAsk,
   type CountingProtocol,
+  type PathCall,
 } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { QuotaOfRequest } from '../http/body-quota.ts';
@@ -27,6 +28,8 @@ const COUNTED_CHARS_MAX = 2 ** 19;
 
 export interface CountRequest {
   protocol: CountingProtocol;
+  /** Set for a client of Gemini. */
+  call?: PathCall;
   incoming: IncomingMessage;
   addressHex: string;
   rid: string;
@@ -46,8 +49,8 @@ export interface CountRequest {
 export async function countTokensEndpoint(
   admitter: Admitter,
   request: CountRequest,
-): Promise<{ input_tokens: number }> {
-  const { protocol, incoming, addressHex, rid, index, bytesMax, quota } = request;
+): Promise<object> {
+  const { protocol, call, incoming, addressHex, rid, index, bytesMax, quota } = request;
   const { lane, relay, reach } = request;
   // Before the body: an unknown caller must not make the node read and parse megabytes, nor learn of mistakes in them.
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
@@ -55,7 +58,7 @@ export async function countTokensEndpoint(
   const body = await readBody(incoming, { bytesMax, take: quota.takeFor(accountId) });
   const ask = await lane.run(accountId, async (pause) => {
     await pause();
-    return parseCountTokensInTurns(protocol, body, pause);
+    return parseCountTokensInTurns(protocol, body, { pause, call });
   });
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);
@@ -73,16 +76,20 @@ export async function countTokensEndpoint(
     openStored: open,
     clientHeaders: incoming.headers,
   });
-  if (counted !== null) return { ...MARKS[protocol], input_tokens: counted };
+  if (counted !== null) return ANSWERS[protocol](counted);
   const upstreamModel = candidates[0]?.route.upstream_model ?? model.name;
   return lane.run(accountId, async (pause) => {
     await pause();
     const tokens = await estimated(ask, upstreamModel, { accountId, lane, pause });
-    return { ...MARKS[protocol], input_tokens: tokens };
+    return ANSWERS[protocol](tokens);
   });
 }
 
-const MARKS = { messages: {}, responses: { object: 'response.input_tokens' } };
+const ANSWERS: Readonly<Record<CountingProtocol, (tokens: number) => object>> = {
+  messages: (input_tokens) => ({ input_tokens }),
+  responses: (input_tokens) => ({ object: 'response.input_tokens', input_tokens }),
+  generate: (totalTokens) => ({ totalTokens }),
+};
 
 async function estimated(
   { protocol, body }: CountAsk,

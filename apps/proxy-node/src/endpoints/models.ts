@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isModelAllowed } from '@tollgate/keyspace';
 import { priceInForce } from '@tollgate/metering';
-import { InvalidRequest } from '@tollgate/protocols';
+import { InvalidRequest, type ErrorShape } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { Admitter } from '../pipeline/admission/admit.ts';
 import { authenticate } from '../pipeline/request/authenticate.ts';
@@ -10,6 +10,7 @@ import type { RoutingIndex } from '../snapshot/routing-index.ts';
 
 export interface ModelsRequest {
   headers: IncomingHttpHeaders;
+  shape: ErrorShape;
   query: URLSearchParams;
   addressHex: string;
   index: RoutingIndex;
@@ -28,13 +29,14 @@ const PAGE_LIMIT_MAX = 1_000;
 /**
  * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read. `callable` of an entry:
  * the key may call it, it is for sale and has a route; `?callable=true` (or `false`) lists only such. Paged only for callers that send `anthropic-version`: OpenAI's
- * list has no pages.
+ * list has no pages, and Google's comes whole.
  */
 export async function listModels(admitter: Admitter, request: ModelsRequest): Promise<object> {
   const wanted = callableOf(request.query);
   const models = (await subscribedModels(admitter, request)).filter(
     ({ isCallable }) => wanted === null || isCallable === wanted,
   );
+  if (request.shape === 'generate') return { models: models.map(toGeminiModel) };
   const page =
     request.headers['anthropic-version'] === undefined
       ? { models, hasMore: false }
@@ -53,10 +55,18 @@ export async function getModel(
   admitter: Admitter,
   request: ModelsRequest & { name: string },
 ): Promise<object> {
+  const listed = await subscribedModel(admitter, request);
+  return request.shape === 'generate' ? toGeminiModel(listed) : toModelResponse(listed);
+}
+
+async function subscribedModel(
+  admitter: Admitter,
+  request: ModelsRequest & { name: string },
+): Promise<Listed> {
   const id = request.index.modelNamed(request.name)?.id;
   const listed = (await subscribedModels(admitter, request)).find(({ model }) => model.id === id);
   if (!listed) throw modelNotFound(request.name);
-  return toModelResponse(listed);
+  return listed;
 }
 
 async function subscribedModels(
@@ -139,5 +149,18 @@ function toModelResponse({ model, isCallable }: Listed): object {
     max_input_tokens: model.context_window,
     max_tokens: model.max_output_tokens,
     callable: isCallable,
+  };
+}
+
+/** https://ai.google.dev/api/models#Model */
+function toGeminiModel({ model }: Listed): object {
+  return {
+    name: `models/${model.name}`,
+    baseModelId: model.name,
+    version: '',
+    displayName: model.display_name,
+    ...(model.context_window !== null && { inputTokenLimit: model.context_window }),
+    ...(model.max_output_tokens !== null && { outputTokenLimit: model.max_output_tokens }),
+    supportedGenerationMethods: model.kind === 'chat' ? ['generateContent', 'countTokens'] : [],
   };
 }

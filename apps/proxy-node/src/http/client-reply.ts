@@ -60,13 +60,16 @@ export class ClientReply {
     this.send(status, JSON.stringify(body));
   }
 
+  /** The form of its stream. */
+  streamType = 'text/event-stream; charset=utf-8';
+
   /** The headers leave with the first bytes: one packet, one system call. */
   startStream(): void {
     if (this.isGone || this.isStarted) return;
     // The two last headers keep nginx and compressing proxies from holding events back.
     this.#outgoing.writeHead(200, {
       ...this.#headers,
-      'content-type': 'text/event-stream; charset=utf-8',
+      'content-type': this.streamType,
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     });

@@ -24,7 +24,7 @@ export interface Route {
 const NO_PARAMS: PathParams = {};
 
 /**
- * Paths to their handlers. A path may have segments `:name`; `:name+` at its end takes all that is left. HEAD is served as GET. A trailing slash names the
+ * Paths to their handlers. A path may have segments `:name`; `:name+` takes all that is left, but for a `:method` behind it. HEAD is served as GET. A trailing slash names the
  * same path. Paths without parameters go before the others, which are tried in their order.
  */
 export class Router {
@@ -34,7 +34,7 @@ export class Router {
 
   on(methods: readonly string[], path: string, handler: Handler): void {
     const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    const pattern = path.includes(':') ? patternOf(path) : null;
+    const pattern = path.includes('/:') ? patternOf(path) : null;
     const route = { path, methods, allowed: new Set(allowed), pattern, handler };
     this.#routes.push(route);
     if (pattern) this.#patterns.push(route);
@@ -71,11 +71,11 @@ export class Router {
 
 /** `/v1/models/:name+` as `/v1/models/{name}`. */
 export function readable(path: string): string {
-  return path.replace(/:(\w+)\+?/g, '{$1}');
+  return path.replace(/\/:(\w+)\+?/g, '/{$1}');
 }
 
 function patternOf(path: string): RegExp {
-  const source = path.replace(/:(\w+)\+$/, '(?<$1>.+)').replace(/:(\w+)/g, '(?<$1>[^/]+)');
+  const source = path.replace(/\/:(\w+)\+/, '/(?<$1>.+)').replace(/\/:(\w+)/g, '/(?<$1>[^/]+)');
   return new RegExp(`^${source}$`);
 }
 

@@ -19,7 +19,7 @@ const SEED = process.env['SEED'];
 const RUNS = Number(process.env['RUNS'] ?? 3_000);
 
 const HELLO = '[{"role":"user","content":"hi"}]';
-const BASES: Record<Exclude<ClientProtocol, 'embeddings'>, readonly string[]> = {
+const BASES: Record<Exclude<ClientProtocol, 'embeddings' | 'generate'>, readonly string[]> = {
   chat: ['"model":"m"', `"messages":${HELLO}`],
   messages: ['"model":"m"', '"max_tokens":100', `"messages":${HELLO}`],
   responses: ['"model":"m"', '"input":"hi"'],
@@ -110,12 +110,7 @@ const holder = fc
 
 const request = fc
   .tuple(
-    fc.constantFrom<Exclude<ClientProtocol, 'embeddings'>>(
-      'chat',
-      'messages',
-      'responses',
-      'completions',
-    ),
+    fc.constantFrom<keyof typeof BASES>('chat', 'messages', 'responses', 'completions'),
     fc.array(fc.oneof(fc.tuple(spelled, value), holder), { maxLength: 5 }),
     fc.boolean(),
   )

@@ -106,6 +106,13 @@ describe('a probe', () => {
     ],
     ['completions', { endpoints: ['completions'] }, '/v1/completions', { max_tokens: 1 }],
     ['embeddings', {}, '/v1/embeddings', { model: 'real', input: 'ok' }],
+    ['generate', {}, '/v1/chat/completions', { model: 'real', max_tokens: 1 }],
+    [
+      'generate',
+      { protocol: 'gemini' },
+      '/v1/models/real:generateContent',
+      { generationConfig: { maxOutputTokens: 1 } },
+    ],
   ])(
     'of %s on %j asks %s for the least output, with the key',
     async (protocol, change, path, body) => {

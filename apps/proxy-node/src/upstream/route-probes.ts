@@ -3,8 +3,7 @@ import type { AttemptCost } from '@tollgate/contracts';
 import { outputTokensOf, promptTokensOf } from '@tollgate/contracts';
 import {
   createExchange,
-  CLIENT_BODIES,
-  parseAsk,
+  probeAsk,
   probeLimit,
   type ClientProtocol,
   type Exchange,
@@ -144,9 +143,8 @@ function exchangeOf(
   { route, upstream }: Candidate,
   { protocol, rid }: { protocol: ClientProtocol; rid: string },
 ): Exchange {
-  const body = { model: route.upstream_model, ...CLIENT_BODIES[protocol].probe };
   return createExchange({
-    ask: parseAsk(protocol, Buffer.from(JSON.stringify(body))),
+    ask: probeAsk(protocol, route.upstream_model),
     speech: upstream,
     ids: UNSEEN_IDS,
     upstreamModel: route.upstream_model,

@@ -2291,7 +2291,7 @@ export interface components {
         /** @enum {string} */
         ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output" | "searches";
         /** @enum {string} */
-        ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions";
+        ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate";
         ConfigCheck: {
             /** @description No problem is an error */
             ok: boolean;
@@ -9218,7 +9218,7 @@ export interface operations {
                 model_id?: number;
                 /** @description Its name or an alias */
                 model?: string;
-                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions";
+                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate";
             };
             header?: never;
             path?: never;

@@ -181,7 +181,8 @@ export const CLIENT_PROTOCOLS = [
   "messages",
   "embeddings",
   "responses",
-  "completions"
+  "completions",
+  "generate"
 ] as const;
 
 export const FURTHER_ENDPOINTS = [

@@ -5,6 +5,12 @@ export const CLIENT_PROTOCOL_ROWS = [
   { name: 'embeddings', path: '/v1/embeddings', kind: 'embedding', operation: 'embeddings' },
   { name: 'responses', path: '/v1/responses', kind: 'chat', operation: 'chat' },
   { name: 'completions', path: '/v1/completions', kind: 'chat', operation: 'text_completion' },
+  {
+    name: 'generate',
+    path: '/v1beta/models/{model}:generateContent',
+    kind: 'chat',
+    operation: 'generate_content',
+  },
 ] as const satisfies readonly ClientProtocolRow[];
 
 interface ClientProtocolRow {

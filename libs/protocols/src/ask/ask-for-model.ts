@@ -3,6 +3,13 @@ import { withModel } from '../json/with-model.ts';
 import { parseAsk } from './parse-ask.ts';
 
 /** The same request to another model. */
-export function askForModel({ protocol, raw, isCompaction }: Ask, model: string): Ask {
+export function askForModel(
+  { protocol, raw, isCompaction, isStream, generate }: Ask,
+  model: string,
+): Ask {
+  if (generate)
+    return parseAsk(protocol, generate.raw, {
+      call: { model, isStream, isArray: generate.isArray },
+    });
   return parseAsk(protocol, withModel(raw, model), { isCompaction });
 }

@@ -1,4 +1,3 @@
-import { isAscii, isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { InvalidRequest } from '../exchange.ts';
 import type { Ask, ClientProtocol, CountAsk, CountingProtocol } from '../exchange.ts';
@@ -6,27 +5,21 @@ import type { FoundField } from '../fields/found-field.ts';
 import { readFields } from '../fields/read-fields.ts';
 import { nestedModels } from '../fields/nested-models.ts';
 import { serverTools } from '../fields/server-tools.ts';
-import { BodyScan } from '../json/body-scan.ts';
-import { bufferOf, isRecord, record } from '../json/json-guard.ts';
+import { inlineBytes, twinOf, type PathCall } from '../generate-request/request.ts';
+import { isRecord, jsonBytes, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import type { JsonLayout } from '../json/json-layout.ts';
 import { promptFacts } from './prompt-facts.ts';
+import { readBody, readBodyInTurns, type Pause, type ReadBody } from './read-body.ts';
 import { countTokensSchema, responsesRequestSchema, SCHEMAS } from './request-schemas.ts';
-
-/** Deeper bodies are refused: walking and serialising values is recursive, and no real request comes near it. */
-const NESTING_MAX = 256;
-/** Far above any real request (the largest are batches of token arrays); 32 MB of `0,` would otherwise cost gigabytes to read. */
-const VALUES_MAX = 1_000_000;
-/** Fields of the request itself; the richest real one has some fifty. */
-const FIELDS_MAX = 1_000;
 
 /** Reads a request body once. Throws `InvalidRequest` naming the field. */
 export function parseAsk(
   protocol: ClientProtocol,
   raw: Uint8Array,
-  { isCompaction = false }: AskOptions = {},
+  { isCompaction = false, call }: AskOptions = {},
 ): Ask {
   const read = readBody(raw);
+  if (call) return generateAsk(read, call);
   const fields = readFields(protocol, read.body);
   const { model } = check(SCHEMAS[protocol], read.body);
   return toAsk(protocol, read, { fields, model, isCompaction });
@@ -36,9 +29,10 @@ export function parseAsk(
 export async function parseAskInTurns(
   protocol: ClientProtocol,
   raw: Uint8Array,
-  { pause, isCompaction = false }: AskOptions & { pause: Pause },
+  { pause, isCompaction = false, call }: AskOptions & { pause: Pause },
 ): Promise<Ask> {
   const read = await readBodyInTurns(raw, pause);
+  if (call) return generateAsk(read, call);
   const fields = readFields(protocol, read.body);
   await pause();
   const { model } = check(SCHEMAS[protocol], read.body);
@@ -46,10 +40,27 @@ export async function parseAskInTurns(
   return toAsk(protocol, read, { fields, model, isCompaction });
 }
 
-export type Pause = () => Promise<void>;
-
 interface AskOptions {
   isCompaction?: boolean;
+  /** Set for a request of Gemini. */
+  call?: PathCall | undefined;
+}
+
+/** A request of Gemini: the chat request that says the same, and its own bytes. Each byte of it counts as text but for inline data, so that no spelling of a member hides one. */
+function generateAsk({ raw, body, layout }: ReadBody, call: PathCall): Ask {
+  const { body: twin, native, outputLimit } = twinOf(body, call);
+  const read = readBody(jsonBytes(twin));
+  const fields = readFields('generate', read.body);
+  const { model } = check(SCHEMAS.generate, read.body);
+  const ask = toAsk('generate', read, { fields, model, isCompaction: false });
+  const { isArray } = call;
+  const textBytes = Math.max(ask.prompt.textBytes, raw.length - inlineBytes(body));
+  return {
+    ...ask,
+    outputLimit,
+    prompt: { ...ask.prompt, textBytes },
+    generate: { raw, body, layout, isArray, native },
+  };
 }
 
 function toAsk(
@@ -121,87 +132,43 @@ function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number
 }
 
 /** A body whose tokens are to be counted: as of a request, without what concerns the answer. Throws `InvalidRequest`. */
-export function parseCountTokens(protocol: CountingProtocol, raw: Uint8Array): CountAsk {
-  return toCountAsk(protocol, readBody(raw));
+export function parseCountTokens(
+  protocol: CountingProtocol,
+  raw: Uint8Array,
+  call?: PathCall,
+): CountAsk {
+  return toCountAsk(protocol, readBody(raw), call);
 }
 
 export async function parseCountTokensInTurns(
   protocol: CountingProtocol,
   raw: Uint8Array,
-  pause: Pause,
+  { pause, call }: Pick<AskOptions, 'call'> & { pause: Pause },
 ): Promise<CountAsk> {
-  return toCountAsk(protocol, await readBodyInTurns(raw, pause));
+  return toCountAsk(protocol, await readBodyInTurns(raw, pause), call);
 }
 
 const COUNT_SCHEMAS = { messages: countTokensSchema, responses: responsesRequestSchema };
 
-function toCountAsk(protocol: CountingProtocol, read: ReadBody): CountAsk {
-  const { model } = check(COUNT_SCHEMAS[protocol], read.body);
-  return { protocol, ...read, model };
-}
-
-export interface ReadBody {
-  raw: Uint8Array;
-  body: JsonRecord;
-  layout: JsonLayout;
-}
-
-const LIMITS = { values: VALUES_MAX, depth: NESTING_MAX, fields: FIELDS_MAX };
-/** Scans one body after the other. */
-const bodyScan = new BodyScan(LIMITS);
-
-/** Reads the body of any call. Throws `InvalidRequest`. */
-export function readBody(raw: Uint8Array): ReadBody {
-  bodyScan.begin(raw).advance();
-  return scannedBody(raw, bodyScan);
-}
-
-/** Read within a few milliseconds. */
-const PIECE_BYTES = 1024 * 1024;
-
-async function readBodyInTurns(raw: Uint8Array, pause: Pause): Promise<ReadBody> {
-  const scan = new BodyScan(LIMITS).begin(raw);
-  while (!scan.advance(PIECE_BYTES)) await pause();
-  await pause();
-  const read = scannedBody(raw, scan);
-  await pause();
-  return read;
-}
-
-function scannedBody(raw: Uint8Array, scan: BodyScan): ReadBody {
-  if (scan.hasTooManyValues)
-    throw invalid(`The request body holds more than ${VALUES_MAX} values.`);
-  const body = jsonOf(raw);
-  const { layout, duplicate } = scan;
-  if (!isRecord(body) || !layout) throw invalid('The request body must be a JSON object.');
-  if (scan.isTooDeep)
-    throw invalid(`The request body is nested deeper than ${NESTING_MAX} levels.`);
-  if (scan.hasTooManyFields) throw invalid(`The request body has more than ${FIELDS_MAX} fields.`);
-  if (duplicate !== null)
-    throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, {
-      param: duplicate,
-      code: 'duplicate_field',
-    });
-  return { raw, body, layout };
-}
-
-function invalid(message: string): InvalidRequest {
-  return new InvalidRequest(message, { code: 'invalid_json' });
-}
-
-function jsonOf(raw: Uint8Array): unknown {
-  try {
-    return JSON.parse(textOf(bufferOf(raw)));
-  } catch {
-    throw invalid('The request body is not valid JSON.');
+function toCountAsk(
+  protocol: CountingProtocol,
+  read: ReadBody,
+  call: PathCall | undefined,
+): CountAsk {
+  if (protocol !== 'generate') {
+    const { model } = check(COUNT_SCHEMAS[protocol], read.body);
+    return { protocol, ...read, model };
   }
+  if (!call) throw new Error('a call of Gemini has its model in the path');
+  return { ...generateAsk(countedBody(read), call), protocol };
 }
 
-/** A decoder that refuses wrong bytes takes twice as long for text of European languages as a look before reading. Throws for wrong bytes. */
-function textOf(raw: Buffer): string {
-  if (isAscii(raw)) return raw.toString('latin1');
-  if (!isUtf8(raw)) throw new TypeError('not UTF-8');
-  return raw.toString('utf8');
+/** `countTokens` takes the contents alone, or a whole request: https://ai.google.dev/api/tokens */
+function countedBody(read: ReadBody): ReadBody {
+  const whole = read.body['generateContentRequest'];
+  if (!isRecord(whole)) return read;
+  const { model: _, ...request } = whole;
+  return { ...read, body: request };
 }
 
 function check<S extends z.ZodType>(schema: S, body: JsonRecord): z.output<S> {

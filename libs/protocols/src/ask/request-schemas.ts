@@ -125,4 +125,5 @@ export const SCHEMAS = {
   embeddings: embeddingsRequestSchema,
   responses: responsesRequestSchema,
   completions: completionsRequestSchema,
+  generate: chatRequestSchema,
 } satisfies Record<ClientProtocol, z.ZodType>;

@@ -121,12 +121,49 @@ export function clientErrorBody(protocol: ClientProtocol, error: ClientError): o
       request_id: error.requestId,
     };
   }
+  if (protocol === 'generate') return googleErrorBody(error);
   return {
     error: {
       message: isOverflow ? contextLengthMessage(error.message) : error.message,
       type: openai.type,
       param: error.param ?? null,
       code: error.vendorCode ?? openai.code,
+    },
+  };
+}
+
+/** Words of Google's errors by status: https://cloud.google.com/apis/design/errors#handling_errors */
+const GOOGLE_STATUSES: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  405: 'UNIMPLEMENTED',
+  409: 'ABORTED',
+  413: 'INVALID_ARGUMENT',
+  415: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** `google.rpc.Status`: the finer code and the field stand in its details. */
+function googleErrorBody({ code, message, vendorCode, param }: ClientError): object {
+  const { openai } = CLIENT_ERRORS[code];
+  const reason = (vendorCode ?? openai.code ?? code).toUpperCase();
+  return {
+    error: {
+      code: openai.status,
+      message: code === 'context_overflow' ? contextLengthMessage(message) : message,
+      status: GOOGLE_STATUSES[openai.status] ?? 'INTERNAL',
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason,
+          domain: 'tollgate',
+          metadata: param ? { field: param } : {},
+        },
+      ],
     },
   };
 }

@@ -59,6 +59,15 @@ export const CLIENT_BODIES: Readonly<Record<ClientProtocol, ClientBody>> = {
     leastLimit: 0,
     probe: { prompt: 'ok', max_tokens: 1 },
   },
+  // A request of Gemini is read as the chat request that says the same.
+  generate: {
+    fields: CHAT,
+    turns: 'messages',
+    instructions: null,
+    takesTokens: false,
+    leastLimit: 1,
+    probe: { contents: [{ role: 'user', parts: [{ text: 'Say ok.' }] }] },
+  },
 };
 
 export const FIELD_TABLES = Object.fromEntries(

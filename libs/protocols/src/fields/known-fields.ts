@@ -63,8 +63,9 @@ function unknownLabels(labels: JsonRecord, path: readonly string[]): DroppedFiel
 
 function tableOf(protocol: FieldsOf): Map<string, Passes> {
   const table = new Map<string, Passes>();
+  const own = protocol === 'generate' ? 'chat' : protocol;
   for (const { fields } of DIALECTS)
-    for (const path of fields[protocol] ?? []) place(table, path.split('.'));
+    for (const path of fields[own] ?? []) place(table, path.split('.'));
   if (protocol !== 'conversations') for (const name of PRICED_FIELDS) table.set(name, 'whole');
   return table;
 }

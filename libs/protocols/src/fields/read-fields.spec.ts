@@ -7,16 +7,16 @@ import { FURTHER_LIMITS } from './field-tables.ts';
 import { foldName } from './fold-name.ts';
 import { readFields } from './read-fields.ts';
 
-const BODIES: Record<ClientProtocol, object> = {
+const BODIES: Record<Exclude<ClientProtocol, 'generate'>, object> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] },
   responses: { model: 'm', input: 'hi' },
   embeddings: { model: 'm', input: 'hi' },
   completions: { model: 'm', prompt: 'hi' },
 };
-const PROTOCOLS: ClientProtocol[] = ['chat', 'messages', 'responses', 'embeddings', 'completions'];
+const PROTOCOLS = ['chat', 'messages', 'responses', 'embeddings', 'completions'] as const;
 
-function refusal(protocol: ClientProtocol, change: object): [string, string | null] | null {
+function refusal(protocol: keyof typeof BODIES, change: object): [string, string | null] | null {
   try {
     parseAsk(protocol, Buffer.from(JSON.stringify({ ...BODIES[protocol], ...change })));
     return null;
@@ -149,7 +149,7 @@ describe('envelopes', () => {
   });
 });
 
-test.each<[ClientProtocol, string, unknown[]]>([
+test.each<[keyof typeof BODIES, string, unknown[]]>([
   ['chat', 'max_completion_tokens', [-1, 0, 1.5, '5', 2 ** 53, true, [], {}]],
   ['chat', 'n', [-1, 0, 1.5, '5', 129]],
   ['responses', 'max_output_tokens', [-1, 0, 1.5, '5']],

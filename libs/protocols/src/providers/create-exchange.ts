@@ -11,6 +11,7 @@ import type {
 } from '../exchange.ts';
 import type { ProviderExchange } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
+import { generateCount, generateThroughChat } from '../generate/exchange.ts';
 import { withPromptCache } from '../translation/prompt-cache.ts';
 import { messagesCount } from '../same-protocol/messages-exchange.ts';
 import { responsesCount } from '../same-protocol/responses-exchange.ts';
@@ -57,7 +58,7 @@ export function findUnsupported(
     const exchange = exchangeFor(ask.protocol, speech);
     if (exchange) refuseCompaction(ask, exchange);
     refuseThread(ask, speech);
-    exchange?.check?.(ask.body, upstreamModel);
+    exchange?.check?.(ask.body, upstreamModel, ask);
     return null;
   } catch (error) {
     if (error instanceof InvalidRequest) return error;
@@ -84,11 +85,20 @@ export function countExchange(
     ids: StoredIds;
   },
 ): CountExchange {
+  if (ask.protocol === 'generate') return generateCount(ask, request);
   return ask.protocol === 'messages' ? messagesCount(ask, request) : responsesCount(ask, request);
 }
 
+/** A client of Gemini reaches every upstream that chat reaches. */
+function exchangeFor(protocol: ClientProtocol, speech: Speech): ProviderExchange | undefined {
+  const own = ownExchange(protocol, speech);
+  if (own || protocol !== 'generate') return own;
+  const chat = ownExchange('chat', speech);
+  return chat && generateThroughChat(chat);
+}
+
 /** An endpoint that the upstream has itself goes before a translation. */
-function exchangeFor(
+function ownExchange(
   protocol: ClientProtocol,
   { protocol: spoken, endpoints = [] }: Speech,
 ): ProviderExchange | undefined {

@@ -1,5 +1,6 @@
 import { GEMINI_ERROR_WORDS } from '../answers/gemini/answers.ts';
 import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
+import { nativeGenerate } from '../generate/exchange.ts';
 import { geminiDialect, geminiPath } from '../messages-to-gemini/exchange.ts';
 import { throughMessages } from '../through-messages/exchanges.ts';
 import { batchEmbedContents, vectorsBy } from './gemini-embeddings.ts';
@@ -12,7 +13,11 @@ const BATCH = batchEmbedContents((model) => geminiPath(model, 'batchEmbedContent
 /** The interface of Gemini at Google AI: https://ai.google.dev/api. */
 export const gemini: Provider = {
   sign: (_, signing) => ({ 'x-goog-api-key': keyOf(signing) }),
-  exchanges: { ...throughMessages(geminiDialect), embeddings: vectorsBy(() => BATCH) },
+  exchanges: {
+    ...throughMessages(geminiDialect),
+    generate: nativeGenerate(geminiDialect.path),
+    embeddings: vectorsBy(() => BATCH),
+  },
   probe: (model, kind) =>
     kind === 'embedding'
       ? {

@@ -47,17 +47,24 @@ export function claudeOf(host: ClaudeHost): Record<Client, ProviderExchange> {
 }
 
 /** One exchange for each client, by the name of the model. None is native, as the upstream has models that do not speak messages. */
-export function byModel(
+export function byModel<Client extends string>(
   isClaude: (model: string) => boolean,
   claude: Record<Client, ProviderExchange>,
   other: Record<Client, ProviderExchange>,
 ): Record<Client, ProviderExchange> {
-  const either = (client: Client): ProviderExchange => ({
-    create: (request) => (isClaude(request.upstreamModel) ? claude : other)[client].create(request),
-    isNative: false,
-    check: (body, model) => (isClaude(model) ? claude : other)[client].check?.(body, model),
-  });
-  return { chat: either('chat'), messages: either('messages'), responses: either('responses') };
+  const either = (client: Client): ProviderExchange => {
+    const of = (model: string): ProviderExchange => (isClaude(model) ? claude : other)[client];
+    return {
+      create: (request) => of(request.upstreamModel).create(request),
+      isNative: false,
+      check: (body, model, ask) => of(model).check?.(body, model, ask),
+    };
+  };
+  const clients = Object.keys(claude) as Client[];
+  return Object.fromEntries(clients.map((client) => [client, either(client)])) as Record<
+    Client,
+    ProviderExchange
+  >;
 }
 
 function hosted(

@@ -56,7 +56,7 @@ export interface ProviderExchange {
   /** Requests and answers keep their own bytes. */
   readonly isNative: boolean;
   /** The part of a translation that may find no words: throws `InvalidRequest`. */
-  check?(body: Ask['body'], upstreamModel: string): unknown;
+  check?(body: Ask['body'], upstreamModel: string, ask: Ask): unknown;
 }
 
 /** The key of a credential that is one. */

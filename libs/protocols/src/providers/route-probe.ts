@@ -1,5 +1,8 @@
+import { parseAsk } from '../ask/parse-ask.ts';
+import type { Ask, ClientProtocol, Speech } from '../exchange.ts';
+import { CLIENT_BODIES } from '../fields/client-bodies.ts';
+import { jsonBytes } from '../json/json-guard.ts';
 import { isNative } from './create-exchange.ts';
-import type { ClientProtocol, Speech } from '../exchange.ts';
 
 /** The least that `/v1/responses` takes: https://platform.openai.com/docs/api-reference/responses/create#max_output_tokens */
 const RESPONSES_LIMIT = 16;
@@ -8,4 +11,12 @@ const RESPONSES_LIMIT = 16;
 export function probeLimit(protocol: ClientProtocol, speech: Speech): number | null {
   if (protocol === 'embeddings') return null;
   return protocol === 'responses' && isNative(protocol, speech) ? RESPONSES_LIMIT : 1;
+}
+
+/** The request of a probe: the model stands in its body, or in its path. */
+export function probeAsk(protocol: ClientProtocol, model: string): Ask {
+  const { probe } = CLIENT_BODIES[protocol];
+  return protocol === 'generate'
+    ? parseAsk(protocol, jsonBytes(probe), { call: { model, isStream: false, isArray: false } })
+    : parseAsk(protocol, jsonBytes({ model, ...probe }));
 }

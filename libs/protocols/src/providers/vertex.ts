@@ -3,6 +3,7 @@ import { GEMINI_ERROR_WORDS } from '../answers/gemini/answers.ts';
 import { readMessagesUsage } from '../answers/anthropic/messages-usage.ts';
 import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
 import { isRecord, type JsonRecord } from '../json/json-guard.ts';
+import { generateThroughChat, nativeGenerate } from '../generate/exchange.ts';
 import { geminiDialect } from '../messages-to-gemini/exchange.ts';
 import { throughMessages } from '../through-messages/exchanges.ts';
 import { embedContent, predictVectors, vectorsBy, type VectorMethod } from './gemini-embeddings.ts';
@@ -20,6 +21,8 @@ const CLAUDE: ClaudeHost = {
     modelPath('anthropic', model, isStream ? 'streamRawPredict' : 'rawPredict'),
 };
 
+const HOSTED_CLAUDE = claudeOf(CLAUDE);
+
 /** Earlier models have the older method. */
 const EMBED_CONTENT = embedContent((model) => modelPath('google', model, 'embedContent'));
 const PREDICT = predictVectors((model) => modelPath('google', model, 'predict'));
@@ -33,16 +36,11 @@ export const vertex: Provider = {
   exchanges: {
     ...byModel(
       isClaude,
-      claudeOf(CLAUDE),
-      throughMessages({
-        ...geminiDialect,
-        path: (model, isStream) =>
-          modelPath(
-            'google',
-            model,
-            isStream ? 'streamGenerateContent?alt=sse' : 'generateContent',
-          ),
-      }),
+      { ...HOSTED_CLAUDE, generate: generateThroughChat(HOSTED_CLAUDE.chat) },
+      {
+        ...throughMessages({ ...geminiDialect, path: generatePath }),
+        generate: nativeGenerate(generatePath),
+      },
     ),
     embeddings: vectorsBy(vectorMethodOf),
   },
@@ -52,6 +50,10 @@ export const vertex: Provider = {
   readUsage: usageOf,
   errorWords: GEMINI_ERROR_WORDS,
 };
+
+function generatePath(model: string, isStream: boolean): string {
+  return modelPath('google', model, isStream ? 'streamGenerateContent?alt=sse' : 'generateContent');
+}
 
 /** A model is named with or without its publisher and collection. */
 function modelPath(publisher: string, model: string, method: string): string {

@@ -1,4 +1,4 @@
-import { readBody } from '../ask/parse-ask.ts';
+import { readBody } from '../ask/read-body.ts';
 import type { InvalidRequest, StoredIds } from '../exchange.ts';
 import type { DroppedField } from '../fields/found-field.ts';
 import { unknownFields } from '../fields/known-fields.ts';

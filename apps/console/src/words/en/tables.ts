@@ -37,6 +37,7 @@ export const tables = {
     embeddings: 'Embeddings',
     responses: 'Responses',
     completions: 'Completions (legacy)',
+    generate: 'Gemini',
   } satisfies Record<Schemas['ClientProtocol'], string>,
   providers: {
     openai: 'OpenAI',

@@ -28,6 +28,7 @@ export const tables: typeof en = {
     embeddings: 'Embeddings',
     responses: 'Responses',
     completions: '旧版补全',
+    generate: 'Gemini',
   },
   providers: {
     openai: 'OpenAI',

@@ -11,12 +11,12 @@ export type Credentials = readonly [ParsedApiKey, ...ParsedApiKey[]];
 const KEY_CHARS_MAX = 256;
 
 /**
- * Takes the key from `Authorization: Bearer` and from `x-api-key`: SDKs of both protocols use either (docs/design/protocols.md#keys-and-versions), and a stale one beside
+ * Takes the key from `Authorization: Bearer` and from `x-api-key`, or `x-goog-api-key` without one: SDKs of both protocols use either (docs/design/protocols.md#keys-and-versions), and a stale one beside
  * a good one is common. No I/O. Throws Refusal when no key is presented at all.
  */
 export function authenticate(headers: IncomingHttpHeaders): Credentials {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-  const apiKey = headers['x-api-key'];
+  const apiKey = headers['x-api-key'] ?? headers['x-goog-api-key'];
   const texts = [bearer, typeof apiKey === 'string' ? apiKey.trim() : undefined].filter(
     isPlausible,
   );

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
+import type { ClientProtocol, ErrorShape, PathCall } from '@tollgate/protocols';
 import type { ClientReply } from '../../http/client-reply.ts';
 import type { ObservedRequest } from '../../observe/observed-request.ts';
 import { traceIds } from '../../observe/observer.ts';
@@ -11,6 +11,8 @@ export interface ClientRequest {
   readonly callerId: string | null;
   readonly protocol: ClientProtocol;
   readonly isCompaction: boolean;
+  /** The part of a request that its path says; absent where the body says all. */
+  readonly call?: PathCall;
   readonly shape: ErrorShape;
   readonly incoming: IncomingMessage;
   readonly reply: ClientReply;

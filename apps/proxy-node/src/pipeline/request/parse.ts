@@ -34,12 +34,12 @@ export interface Asked extends Terms {
 
 /** Parses a body; other requests continue between the passes over a large one. Throws InvalidRequest: callers are authenticated before they see it. */
 export function askOf(
-  { protocol, isCompaction }: Pick<ClientRequest, 'protocol' | 'isCompaction'>,
+  { protocol, isCompaction, call }: Pick<ClientRequest, 'protocol' | 'isCompaction' | 'call'>,
   raw: Buffer,
 ): Ask | Promise<Ask> {
   return raw.length > LARGE_BODY_BYTES
-    ? parseAskInTurns(protocol, raw, { pause: setImmediate, isCompaction })
-    : parseAsk(protocol, raw, { isCompaction });
+    ? parseAskInTurns(protocol, raw, { pause: setImmediate, isCompaction, call })
+    : parseAsk(protocol, raw, { isCompaction, call });
 }
 
 /** The model a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */

@@ -1,0 +1,26 @@
+import type { JsonRecord } from '../json/json-guard.ts';
+import { COMMENT_EVENT, dataEvent } from '../sse/sse-format.ts';
+
+/** Puts the pieces of a stream behind each other. */
+export interface StreamFormat {
+  piece(value: JsonRecord): string;
+  /** Behind the last piece. */
+  end(): string;
+  /** Bytes that mean nothing. */
+  readonly keepAlive: string;
+}
+
+/** With `alt=sse` events, else one JSON array: https://cloud.google.com/apis/docs/system-parameters. */
+export function streamFormat(isArray: boolean): StreamFormat {
+  if (!isArray) return { piece: dataEvent, end: () => '', keepAlive: COMMENT_EVENT };
+  let isBegun = false;
+  return {
+    piece: (value) => {
+      const before = isBegun ? ',\r\n' : '[';
+      isBegun = true;
+      return before + JSON.stringify(value);
+    },
+    end: () => (isBegun ? ']' : '[]'),
+    keepAlive: ' ',
+  };
+}
