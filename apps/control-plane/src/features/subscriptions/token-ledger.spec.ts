@@ -102,6 +102,20 @@ describe('the token ledger', () => {
     ]);
   });
 
+  test('takes nothing back from lots where none was ever bought', async () => {
+    const one = await subscribed();
+    await charge([[one, 30]], 'first');
+    await charge([[one, -40]], 'second');
+    expect(await stateOf(one)).toEqual([0, -10, 0]);
+    await withdraw(one, 'third', 5);
+    expect([await stateOf(one), await lotsOf(one)]).toEqual([[0, -5, 0], []]);
+    expect(await overdraftsOf(one)).toEqual([
+      ['first', 30],
+      ['second', -40],
+      ['third', 5],
+    ]);
+  });
+
   test('a credit for Redis alone changes no balance', async () => {
     const one = await threeLots();
     await inTransaction(async (tx) => {
