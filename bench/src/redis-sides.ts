@@ -15,7 +15,7 @@ export interface Side {
   read: (file: string) => string;
 }
 
-/** What a key and its account are limited by. */
+/** The limits of a key and its account. */
 export const SCENES = {
   /** Nothing, as most keys. */
   none: { limits: {}, ofKey: [], ofAccount: [] },

@@ -16,7 +16,7 @@ import { RepairCauses, ridOf } from './repair-causes.ts';
 import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
 
-const PAID_KINDS = ['subscribe', 'renew', 'auto_recharge'];
+const PAID_KINDS = new Set(['subscribe', 'renew', 'auto_recharge']);
 const FIRST_WALLETS = BigInt(FIRST_SUBSCRIPTIONS.length) * FIRST_WALLET;
 
 interface Sums {
@@ -138,7 +138,7 @@ export class Checks {
     };
     rows.credits.onChange = (before, after) => {
       // The first tokens of each were there before.
-      if (!before && after && PAID_KINDS.includes(after.kind) && after.seq > 1)
+      if (!before && after && PAID_KINDS.has(after.kind) && after.seq > 1)
         this.#paid.push(`${after.subscription_id}:${after.seq}`);
       if (after?.kind === 'auto_recharge' && !before) {
         this.recharges += 1;

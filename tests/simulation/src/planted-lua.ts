@@ -95,7 +95,7 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
     '{ held = amount, now',
     '{ held = 2 * amount, now',
   ],
-  'a restored hold is not held in budgets, and released all the same': [
+  'a restored hold is not held in budgets, but is released from them': [
     'restore',
     'if budgets then move_claims(KEYS[5], claims_in(budgets), { held = amount, now = now }) end',
     '',

@@ -88,8 +88,9 @@ async function run(selection: readonly string[], args: readonly string[]): Promi
 }
 
 /** A process writes its compiled code as it ends. In a worker with all sources that takes longer than the 500 ms after which Jest kills it. */
-function withoutCompileCache({ NODE_COMPILE_CACHE: _, ...env }: NodeJS.ProcessEnv) {
-  return env;
+function withoutCompileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE: _, ...others } = env;
+  return others;
 }
 
 function runJest(args: readonly string[]): Promise<number> {
