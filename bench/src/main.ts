@@ -9,6 +9,7 @@ const BENCHES: Readonly<Record<string, () => Promise<(args: readonly string[]) =
     estimates: async () => (await import('./estimates/estimates.ts')).benchEstimates,
     tracing: async () => (await import('./tracing.ts')).benchTracing,
     statistics: async () => (await import('./statistics.ts')).benchStatistics,
+    top: async () => (await import('./top.ts')).benchTop,
   };
 
 const [first = '', ...others] = process.argv.slice(2);

@@ -98,7 +98,8 @@ async function fill(database: pg.Client, requests: number): Promise<string> {
   return rows[0]?.text ?? '';
 }
 
-async function measure(
+/** Asks a question again and again; returns how long an answer took. */
+export async function measure(
   admin: AdminClient,
   path: string,
 ): Promise<{ 'p50 ms': number; 'worst ms': number; rows: number }> {

@@ -9,6 +9,7 @@ import { CeilingsModule } from './features/ceilings/ceilings.module.ts';
 import { ConfigCheckModule } from './features/config-check/config-check.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
+import { DirectoryModule } from './features/directory/directory.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
 import { FirstStepsModule } from './features/first-steps/first-steps.module.ts';
 import { IncidentsModule } from './features/incidents/incidents.module.ts';
@@ -81,6 +82,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   BooksModule,
   ConfigCheckModule,
   DashboardModule,
+  DirectoryModule,
   EventsModule,
   FirstStepsModule,
   IncidentsModule,

@@ -79,8 +79,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List accounts */
-        get: operations["Users_list"];
+        /** List accounts with what they have and use */
+        get: operations["Directory_list"];
         put?: never;
         /** Create an active account; the answer shows its one-time password, once */
         post: operations["Users_create"];
@@ -114,8 +114,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One account */
-        get: operations["Users_get"];
+        /** One account with what it has and uses */
+        get: operations["Directory_get"];
         /** Change an account; a new administrator signs in again */
         put: operations["Users_update"];
         post?: never;
@@ -1341,6 +1341,23 @@ export interface paths {
         };
         /** Sums by minute, hour or day, and by model, key, user or upstream */
         get: operations["Usage_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/usage/top": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The users, keys or models that used the most, the rest together, and all; administrators see all accounts */
+        get: operations["Usage_top"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2853,6 +2870,56 @@ export interface components {
                 max_output_tokens: number;
             };
         };
+        ListedUser: {
+            id: number;
+            username: string;
+            /** @enum {string} */
+            role: "admin" | "user";
+            /** @enum {string} */
+            status: "pending" | "active" | "rejected" | "frozen" | "deleted";
+            /** @description Made by the demo; `npm run seed -- close-demo` deletes it */
+            is_demo: boolean;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rpm_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rph_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rpd_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tpm_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tph_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            tpd_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            concurrency_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            max_input_tokens_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            max_output_tokens_ceiling: number | null;
+            /** @description Limits over all keys of the account */
+            rates: components["schemas"]["Rate"][];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            /** @description Of the wallet */
+            balance: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description Charged tokens at the price that their model had at the end of each day (UTC), or of each interval, whichever lot paid for them; of the last 30 days */
+            spend_30d: string;
+            /** @description When it made its last request: to the minute for 48 hours, to the hour for 90 days, then to the day; null = never */
+            last_used_at: string | null;
+            /** @description When one of its sessions was last used; null where none is kept */
+            last_seen_at: string | null;
+        };
         MadeByToken: {
             /** @enum {string} */
             kind: "user" | "key" | "upstream" | "node";
@@ -4110,6 +4177,63 @@ export interface components {
             duration_ms: components["schemas"]["Percentiles"];
             first_token_ms: components["schemas"]["Percentiles"];
         };
+        UsageTop: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            to: string;
+            /** @enum {string} */
+            interval: "minute" | "hour" | "day";
+            /** @enum {string} */
+            group_by: "user" | "key" | "model";
+            /** @enum {string} */
+            by: "tokens" | "requests" | "errors" | "charge" | "spend";
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description The greatest first */
+            data: {
+                id: number;
+                name: string | null;
+                requests: number;
+                errors: number;
+                /** @description Of all classes that are charged */
+                tokens: number;
+                /** @description Charged tokens */
+                charge: number;
+                /** @description Charged tokens at the price that their model had at the end of each day (UTC), or of each interval, whichever lot paid for them */
+                spend: string;
+            }[];
+            /** @description All the rest together */
+            other: {
+                /** @description How many are not in `data` */
+                groups: number;
+                requests: number;
+                errors: number;
+                /** @description Of all classes that are charged */
+                tokens: number;
+                /** @description Charged tokens */
+                charge: number;
+                /** @description Charged tokens at the price that their model had at the end of each day (UTC), or of each interval, whichever lot paid for them */
+                spend: string;
+            };
+            total: {
+                groups: number;
+                requests: number;
+                errors: number;
+                /** @description Of all classes that are charged */
+                tokens: number;
+                /** @description Charged tokens */
+                charge: number;
+                /** @description Charged tokens at the price that their model had at the end of each day (UTC), or of each interval, whichever lot paid for them */
+                spend: string;
+            };
+        };
         User: {
             id: number;
             username: string;
@@ -5192,13 +5316,13 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_list: {
+    Directory_list: {
         parameters: {
             query?: {
                 page?: number;
                 page_size?: number;
                 /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "username" | "-username" | "status" | "-status" | "role" | "-role" | "created_at" | "-created_at";
+                sort?: "id" | "-id" | "username" | "-username" | "status" | "-status" | "role" | "-role" | "created_at" | "-created_at" | "balance" | "-balance" | "spend_30d" | "-spend_30d" | "last_used_at" | "-last_used_at";
                 /** @description Part of a name, any case */
                 q?: string;
                 /** @description `deleted` accounts are in no other list */
@@ -5219,7 +5343,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["User"][];
+                        data: components["schemas"]["ListedUser"][];
                         page: number;
                         page_size: number;
                         /** @description Rows of all pages */
@@ -5315,7 +5439,7 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Users_get: {
+    Directory_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -5332,7 +5456,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["ListedUser"];
                 };
             };
             400: components["responses"]["invalid_request"];
@@ -8963,6 +9087,42 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UsageStatistics"];
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["invalid_request.statistics_range.query_too_large"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Usage_top: {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                /** @description Sums by minute are kept for 48 hours, by hour for 90 days, by day without end */
+                interval?: "minute" | "hour" | "day";
+                user_id?: number;
+                model_id?: number;
+                group_by?: "user" | "key" | "model";
+                /** @description The measure that orders them */
+                by?: "tokens" | "requests" | "errors" | "charge" | "spend";
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageTop"];
                 };
             };
             400: components["responses"]["invalid_request.statistics_range.query_too_large"];

@@ -15,6 +15,7 @@ import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
 import { UsageStore } from './api/usage-store.sql.ts';
 import { UsageStatisticsService } from './api/usage-statistics.service.ts';
+import { UsageTopService } from './api/usage-top.service.ts';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.ts';
 import { DeadLettersService } from './dead-letters/dead-letters.service.ts';
 import { DeadLetterRow } from './dead-letters/dead-letter.entity.ts';
@@ -73,6 +74,7 @@ import { JournalService } from './journal/journal.service.ts';
     UsageStore,
     UsageLogsService,
     UsageStatisticsService,
+    UsageTopService,
     UsageReceiptService,
     BurnRateService,
   ],

@@ -2,7 +2,6 @@ import { Body, Controller, Get, HttpCode, Post, Put, Query } from '@nestjs/commo
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { FreshPassword, Permission } from '../../platform/access/permission.ts';
-import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
@@ -15,13 +14,11 @@ import {
   freezeQuery,
   updateUserBody,
   userResponseSchema,
-  usersQuery,
   oneTimePasswordSchema,
   type CreateUserBody,
   type EraseUserBody,
   type FreezeQuery,
   type UpdateUserBody,
-  type UsersQuery,
 } from './users.dto.ts';
 import { UsersService } from './users.service.ts';
 
@@ -32,13 +29,6 @@ export class UsersController {
     private readonly users: UsersService,
     private readonly issuing: AccountIssuing,
   ) {}
-
-  @Get()
-  @Permission('admin')
-  @Answers('List accounts', pageOf(userResponseSchema))
-  list(@Query({ schema: usersQuery }) query: UsersQuery) {
-    return this.users.list(query);
-  }
 
   @Post()
   @Permission('admin')
@@ -69,13 +59,6 @@ export class UsersController {
   @HttpCode(200)
   resetPassword(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.issuing.resetPassword(caller, id);
-  }
-
-  @Get(':id')
-  @Permission('admin')
-  @Answers('One account', userResponseSchema)
-  get(@IdPath() id: number) {
-    return this.users.get(id);
   }
 
   @Put(':id')

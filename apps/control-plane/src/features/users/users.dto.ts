@@ -2,22 +2,11 @@ import { ceilingFields } from '@tollgate/contracts';
 import { z } from 'zod';
 import { ROLES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import { booleanFilter } from '../../platform/http/list-query.ts';
 import { accountRates, rateField } from '../../platform/openapi/rate-field.ts';
 import { USER_STATUSES } from './user-transitions.ts';
 import { newUsername } from './username.ts';
 import type { User } from './user.entity.ts';
-
-export const usersQuery = listQuery({
-  sorts: ['id', 'username', 'status', 'role', 'created_at'],
-  sort: 'id',
-  filters: {
-    status: z.enum(USER_STATUSES).optional().describe('`deleted` accounts are in no other list'),
-    role: z.enum(['admin', 'user']).optional(),
-    is_demo: booleanFilter.optional(),
-  },
-});
-export type UsersQuery = z.output<typeof usersQuery>;
 
 /** `drain`: running streams may finish. */
 export const freezeQuery = z.strictObject({ drain: booleanFilter.default(false) });

@@ -8,7 +8,6 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { needFreshPassword } from '../../platform/access/fresh-password.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
-import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
@@ -21,16 +20,7 @@ import {
   type ErasureResponse,
   type UpdateUserBody,
   type UserResponse,
-  type UsersQuery,
 } from './users.dto.ts';
-
-const SORT_COLUMNS = {
-  id: 'user.id',
-  username: 'user.username',
-  status: 'user.status',
-  role: 'user.role',
-  created_at: 'user.createdAt',
-};
 
 @Injectable()
 export class UsersService {
@@ -41,19 +31,10 @@ export class UsersService {
     private readonly liveState: LiveStateService,
   ) {}
 
-  async list(query: UsersQuery): Promise<Page<UserResponse>> {
-    const builder = this.users.createQueryBuilder('user').where('true');
-    if (query.status !== undefined)
-      builder.andWhere('user.status = :status', { status: query.status });
-    if (query.status !== 'deleted') builder.andWhere('user.deletedAt IS NULL');
-    if (query.role !== undefined) builder.andWhere('user.role = :role', { role: query.role });
-    if (query.is_demo !== undefined)
-      builder.andWhere('user.isDemo = :isDemo', { isDemo: query.is_demo });
-    return readPage(builder, query, {
-      columns: SORT_COLUMNS,
-      search: ['user.username'],
-      map: toUserResponse,
-    });
+  /** Any of these accounts, deleted ones among them. */
+  async byIds(ids: readonly number[]): Promise<ReadonlyMap<number, UserResponse>> {
+    const rows = await this.users.findBy({ id: In([...ids]) });
+    return new Map(rows.map((row) => [row.id, toUserResponse(row)]));
   }
 
   async get(id: number): Promise<UserResponse> {

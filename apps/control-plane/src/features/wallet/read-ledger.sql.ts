@@ -37,3 +37,7 @@ export async function bookedRefund(
   const [refund] = rows.map((row) => refundRow.parse(row));
   return refund?.amount ?? 0n;
 }
+
+/** SQL: joins the wallet of an account as `wallet`; one without money may have none. */
+export const joinWallet = (userId: string): string =>
+  `LEFT JOIN ledger_accounts wallet ON wallet.kind = 'wallet' AND wallet.user_id = ${userId}`;

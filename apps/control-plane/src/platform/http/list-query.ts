@@ -119,6 +119,6 @@ export async function readPage<Row extends ObjectLiteral, Out, Sort extends stri
 }
 
 /** Text of a caller inside LIKE matches itself only. */
-function escapeLike(text: string): string {
+export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }

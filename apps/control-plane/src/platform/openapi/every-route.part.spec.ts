@@ -172,6 +172,7 @@ async function moneyAndKeys(modelId: number): Promise<void> {
     `GET /previews/price-change?model_id=${modelId}&input_tokens=10&price_per_million=3`,
     `GET /previews/budget?unit=requests&amount=10`,
     'GET /usage/burn-rate',
+    'GET /usage/top?group_by=user&by=spend',
     `GET /keys/${key.id}/windows`,
     `GET /keys/windows?ids=${key.id}`,
   );

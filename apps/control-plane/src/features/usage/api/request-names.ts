@@ -13,6 +13,10 @@ export const joinNames = (of: string): string =>
 export const ownerOfKey = (keyId: string): string =>
   `(SELECT user_id FROM api_keys WHERE id = ${keyId})`;
 
+/** The accounts of keys, as an array. */
+export const ownersOfKeys = (keyIds: string): string =>
+  `ARRAY(SELECT user_id FROM api_keys WHERE id = ANY(${keyIds}))`;
+
 /** The groupings of statistics, each with the place of a group's name. */
 export const GROUPINGS = {
   model: { column: 'model_id', table: 'models', name: 'name' },

@@ -4,11 +4,14 @@ import { USAGE_PERIOD_NAMES } from '../../../platform/database/usage-periods.ts'
 import {
   amountText,
   countField,
+  currencyField,
   idField,
   timeField,
   tokensField,
 } from '../../../platform/http/answer-fields.ts';
 import { chargedClassField, outcomeField } from '../../../platform/openapi/named-tables.ts';
+import { SPEND } from '../spend.sql.ts';
+import { TOP_MEASURES } from './usage.dto.ts';
 import { priceResponseSchema } from '../../models/models.dto.ts';
 
 const tokens = z.int().nullable().describe('As counted; null while the node has not returned');
@@ -123,3 +126,29 @@ export const usageStatisticsSchema = z
   })
   .meta({ id: 'UsageStatistics' });
 export type UsageStatistics = z.output<typeof usageStatisticsSchema>;
+
+const topSums = {
+  requests: countField,
+  errors: countField,
+  tokens: countField.describe('Of all classes that are charged'),
+  charge: tokensField,
+  spend: amountText.describe(SPEND),
+};
+export const usageTopSchema = z
+  .object({
+    from: timeField,
+    to: timeField,
+    interval: z.enum(USAGE_PERIOD_NAMES),
+    group_by: z.enum(['user', 'key', 'model']),
+    by: z.enum(TOP_MEASURES),
+    currency: currencyField,
+    data: z
+      .array(z.object({ id: idField, name: z.string().nullable(), ...topSums }))
+      .describe('The greatest first'),
+    other: z
+      .object({ groups: countField.describe('How many are not in `data`'), ...topSums })
+      .describe('All the rest together'),
+    total: z.object({ groups: countField, ...topSums }),
+  })
+  .meta({ id: 'UsageTop' });
+export type UsageTop = z.output<typeof usageTopSchema>;

@@ -4,18 +4,16 @@ import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
 import { USAGE_PERIODS } from '../../../platform/database/usage-periods.ts';
 import { csvFile } from '../../../platform/http/csv.ts';
-import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
+import { Refusal } from '../../../platform/http/refusal.ts';
 import { parseHistogram, percentiles } from '../histogram.ts';
 import { refuseSuppliers } from './refuse-suppliers.ts';
 import { isAboutRequesters, type Period, type StatisticsQuestion } from './select-statistics.ts';
+import { periodOf } from './statistics-period.ts';
 import { STATISTICS_SUMS, statisticsCells, statisticsColumns } from './statistics-csv.ts';
 import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answers.ts';
 import { UsageStore } from './usage-store.sql.ts';
-import { FROM_BEFORE_TO, type Group, type StatisticsQuery } from './usage.dto.ts';
+import type { Group, StatisticsQuery } from './usage.dto.ts';
 
-const DEFAULT_INTERVALS = { minute: 60, hour: 24, day: 30 };
-/** More points than any chart shows; finer questions are asked of a shorter period. */
-const INTERVALS_MAX = 1_500;
 const ROWS_MAX = 20_000;
 const SLICES_MAX = 3;
 
@@ -76,25 +74,6 @@ export class UsageStatisticsService {
     const isWhole = parts.every((part) => part.length <= share);
     return isWhole || rows.length > ROWS_MAX ? rows : this.store.sums(question, ROWS_MAX + 1);
   }
-}
-
-/** Whole minutes, hours or days (UTC): the roll-ups know nothing finer. */
-function periodOf({ from, to, interval }: StatisticsQuery): Period {
-  const { lengthMs, keptMs, kept } = USAGE_PERIODS[interval];
-  const end = Math.ceil((to?.getTime() ?? Date.now()) / lengthMs) * lengthMs;
-  const start =
-    Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * lengthMs) / lengthMs) *
-    lengthMs;
-  if (start >= end) throw invalidField('from', FROM_BEFORE_TO);
-  if (end - start > INTERVALS_MAX * lengthMs)
-    throw new Refusal('statistics_range', {
-      detail: `At most ${INTERVALS_MAX} intervals at a time`,
-    });
-  if (start < Date.now() - keptMs)
-    throw new Refusal('statistics_range', {
-      detail: `Sums by ${interval} are kept for ${kept}; ask for a later from, or for a longer interval`,
-    });
-  return { from: new Date(start), to: new Date(end) };
 }
 
 /** Sums parts of the period side by side where the answer may hold thousands of rows. An interval is in one of them. One account's question takes one connection. */

@@ -12,9 +12,12 @@ import { usedOf, type Used } from '../used.sql.ts';
 import { selectBudgeted, type BudgetedQuestion } from './select-budgeted.ts';
 import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
 import { selectStatistics, type StatisticsQuestion } from './select-statistics.ts';
+import { selectPrices, selectTop, type TopQuestion } from './select-top.ts';
 
 /** A page or a chart that takes longer than this is of no use, and what it reads is taken from everyone else. */
 const QUESTION_MS = 10_000;
+/** Sums of a hundred thousand groups, which would go through files otherwise. */
+const MEMORY = '32MB';
 const NARROW =
   'Ask for a shorter period (from, to), one account (user_id) or one key (key_id), or leave out a filter';
 
@@ -24,6 +27,11 @@ interface Statement {
 }
 
 const units = z.string().transform(toSafeInteger);
+const pricesRow = z.object({
+  at: z.array(z.string()),
+  models: z.array(z.number()),
+  prices: z.array(z.number()),
+});
 const budgetedRow = z.object({
   requests: z.number(),
   used: units,
@@ -51,6 +59,12 @@ export class UsageStore {
   /** Sums by interval and group, at most `rowsMax`. */
   sums(question: StatisticsQuestion, rowsMax: number): Promise<unknown[]> {
     return this.ask(selectStatistics(question, rowsMax));
+  }
+
+  /** The groups that used the most, then all together. */
+  async top(question: TopQuestion): Promise<unknown[]> {
+    const [prices] = await this.ask(selectPrices(question));
+    return this.ask(selectTop(question, pricesRow.parse(prices)));
   }
 
   /** The traffic of today and of the last 24 hours, of all accounts. */
@@ -82,9 +96,10 @@ export class UsageStore {
   private async ask<Row>({ sql, parameters }: Statement): Promise<Row[]> {
     try {
       return await this.transactions.run(async (tx) => {
-        await tx.query("SELECT set_config('statement_timeout', $1, true)", [
-          `${this.questionMs}ms`,
-        ]);
+        await tx.query(
+          "SELECT set_config('statement_timeout', $1, true), set_config('work_mem', $2, true)",
+          [`${this.questionMs}ms`, MEMORY],
+        );
         return tx.query(sql, parameters);
       });
     } catch (error) {

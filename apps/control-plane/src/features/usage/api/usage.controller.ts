@@ -12,14 +12,18 @@ import {
   usageLogResponseSchema,
   usageReceiptSchema,
   usageStatisticsSchema,
+  usageTopSchema,
 } from './usage-answers.ts';
 import { UsageLogsService } from './usage-logs.service.ts';
 import { UsageReceiptService } from './usage-receipt.service.ts';
 import { UsageStatisticsService } from './usage-statistics.service.ts';
+import { UsageTopService } from './usage-top.service.ts';
 import {
   statisticsSchema,
+  topSchema,
   usageLogsSchema,
   type StatisticsQuery,
+  type TopQuery,
   type UsageLogs,
 } from './usage.dto.ts';
 
@@ -39,6 +43,7 @@ export class UsageController {
     private readonly statistics: UsageStatisticsService,
     private readonly receipts: UsageReceiptService,
     private readonly burnRates: BurnRateService,
+    private readonly tops: UsageTopService,
   ) {}
 
   @Get('logs')
@@ -81,5 +86,16 @@ export class UsageController {
   )
   read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {
     return this.statistics.read(caller, query);
+  }
+
+  @Get('top')
+  @Permission('user')
+  @Answers(
+    'The users, keys or models that used the most, the rest together, and all; administrators see all accounts',
+    usageTopSchema,
+    { refuses: ['statistics_range', 'query_too_large'] },
+  )
+  top(@FromCaller() caller: Caller, @Query({ schema: topSchema }) query: TopQuery) {
+    return this.tops.read(caller, query);
   }
 }

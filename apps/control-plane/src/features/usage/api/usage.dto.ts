@@ -48,3 +48,19 @@ export const statisticsSchema = z.strictObject({
   format: z.enum(['json', 'csv']).default('json'),
 });
 export type StatisticsQuery = z.output<typeof statisticsSchema>;
+
+/** The amounts by which a list of the greatest is ordered. */
+export const TOP_MEASURES = ['tokens', 'requests', 'errors', 'charge', 'spend'] as const;
+export type TopMeasure = (typeof TOP_MEASURES)[number];
+const TOP_GROUPS = ['user', 'key', 'model'] as const;
+export type TopGroup = (typeof TOP_GROUPS)[number];
+const TOP_MAX = 100;
+
+export const topSchema = statisticsSchema
+  .pick({ from: true, to: true, interval: true, user_id: true, model_id: true })
+  .extend({
+    group_by: z.enum(TOP_GROUPS).default('model'),
+    by: z.enum(TOP_MEASURES).default('spend').describe('The measure that orders them'),
+    limit: z.coerce.number().int().min(1).max(TOP_MAX).default(10),
+  });
+export type TopQuery = z.output<typeof topSchema>;

@@ -1,0 +1,65 @@
+import { expect, test } from '@jest/globals';
+import { usageEvent, type EventParts } from '../../../testing/ledger-under-test.ts';
+import { get, plane, subscribed, worker } from './usage-api-under-test.ts';
+
+const failed = { outcome: 'upstream_failed', status: 502, upstream_id: null } as const;
+
+async function keyOf({ account }: EventParts, name: string): Promise<number> {
+  const { body } = await plane.call('POST', '/keys', { token: account.token, body: { name } });
+  return body.id;
+}
+
+test('usage/top orders users, keys and models by each measure, with the rest as "other" and a total that adds up', async () => {
+  const few = await subscribed();
+  const many = await subscribed();
+  const [first, second] = [await keyOf(many, 'first'), await keyOf(many, 'second')];
+  await worker.process([
+    usageEvent(500, few),
+    ...[1, 2, 3].map(() => usageEvent(2, { ...many, keyId: first })),
+    usageEvent(0, { ...many, keyId: second, final: failed }),
+  ]);
+  const top = async (query: string) =>
+    (await get(`/usage/top?interval=minute&${query}`, plane.adminToken)).body;
+  const named = async (query: string) =>
+    (await top(query)).data
+      .map(({ id }: { id: number }) => id)
+      .filter((id: number) => [few.account.id, many.account.id].includes(id));
+  expect(await named('group_by=user&by=charge&limit=100')).toEqual([
+    few.account.id,
+    many.account.id,
+  ]);
+  expect(await named('group_by=user&by=requests&limit=100')).toEqual([
+    many.account.id,
+    few.account.id,
+  ]);
+  expect(await named('group_by=user&by=errors&limit=100')).toEqual([many.account.id]);
+  const ofMany = await top(`group_by=key&by=requests&limit=1&user_id=${many.account.id}`);
+  expect(ofMany).toMatchObject({
+    data: [{ id: first, name: 'first', requests: 3, charge: 6, errors: 0 }],
+    other: { groups: 1, requests: 1, charge: 0, errors: 1 },
+    total: { groups: 2, requests: 4, charge: 6, errors: 1 },
+  });
+});
+
+test('spend values charged tokens at the price of their time, exact to a millionth', async () => {
+  const parts = await subscribed();
+  await plane.call('POST', '/models/pricing', {
+    token: plane.adminToken,
+    body: { model_id: parts.model.id, price_per_million: '3.5' },
+  });
+  await worker.process([usageEvent(1_001, parts)]);
+  const { body } = await get('/usage/top?by=spend&interval=minute', parts.account.token);
+  expect(body.data).toMatchObject([{ id: parts.model.id, charge: 1_001, spend: '0.003504' }]);
+  expect(body.total).toMatchObject({ groups: 1, spend: '0.003504' });
+  expect(body.other).toMatchObject({ groups: 0, requests: 0, spend: '0' });
+});
+
+test('a user reads about their own account alone', async () => {
+  const [mine, theirs] = [await subscribed(), await subscribed()];
+  await worker.process([usageEvent(7, theirs)]);
+  const own = await get('/usage/top?group_by=user', mine.account.token);
+  expect(own.body).toMatchObject({ data: [], total: { groups: 0, requests: 0 } });
+  expect((await get(`/usage/top?user_id=${theirs.account.id}`, mine.account.token)).status).toBe(
+    404,
+  );
+});
