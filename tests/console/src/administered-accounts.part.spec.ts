@@ -29,6 +29,9 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       // Row 0 is the heading, row 1 the newest, row 2 the one before the weight was changed.
       await rows.nth(2).getByRole('button', { name: 'Roll back' }).click();
       await dialog().getByText('Publication is pinned until it is unpinned').waitFor();
+      // The difference is shown before it is published.
+      await dialog().getByRole('heading', { name: 'Routes' }).waitFor();
+      await dialog().getByText('7 → 1').waitFor();
       await inDialog('Roll back').click();
       await page.getByText(/is published and pinned/).waitFor();
       expect(await weight()).toBe(1);
@@ -59,6 +62,8 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       await inDialog('Freeze').click();
       await page.getByText('newcomer is Frozen').waitFor();
       expect(await call(stage.address, key)).toBe(403);
+      await page.getByRole('tab', { name: 'Events' }).click();
+      await rowOf('Events', 'Account frozen').waitFor();
 
       const other = await stage.open();
       await other.go('/login');

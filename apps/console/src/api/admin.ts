@@ -36,11 +36,16 @@ export const alertsQuery = (query: {
     placeholderData: keepPreviousData,
   });
 
-export const activityQuery = (query: {
+export interface ActivityQuestion {
   cursor?: string;
   action?: string;
-  actor_user_id?: number;
-}) =>
+  target_kind?: string;
+  target_id?: string;
+  from?: string;
+  to?: string;
+}
+
+export const activityQuery = (query: ActivityQuestion) =>
   queryOptions({
     queryKey: ['activity', query],
     queryFn: () =>

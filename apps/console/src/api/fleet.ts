@@ -85,19 +85,19 @@ export const snapshotQuery = (version: number) =>
       dataOf(client.GET('/admin-api/snapshots/{id}', { params: { path: { id: version } } })),
   });
 
-/** From the version before to this one. */
-export const snapshotDiffQuery = (version: number) =>
+/** Holds what turns one version into another. */
+export const snapshotDiffQuery = (from: number, to: number) =>
   queryOptions({
-    queryKey: ['snapshots', 'diff', version],
+    queryKey: ['snapshots', 'diff', from, to],
     queryFn: () =>
       dataOf(
         client.GET('/admin-api/snapshots/{id}/diff', {
-          params: { path: { id: version - 1 }, query: { to: version } },
+          params: { path: { id: from }, query: { to } },
         }),
       ),
     retry: false,
     // Before the first version there is none to compare with.
-    enabled: version > 1,
+    enabled: from >= 1,
   });
 
 export function rollBack(version: number) {

@@ -74,6 +74,29 @@ export const statisticsQuery = (
     placeholderData: keepPreviousData,
   });
 
+export type UsageTop = Shape<'UsageTop'>;
+
+/** Holds who or what used the most, with the rest and the sum of all. */
+export const topQuery = (
+  question: {
+    group_by: UsageTop['group_by'];
+    by: UsageTop['by'];
+    model_id?: number;
+    limit?: number;
+  },
+  range: TimeRange,
+) =>
+  queryOptions({
+    queryKey: ['statistics', 'top', question, range],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/usage/top', {
+          params: { query: { ...question, interval: range.interval, ...boundsOf(range) } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
 /** Reads which first steps the account that is signed in has done. */
 export const firstStepsQuery = queryOptions({
   queryKey: ['usage', 'first-steps'],

@@ -4,9 +4,15 @@ import { client, dataOf, type Shape } from './client.ts';
 import type { LimitName } from './tables.ts';
 
 export type User = Shape<'User'>;
+/** With what it has and uses. */
+export type ListedUser = Shape<'ListedUser'>;
 
-export const USER_ORDERS = ['username', '-username', 'created_at', '-created_at'] as const;
-export type UserOrder = (typeof USER_ORDERS)[number];
+const USER_SORTS = ['username', 'created_at', 'balance', 'spend_30d', 'last_used_at'] as const;
+export type UserOrder = (typeof USER_SORTS)[number] | `-${(typeof USER_SORTS)[number]}`;
+export const USER_ORDERS: readonly UserOrder[] = USER_SORTS.flatMap((name) => [
+  name,
+  `-${name}` as const,
+]);
 
 export const usersQuery = (query: {
   page?: number;

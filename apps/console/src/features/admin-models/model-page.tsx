@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Ellipsis } from '../../ui/icons.tsx';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { modelQuery, shelve, type Model, type Price } from '../../api/catalogue.ts';
 import { pricesQuery } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
@@ -12,6 +12,8 @@ import { Count } from '../../ui/figures.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
+import { useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
+import { Tabs } from '../../ui/tabs.tsx';
 import { useNow } from '../../ui/time/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
@@ -19,6 +21,12 @@ import { DeleteModelDialog, EditModelDialog } from './model-dialogs.tsx';
 import { PriceTimeline } from './price-timeline.tsx';
 import { SetPriceDialog } from './set-price.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
+
+const ModelUsage = lazy(async () => ({
+  default: (await import('./model-usage.tsx')).ModelUsage,
+}));
+
+const search = z.object({ tab: withDefault(z.enum(['setup', 'usage']), 'setup') });
 
 export function Page() {
   const { admin } = useWords();
@@ -62,14 +70,54 @@ function ModelPage({ of: model }: { of: Model }) {
       }
     >
       <ModelFacts of={model} />
-      <Panel title={models.prices} isFlush>
-        <Loaded of={prices}>{({ data }) => <PriceTimeline rows={data} inForce={inForce} />}</Loaded>
-      </Panel>
-      <Panel title={models.routes} isFlush>
-        <RoutesTable modelId={model.id} empty={models.noRoutes} />
-      </Panel>
+      <ModelTabs of={model} prices={prices} inForce={inForce} />
       <ModelPageDialogs of={model} open={open} onClose={() => setOpen(undefined)} />
     </Frame>
+  );
+}
+
+interface ModelTabsProps {
+  of: Model;
+  prices: UseQueryResult<{ data: Price[] }>;
+  inForce: Price | undefined;
+}
+
+/** Shows its prices and routes, and what it is used for. */
+function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
+  const { models } = useWords().admin;
+  const [{ tab }, change] = useSearchState(search);
+  return (
+    <Tabs
+      open={tab}
+      onOpen={(next) => change({ tab: next })}
+      tabs={[
+        {
+          id: 'setup',
+          label: models.setupTab,
+          content: (
+            <>
+              <Panel title={models.prices} isFlush>
+                <Loaded of={prices}>
+                  {({ data }) => <PriceTimeline rows={data} inForce={inForce} />}
+                </Loaded>
+              </Panel>
+              <Panel title={models.routes} isFlush>
+                <RoutesTable modelId={model.id} empty={models.noRoutes} />
+              </Panel>
+            </>
+          ),
+        },
+        {
+          id: 'usage',
+          label: models.usageTab,
+          content: (
+            <Suspense fallback={null}>
+              <ModelUsage of={model} />
+            </Suspense>
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -1,25 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import {
-  snapshotDiffQuery,
-  snapshotQuery,
-  snapshotsQuery,
-  type Snapshot,
-  type SnapshotKindDiff,
-} from '../../api/fleet.ts';
-import { isRefused } from '../../api/failure.ts';
+import { snapshotQuery, snapshotsQuery, type Snapshot } from '../../api/fleet.ts';
 import { paths } from '../../paths.ts';
 import { formatCount } from '../../ui/format.ts';
 import { CopyText } from '../../ui/copy.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { Exact } from '../../ui/time/time.tsx';
-import { useChangeWords } from './change-words.ts';
+import { ActivityPanel } from '../admin-activity/activity-panel.tsx';
+import { Difference } from './difference.tsx';
 import { NodesOn } from './nodes-on.tsx';
 import { PublishedBy, RollBack, VersionBadges } from './version.tsx';
-
-const KINDS = ['models', 'upstreams', 'routes'] as const;
 
 /** Shows what a version changed, against the one before. */
 export function Page() {
@@ -40,6 +32,7 @@ export function Page() {
           <>
             <VersionFacts of={snapshot} newest={newest} />
             <Difference to={snapshot.version} />
+            <ChangesBehind of={snapshot} />
           </>
         )}
       </Loaded>
@@ -75,80 +68,32 @@ function VersionFacts({ of, newest }: { of: Snapshot; newest: Snapshot | undefin
   );
 }
 
-/** From the version before. */
-function Difference({ to: version }: { to: number }) {
-  const { snapshots } = useWords().admin;
-  const diff = useQuery(snapshotDiffQuery(version));
-  if (isRefused(diff.error, 'not_found') || version <= 1)
-    return (
-      <Panel>
-        <EmptyState title={snapshots.firstVersion} />
-      </Panel>
-    );
-  return (
-    <Loaded of={diff}>
-      {(found) =>
-        KINDS.every((kind) => isEmpty(found[kind])) ? (
-          <Panel>
-            <EmptyState title={snapshots.noChange} />
-          </Panel>
-        ) : (
-          KINDS.filter((kind) => !isEmpty(found[kind])).map((kind) => (
-            <Panel key={kind} title={snapshots.kinds[kind]}>
-              <KindDiff of={found[kind]} />
-            </Panel>
-          ))
-        )
-      }
-    </Loaded>
-  );
-}
+const CHANGES_WORDS = {
+  en: {
+    title: 'Who changed what',
+    empty: 'The log has no change between the version before and this one',
+  },
+  zh: { title: '谁做了哪些更改', empty: '日志中在上一版本与此版本之间没有更改' },
+};
 
-function isEmpty({ added, removed, changed }: SnapshotKindDiff): boolean {
-  return added.length + removed.length + changed.length === 0;
-}
+/** A change is published within so long after it was made; one that came while the version before was compiled is in this one. */
+const PUBLISHED_WITHIN_MS = 2_000;
 
-function KindDiff({ of: { added, removed, changed } }: { of: SnapshotKindDiff }) {
-  const { admin } = useWords();
-  const { snapshots } = admin;
-  const { nameOf, textOf } = useChangeWords();
-  return (
-    <ul className="flex flex-col gap-2">
-      {added.map(({ id, name }) => (
-        <Line key={`a${id}`} verb={snapshots.added} name={name} className="text-good" />
-      ))}
-      {removed.map(({ id, name }) => (
-        <Line key={`r${id}`} verb={snapshots.removed} name={name} className="text-bad" />
-      ))}
-      {changed.map(({ id, name, changes }) => (
-        <li key={`c${id}`}>
-          <p>
-            <span className="font-medium text-accent">{snapshots.changed}</span>{' '}
-            <span className="foreign font-medium">{name}</span>
-          </p>
-          <ul className="mt-1 flex flex-col gap-0.5 border-l border-line pl-3 text-table text-text-2">
-            {changes.map(({ path, from, to }) => (
-              <li key={path} className="foreign">
-                <span className="font-medium">{nameOf(path)}</span>
-                {(from ?? to) !== undefined && (
-                  <>
-                    : {textOf(path, from)} → {textOf(path, to)}
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        </li>
-      ))}
-    </ul>
-  );
-}
+/** The records that a configuration is compiled from. */
+const ROUTED_KINDS = ['model', 'upstream', 'route', 'snapshot'];
 
-function Line({ verb, name, className }: { verb: string; name: string; className: string }) {
+/** Names who made the changes: what the log has from shortly before the version before until this one. */
+function ChangesBehind({ of: { version, created_at: to } }: { of: Snapshot }) {
+  const { title, empty } = CHANGES_WORDS[useSpeech().language];
+  const before = useQuery({ ...snapshotQuery(version - 1), enabled: version > 1, retry: false });
+  if (version > 1 && before.isPending) return null;
+  const from = Date.parse(before.data?.created_at ?? to) - PUBLISHED_WITHIN_MS;
   return (
-    <li>
-      <span className={`font-medium ${className}`}>{verb}</span>{' '}
-      <span className="foreign font-medium">{name}</span>
-    </li>
+    <ActivityPanel
+      title={title}
+      which={{ from: new Date(from).toISOString(), to }}
+      kinds={ROUTED_KINDS}
+      empty={empty}
+    />
   );
 }

@@ -6,6 +6,7 @@ import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { AccountName } from '../admin-users/account-name.tsx';
+import { Difference } from './difference.tsx';
 
 interface VersionProps {
   of: Snapshot;
@@ -56,7 +57,9 @@ export function RollBack({ of: { version }, newest, size }: VersionProps & { siz
           onClose={() => setOpen(false)}
           act={() => rollBack(version)}
           done={(answer) => snapshots.rolledBack(formatCount(answer.version, locale))}
-        />
+        >
+          {newest && <Difference from={newest.version} to={version} />}
+        </ConfirmDialog>
       )}
     </>
   );

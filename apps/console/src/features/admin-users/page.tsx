@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { UserPlus, Users } from '../../ui/icons.tsx';
 import { memo, useState } from 'react';
-import { USER_ORDERS, usersQuery, type User, type UserOrder } from '../../api/users.ts';
+import { USER_ORDERS, usersQuery, type ListedUser, type UserOrder } from '../../api/users.ts';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
 import { paths } from '../../paths.ts';
@@ -22,14 +22,12 @@ import {
   type SearchOf,
 } from '../../ui/tables/search-state.ts';
 import { EmptyState } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/tables/table.tsx';
-import { Ago } from '../../ui/time/time.tsx';
-import { useSpeech, useWords, type Words } from '../../words/words.ts';
-import { EraseButton } from './erase-user.tsx';
+import { Table } from '../../ui/tables/table.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
-import { PendingActs, type Acted } from './pending-acts.tsx';
-import { UserStatus } from './user-status.tsx';
+import type { Acted } from './pending-acts.tsx';
+import { userColumns } from './user-columns.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
 const STATUSES = ['pending', 'active', 'rejected', 'frozen', 'deleted'] as const;
@@ -40,7 +38,7 @@ const search = z.object({
   page: pageNumber,
 });
 
-const idOf = ({ id }: User): number => id;
+const idOf = ({ id }: ListedUser): number => id;
 const pendingQuery = usersQuery({ status: 'pending' });
 
 const questionOf = ({ q, status, sort, page }: SearchOf<typeof search>) => ({
@@ -187,7 +185,7 @@ const UsersList = memo(function UsersList({
   rows,
   state,
   onChange,
-}: AllUsersProps & { rows: readonly User[] }) {
+}: AllUsersProps & { rows: readonly ListedUser[] }) {
   const { admin } = useWords();
   const { users } = admin;
   const isFiltered = isNarrowed(state);
@@ -215,7 +213,7 @@ interface UsersTableProps {
   label: string;
   /** Set where those who wait are approved: each account in one place of a page. */
   acted?: Acted;
-  rows: readonly User[];
+  rows: readonly ListedUser[];
   sort?: UserOrder;
   onSort?: (sort: string) => void;
   empty?: React.ReactNode;
@@ -227,57 +225,15 @@ function UsersTable({ label, acted, rows, sort, onSort, empty }: UsersTableProps
   return (
     <Table
       label={label}
-      columns={columnsOf(users, acted)}
+      columns={userColumns(users, rows, acted)}
       rows={rows}
       rowId={({ id }) => id}
       {...(rows.every(({ status }) => status !== 'deleted') && {
-        rowTo: ({ id }: User) => paths.adminUser(id),
+        rowTo: ({ id }: ListedUser) => paths.adminUser(id),
       })}
       sort={sort}
       {...(onSort && { onSort })}
       empty={empty}
     />
   );
-}
-
-function actsColumn(acted: Acted): Column<User> {
-  return {
-    id: 'acts',
-    header: '',
-    align: 'right',
-    cell: (user) =>
-      user.status === 'deleted' ? (
-        <EraseButton of={user} />
-      ) : (
-        <PendingActs of={user} acted={acted} />
-      ),
-  };
-}
-
-function columnsOf(users: Words['admin']['users'], acted: Acted | undefined): Column<User>[] {
-  return [
-    {
-      id: 'name',
-      header: users.name,
-      sort: 'username',
-      cell: (user) =>
-        user.status === 'deleted' ? (
-          <span className="foreign">{user.username}</span>
-        ) : (
-          <TextLink to={paths.adminUser(user.id)} className="foreign">
-            {user.username}
-          </TextLink>
-        ),
-    },
-    { id: 'status', header: users.status, cell: (user) => <UserStatus of={user} /> },
-    { id: 'role', header: users.role, from: 'sm', cell: ({ role }) => users.roles[role] },
-    {
-      id: 'created',
-      header: users.created,
-      sort: 'created_at',
-      from: 'md',
-      cell: ({ created_at: at }) => <Ago at={at} />,
-    },
-    ...(acted ? [actsColumn(acted)] : []),
-  ];
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { userQuery, type User } from '../../api/users.ts';
-import { walletQuery } from '../../api/wallet.ts';
+import { lazy, Suspense } from 'react';
+import { userQuery, type ListedUser } from '../../api/users.ts';
 import { paths } from '../../paths.ts';
 import { CopyText } from '../../ui/copy.tsx';
 import { Money } from '../../ui/figures.tsx';
@@ -14,12 +14,18 @@ import { FIRST_PAGE } from '../../ui/tables/list-table.tsx';
 import { useWords } from '../../words/words.ts';
 import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
 import { PaymentsPanel } from '../wallet/payments-panel.tsx';
+import { AgoOrNever } from './ago-or-never.tsx';
 import { UserActs } from './user-acts.tsx';
+
 import { UserStatus } from './user-status.tsx';
 import { UserSubscriptions } from './user-subscriptions.tsx';
-import { UserKeys, UserLedger, UserRequests } from './user-tabs.tsx';
+import { UserEvents, UserKeys, UserLedger, UserRequests } from './user-tabs.tsx';
 
-const TABS = ['subscriptions', 'keys', 'usage', 'budgets', 'ledger', 'payments'] as const;
+const NearLimits = lazy(async () => ({
+  default: (await import('./near-limits.tsx')).NearLimits,
+}));
+
+const TABS = ['subscriptions', 'keys', 'usage', 'budgets', 'ledger', 'payments', 'events'] as const;
 const search = z.object({
   tab: withDefault(z.enum(TABS), 'subscriptions'),
   page: pageNumber,
@@ -39,10 +45,9 @@ export function Page() {
   );
 }
 
-function UserPage({ of: user }: { of: User }) {
+function UserPage({ of: user }: { of: ListedUser }) {
   const { admin } = useWords();
   const { users } = admin;
-  const { data: wallet } = useQuery(walletQuery(user.id));
   return (
     <Frame
       title={user.username}
@@ -56,20 +61,29 @@ function UserPage({ of: user }: { of: User }) {
             { name: users.role, value: users.roles[user.role] },
             {
               name: users.wallet,
-              value: wallet ? <Money amount={wallet.balance} currency={wallet.currency} /> : '–',
+              value: <Money amount={user.balance} currency={user.currency} />,
             },
+            {
+              name: users.spend,
+              value: <Money amount={user.spend_30d} currency={user.currency} />,
+            },
+            { name: users.lastUse, value: <AgoOrNever at={user.last_used_at} /> },
+            { name: users.lastSeen, value: <AgoOrNever at={user.last_seen_at} /> },
             { name: users.created, value: <Exact at={user.created_at} isBrief />, isWide: true },
             { name: users.id, value: <CopyText text={String(user.id)} label={users.id} /> },
           ]}
         />
       </Panel>
-      <UserTabs of={user} currency={wallet?.currency ?? ''} />
+      <Suspense fallback={null}>
+        <NearLimits userId={user.id} />
+      </Suspense>
+      <UserTabs of={user} currency={user.currency} />
     </Frame>
   );
 }
 
 /** Everything of an account, a kind at a time. */
-function UserTabs({ of: user, currency }: { of: User; currency: string }) {
+function UserTabs({ of: user, currency }: { of: ListedUser; currency: string }) {
   const { admin, budgets, wallet } = useWords();
   const { users } = admin;
   const [{ tab, page }, change] = useSearchState(search);
@@ -102,6 +116,7 @@ function UserTabs({ of: user, currency }: { of: User; currency: string }) {
             />
           ),
         },
+        { id: 'events', label: users.eventsTab, content: <UserEvents userId={user.id} /> },
       ]}
     />
   );

@@ -18,6 +18,10 @@ import type { RequestsChoice } from '../usage/requests-section.tsx';
 import { useEntryColumns } from '../wallet/entries-table.tsx';
 
 const MONTH = { name: '30d', interval: 'day' } as const;
+// The names of all actions are for this tab alone.
+const ActivityPanel = lazy(async () => ({
+  default: (await import('../admin-activity/activity-panel.tsx')).ActivityPanel,
+}));
 
 export function UserKeys({ userId }: { userId: number }) {
   const { admin, keys } = useWords();
@@ -140,6 +144,20 @@ export function UserLedger({ userId, currency }: { userId: number; currency: str
         noMatch={<EmptyState title={wallet.noMatch} />}
       />
     </Panel>
+  );
+}
+
+/** Lists what happened to the account itself: who approved, changed or froze it. */
+export function UserEvents({ userId }: { userId: number }) {
+  const { users } = useWords().admin;
+  return (
+    <Suspense fallback={null}>
+      <ActivityPanel
+        title={users.eventsTab}
+        which={{ target_kind: 'user', target_id: String(userId) }}
+        empty={users.noEvents}
+      />
+    </Suspense>
   );
 }
 

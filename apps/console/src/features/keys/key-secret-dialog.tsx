@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import type { CreatedKey } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useLive } from '../../api/events/stream.ts';
@@ -34,6 +34,7 @@ export function KeySecretDialog({
       purpose={created ? keys.createdText : purpose}
       width={created ? 'wide' : 'narrow'}
       isOpen={isOpen}
+      question={created?.key ? keys.leaveSecret : undefined}
       onClose={() => {
         setCreated(undefined);
         onClose();
@@ -58,6 +59,7 @@ function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () =
   const { keys } = useWords();
   // Null only when the same form is answered a second time: a secret is never stored for a repeat.
   const secret = created.key ?? keys.secretGone;
+  useAskBeforeUnload(created.key !== null);
   const { data: subscriptions } = useQuery(subscriptionsQuery(created.user_id));
   const allowed = created.allowed_models.split(',')[0];
   const model =
@@ -120,4 +122,14 @@ function FirstCall({
       )}
     </p>
   );
+}
+
+/** The browser asks before it leaves or loads the page again. */
+function useAskBeforeUnload(isAsking: boolean): void {
+  useEffect(() => {
+    if (!isAsking) return undefined;
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [isAsking]);
 }

@@ -24,6 +24,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import type { Search } from '../../search.ts';
 import { useWords } from '../../words/words.ts';
 import { NextStep } from '../first-steps/next-step.tsx';
+import { SandboxNote } from '../wallet/sandbox-note.tsx';
 import { BuyDialog, type BuyTarget } from './buy-dialog.tsx';
 import { ModelCard } from './model-card.tsx';
 import { firstStepsQuery } from '../../api/usage.ts';
@@ -63,6 +64,7 @@ export function Page() {
       purpose={market.purpose}
       bar={<MarketBar q={q} kind={kind} onChange={change} />}
     >
+      <SandboxNote />
       <NextStep />
       <Loaded of={list}>
         {({ data }) =>

@@ -3,11 +3,11 @@ import type { MyModel } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
-import { formatCount } from '../../ui/format.ts';
-import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
+import { useSpeech, useWords, type Words } from '../../words/words.ts';
 import { isNear, paceOf } from '../subscription/pace.ts';
 import { useUsedInDay } from './use-day.ts';
-import { useNearLimits, type NearLimit } from './use-near-limits.ts';
+import { nearLimitText } from '../keys/near-limit-text.ts';
+import { useNearLimits } from '../keys/use-near-limits.ts';
 
 interface Note {
   id: string;
@@ -49,7 +49,7 @@ function useNotes(subscriptions: readonly MyModel[]): Note[] {
   });
   const ofKeys = limits.map((limit) => ({
     id: `key-${limit.key.id}`,
-    text: textOf(limit, speech),
+    text: nearLimitText(limit, speech),
     to: paths.key(limit.key.id),
   }));
   return [...ofSubscriptions, ...ofKeys];
@@ -61,13 +61,4 @@ function noteOf(row: MyModel, usedInDay: number, { overview }: Words): string | 
   const pace = paceOf({ tokens: row.tokens, usedInDay });
   if (pace.kind === 'empty') return overview.outOfTokens(row.model);
   return isNear(pace) && !row.auto_recharge_amount ? overview.nearTokens(row.model) : undefined;
-}
-
-function textOf({ key, window: { window, limit, used }, isReached }: NearLimit, speech: Speech) {
-  const { overview, tables } = speech.words;
-  const count = (value: number): string => formatCount(value, speech.locale);
-  const bound = tables.limits[window].short(count(limit));
-  return isReached
-    ? overview.limitReached(key.name, bound)
-    : overview.limitNear(key.name, count(used), bound);
 }

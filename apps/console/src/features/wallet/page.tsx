@@ -29,6 +29,7 @@ import { NextStep } from '../first-steps/next-step.tsx';
 import { EntriesTable } from './entries-table.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
 import { RechargeDialog } from './recharge-dialog.tsx';
+import { SandboxNote } from './sandbox-note.tsx';
 import { firstStepsQuery } from '../../api/usage.ts';
 import type { Prefetch } from '../../page-module.ts';
 
@@ -86,6 +87,7 @@ export function Page() {
         </>
       }
     >
+      <SandboxNote />
       <NextStep />
       <BalancePanel of={balance} />
       <WalletTabs userId={me.id} currency={currency} />

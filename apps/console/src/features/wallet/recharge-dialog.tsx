@@ -7,6 +7,7 @@ import { TextField } from '../../ui/forms/field.tsx';
 import { ActForm } from '../../ui/forms/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
+import { SandboxNote } from './sandbox-note.tsx';
 
 /** Pays in. A provider that takes the payer to its own page is followed there by a link, never by itself. */
 export function RechargeDialog({
@@ -55,6 +56,7 @@ function RechargeForm({ userId, currency, onDone }: RechargeFormProps) {
       }}
       onCancel={onDone}
     >
+      <SandboxNote />
       <TextField
         name="amount"
         label={wallet.amount}

@@ -23,24 +23,27 @@ export interface DialogControls {
   markSaved: () => void;
 }
 
+export interface CloseQuestion {
+  title: string;
+  text: string;
+  keep: string;
+  discard: string;
+}
+
 export interface DialogProps {
   title: string;
   purpose?: ReactNode;
   isOpen: boolean;
   onClose: () => void;
   width?: keyof typeof WIDTHS;
+  /** Asked before it closes, where that loses more than what was entered. */
+  question?: CloseQuestion | undefined;
   children: (controls: DialogControls) => ReactNode;
 }
 
 /** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost without a question. */
-export function Dialog({
-  title,
-  purpose,
-  isOpen,
-  onClose,
-  width = 'narrow',
-  children,
-}: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, purpose, isOpen, onClose, width = 'narrow', question, children } = props;
   const [isChanged, setChanged] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const body = useRef<HTMLDivElement>(null);
@@ -49,7 +52,7 @@ export function Dialog({
     setAsking(false);
     onClose();
   };
-  const askToClose = (): void => (isChanged ? setAsking(true) : close());
+  const askToClose = (): void => (isChanged || question ? setAsking(true) : close());
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && askToClose()}>
       <Base.Portal>
@@ -68,7 +71,12 @@ export function Dialog({
           </div>
         </Base.Popup>
       </Base.Portal>
-      <AskUnsaved isOpen={isAsking} onKeep={() => setAsking(false)} onDiscard={close} />
+      <AskBeforeClose
+        question={question}
+        isOpen={isAsking}
+        onKeep={() => setAsking(false)}
+        onDiscard={close}
+      />
     </Base.Root>
   );
 }
@@ -93,11 +101,13 @@ function DialogHead({ title, purpose }: Pick<DialogProps, 'title' | 'purpose'>) 
   );
 }
 
-function AskUnsaved({
+function AskBeforeClose({
+  question,
   isOpen,
   onKeep,
   onDiscard,
 }: {
+  question: CloseQuestion | undefined;
   isOpen: boolean;
   onKeep: () => void;
   onDiscard: () => void;
@@ -109,15 +119,15 @@ function AskUnsaved({
         <AlertDialog.Backdrop className={VEIL} />
         <AlertDialog.Popup className={`${POPUP} ${WIDTHS.narrow} gap-3 p-5`}>
           <AlertDialog.Title className="text-lead font-semibold">
-            {general.unsaved}
+            {question?.title ?? general.unsaved}
           </AlertDialog.Title>
           <AlertDialog.Description className="text-text-2">
-            {general.unsavedDetail}
+            {question?.text ?? general.unsavedDetail}
           </AlertDialog.Description>
           <div className="flex justify-end gap-2">
-            <Button onClick={onKeep}>{general.keepEditing}</Button>
+            <Button onClick={onKeep}>{question?.keep ?? general.keepEditing}</Button>
             <Button look="danger" onClick={onDiscard}>
-              {general.discard}
+              {question?.discard ?? general.discard}
             </Button>
           </div>
         </AlertDialog.Popup>

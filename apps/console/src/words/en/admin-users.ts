@@ -21,6 +21,13 @@ export const adminUsers = {
     deleted: 'Deleted',
   },
   created: 'Registered',
+  balance: 'Balance',
+  spend: 'Spend, 30 days',
+  lastUse: 'Last use',
+  never: 'never',
+  lastSeen: 'Last seen',
+  eventsTab: 'Events',
+  noEvents: 'Nothing has happened to this account yet',
   approve: 'Approve',
   reject: 'Reject',
   freeze: 'Freeze',
@@ -61,7 +68,6 @@ export const adminUsers = {
   makeAdmin: 'Make administrator',
   makeUser: 'Make user',
   done: (name: string, status: string) => `${name} is ${status}`,
-  ownAccount: 'Administrators cannot change their own account here',
   freezeText: (keys: string) =>
     `${countOf(keys, 'key')} stop${keys === '1' ? 's' : ''} with the next request, and sessions end at once. Running streams end within seconds. Balances stay.`,
   removeText: (balance: string, subscriptions: string) =>

@@ -19,7 +19,6 @@ export const admin = {
     version: (version: string) => `Configuration ${version}`,
     unpublished: 'Nothing published yet',
     traffic: 'Requests by model',
-    topModels: 'Most used models today',
     noTraffic: 'No request yet today',
     newest: 'Newest requests',
     allRequests: 'All requests',
@@ -48,6 +47,8 @@ export const admin = {
   models: {
     title: 'Models',
     purpose: 'The catalogue: what is for sale, at which price, under which name.',
+    setupTab: 'Prices and routes',
+    usageTab: 'Usage',
     search: 'Search by name',
     add: 'Add model',
     empty: 'No model yet',

@@ -60,10 +60,15 @@ export const keys = {
   removeUsage: (requests: string) =>
     `It served ${countOf(requests, 'request')} in the last 24 hours.`,
   createdTitle: 'Copy the key now',
+  leaveSecret: {
+    title: 'Close without the key?',
+    text: 'The secret is shown this once. Without a copy of it you need another key.',
+    keep: 'Back to the key',
+    discard: 'Close',
+  },
   createdText: 'It is shown this once. The server keeps only a fingerprint.',
   copyKey: 'Copy key',
   secretGone: 'Shown before; it cannot be shown again',
-  useIt: 'Use it',
   done: 'Done',
   firstCall: 'Waiting for the first call with this key',
   firstCallSeen: 'The first call has arrived',
@@ -82,6 +87,5 @@ export const keys = {
   snippetsTab: 'Snippets',
   snippetSecret: 'The key itself is shown only when it is created; put yours in place of it.',
   windowFill: 'Limits and use',
-  noLimits: 'This key has no request limits.',
   requestsOf: (name: string) => `Requests of ${name}`,
 };

@@ -31,7 +31,6 @@ export const shell = {
   rows: 'Table rows',
   rowsComfortable: 'Comfortable',
   rowsCompact: 'Compact',
-  notifications: 'Notifications',
   range: 'Time range',
   ranges: {
     '15m': 'Last 15 minutes',

@@ -16,7 +16,6 @@ export const usage = {
   unknownName: (id: string) => `Deleted (${id})`,
   p50: 'p50',
   p95: 'p95',
-  zoomHelp: 'Drag to zoom, click a bar for its requests.',
   totals: 'Totals',
   total: 'Total',
   name: 'Name',

@@ -20,6 +20,13 @@ export const adminUsers: typeof en.admin.users = {
     deleted: '已删除',
   },
   created: '注册时间',
+  balance: '余额',
+  spend: '30 天消费',
+  lastUse: '最近使用',
+  never: '从未',
+  lastSeen: '最近登录',
+  eventsTab: '事件',
+  noEvents: '此账户还没有事件',
   approve: '批准',
   reject: '拒绝',
   freeze: '冻结',
@@ -56,7 +63,6 @@ export const adminUsers: typeof en.admin.users = {
   makeAdmin: '设为管理员',
   makeUser: '设为普通用户',
   done: (name, status) => `${name}:${status}`,
-  ownAccount: '管理员不能在这里更改自己的账户',
   freezeText: (keys) =>
     `${keys} 个密钥从下一个请求起失效，会话立即结束。正在进行的流在数秒内结束。余额保留。`,
   removeText: (balance, subscriptions) =>

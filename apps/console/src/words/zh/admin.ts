@@ -19,7 +19,6 @@ export const admin: typeof en.admin = {
     version: (version) => `配置版本 ${version}`,
     unpublished: '尚未发布',
     traffic: '各模型请求数',
-    topModels: '今日使用最多的模型',
     noTraffic: '今天还没有请求',
     newest: '最新请求',
     allRequests: '全部请求',
@@ -46,6 +45,8 @@ export const admin: typeof en.admin = {
   models: {
     title: '模型',
     purpose: '目录：出售什么、什么价格、使用什么名称。',
+    setupTab: '价格与路由',
+    usageTab: '用量',
     search: '按名称搜索',
     add: '添加模型',
     empty: '还没有模型',

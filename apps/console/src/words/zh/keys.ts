@@ -58,10 +58,15 @@ export const keys: typeof en.keys = {
   removeText: '使用此密钥的程序从下一个请求起将被拒绝，进行中的流会在数秒内结束。此操作无法撤销。',
   removeUsage: (requests) => `过去 24 小时内它处理了 ${requests} 个请求。`,
   createdTitle: '请立即复制密钥',
+  leaveSecret: {
+    title: '不保存密钥就关闭吗？',
+    text: '密钥只显示这一次。没有复制就需要另建密钥。',
+    keep: '返回密钥',
+    discard: '关闭',
+  },
   createdText: '密钥只显示这一次，服务器仅保存其指纹。',
   copyKey: '复制密钥',
   secretGone: '此前已显示，无法再次显示',
-  useIt: '开始使用',
   done: '完成',
   firstCall: '等待使用此密钥的第一次调用',
   firstCallSeen: '已收到第一次调用',
@@ -80,6 +85,5 @@ export const keys: typeof en.keys = {
   snippetsTab: '代码片段',
   snippetSecret: '密钥本身只在创建时显示；请将其替换为您自己的密钥。',
   windowFill: '限制与使用情况',
-  noLimits: '此密钥没有请求数限制。',
   requestsOf: (name) => `${name} 的请求`,
 };

@@ -33,7 +33,6 @@ export const shell: typeof en.shell = {
   rows: '表格行高',
   rowsComfortable: '宽松',
   rowsCompact: '紧凑',
-  notifications: '通知',
   range: '时间范围',
   ranges: {
     '15m': '最近 15 分钟',

@@ -18,7 +18,6 @@ export const usage: typeof en.usage = {
   unknownName: (id) => `已删除（${id}）`,
   p50: 'p50',
   p95: 'p95',
-  zoomHelp: '拖动可放大，点击柱形查看其请求。',
   totals: '合计',
   total: '合计',
   name: '名称',

@@ -4,7 +4,8 @@ import { subscribedAccount, usageEvent } from '../../testing/ledger-under-test.t
 
 shareLedgerPlane();
 
-const asAdmin = (path: string) => plane.call('GET', path, { token: plane.adminToken });
+const asAdmin = <Path extends string>(path: Path) =>
+  plane.call('GET', path, { token: plane.adminToken });
 const subscribed = () => subscribedAccount(plane, 1_000_000);
 
 test('accounts are sorted by balance, by spend of 30 days and by last use, with these figures', async () => {

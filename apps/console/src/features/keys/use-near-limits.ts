@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { keysQuery, type Key, type KeyWindow } from '../../api/keys.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
-import { useKeyFills } from '../keys/key-fill.tsx';
+import { useKeyFills } from './key-fill.tsx';
 import { fillOf } from '../../ui/charts/fill.ts';
 
 /** The longest window of a limit: a key that rests longer has all of it back. */
