@@ -43,7 +43,10 @@ async function fill(database: pg.Client, requests: number): Promise<void> {
   await database.query(`
     INSERT INTO usage_totals_daily (day, model_id, upstream_id, requests, errors, charge, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, duration_histogram, first_token_histogram)
     SELECT day, model_id, upstream_id, count(*), 0, 0, 0, 0, 0, 0, '{}', '{}' FROM usage_events GROUP BY 1, 2, 3`);
-  await database.query('VACUUM ANALYZE usage_events, usage_totals_daily');
+  await database.query(`
+    INSERT INTO usage_rollups_daily (day, user_id, key_id, model_id, upstream_id, requests, duration_histogram, first_token_histogram)
+    SELECT day, user_id, key_id, model_id, upstream_id, count(*), '{}', '{}' FROM usage_events GROUP BY 1, 2, 3, 4, 5`);
+  await database.query('VACUUM ANALYZE usage_events, usage_totals_daily, usage_rollups_daily');
 }
 
 /** A day's requests, made within it one after the other. */

@@ -1,3 +1,4 @@
+import { USAGE_PERIODS } from '../../../platform/database/usage-periods.ts';
 import { uuidTimeMs } from '../ingest/read-event.ts';
 import { joinNames, NAME_COLUMNS, ownerOfKey } from './request-names.ts';
 import type { UsageLogs } from './usage.dto.ts';
@@ -84,23 +85,31 @@ function momentConditions(which: RequestSelection, bind: Bind, days?: readonly s
   ];
 }
 
-/** The totals know the days on which a model or an upstream was used at all: a rare one is not looked for in all others. Undefined where that is of no help. */
-export function selectDays({
-  userId,
-  key_id: keyId,
-  model_id: modelId,
-  upstream_id: upstreamId,
-}: RequestSelection): { sql: string; parameters: unknown[] } | undefined {
-  if (
-    userId !== undefined ||
-    keyId !== undefined ||
-    (modelId === undefined && upstreamId === undefined)
-  )
-    return undefined;
-  const sql = `
-    SELECT DISTINCT day::text AS day FROM usage_totals_daily
-    WHERE requests > 0 AND ($1::int IS NULL OR model_id = $1) AND ($2::int IS NULL OR upstream_id = $2)`;
-  return { sql, parameters: [modelId ?? null, upstreamId ?? null] };
+/** The roll-ups know the days on which a key, a model or an upstream was used at all: a rare one is not looked for in all others. Undefined where that is of no help. */
+export function selectDays(
+  which: RequestSelection,
+): { sql: string; parameters: unknown[] } | undefined {
+  const parameters: unknown[] = [];
+  const bind = (value: unknown): string => `$${parameters.push(value)}`;
+  const named = (['key_id', 'model_id', 'upstream_id'] as const).flatMap((name) =>
+    which[name] === undefined ? [] : [`${name} = ${bind(which[name])}`],
+  );
+  if (named.length === 0) return undefined;
+  const { rollups, totals } = USAGE_PERIODS.day;
+  const isOfOneUser = which.userId !== undefined || which.key_id !== undefined;
+  const conditions = [
+    'requests > 0',
+    ...named,
+    ...(isOfOneUser
+      ? [
+          `user_id = ${which.userId === undefined ? ownerOfKey(bind(which.key_id)) : bind(which.userId)}`,
+        ]
+      : []),
+    ...(which.from === undefined ? [] : [`day >= ${bind(dayOf(which.from))}`]),
+    ...(which.to === undefined ? [] : [`day <= ${bind(dayOf(which.to))}`]),
+  ];
+  const sql = `SELECT DISTINCT day::text AS day FROM ${isOfOneUser ? rollups : totals} WHERE ${conditions.join(' AND ')}`;
+  return { sql, parameters };
 }
 
 function before(
