@@ -81,8 +81,8 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
   ],
   'a settlement counts in the period of its own time': [
     'shared/budgets',
-    'write_counts(place_of(key, claim.value), claim.name, used, held)',
-    "write_counts(place_of(key, claim.value), claim.id .. ':' .. text(math.floor(move.now / 1000)), used, held)",
+    'note_counts(key, claim, used, held, fields)\n    if',
+    "claim.name = claim.id .. ':' .. text(math.floor(move.now / 1000)) note_counts(key, claim, used, held, fields)\n    if",
   ],
   'a budget of reported tokens counts charged ones': ['settle', 'reported = reported, ', ''],
   'a correction is used of budgets on top of the reap': [
@@ -107,8 +107,8 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
   ],
   'what a session used counts for all': [
     'shared/budgets',
-    'write_counts(place_of(key, claim.value), claim.name, used, held)',
-    'write_counts(key, claim.name, used, held)',
+    'if claim.value then return write_counts(place_of(key, claim.value), claim.name, used, held) end',
+    '',
   ],
   'a shard opens whatever stands there': ['advance-epoch', '~= ARGV[1]', '== false'],
 };

@@ -57,6 +57,19 @@ local function has_budgets(list)
   return list and list ~= ''
 end
 
+-- Each record's text is decoded once. Callers do not change what is returned.
+local BUDGETS_KNOWN_MAX = 1000
+local known_budgets, budgets_count = {}, 0
+
+local function budgets_in(list)
+  local budgets = known_budgets[list]
+  if budgets then return budgets end
+  budgets = cjson.decode(list)
+  if budgets_count >= BUDGETS_KNOWN_MAX then known_budgets, budgets_count = {}, 0 end
+  known_budgets[list], budgets_count = budgets, budgets_count + 1
+  return budgets
+end
+
 -- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens. `plain`: its rate and base where
 -- tokens are counted as reported.
 local function claim_on(budget, request)
@@ -99,7 +112,7 @@ local function claims_of(key, lists, request)
   local claims = {}
   for i = 1, 2 do
     if has_budgets(lists[i]) then
-      for _, budget in ipairs(cjson.decode(lists[i])) do
+      for _, budget in ipairs(budgets_in(lists[i])) do
         if (budget[2] == 'money' and not request.price) or (budget[2] == 'tokens' and not request.plain) then return nil, { 'FENCED' } end
         local claim = claim_on(budget, request)
         if claim then
@@ -203,12 +216,25 @@ local function claim_text(claim)
   return claim.value and written .. ':' .. claim.value or written
 end
 
+-- Notes what a claim has used and holds: of a value it is written, of the others the fields come to `fields`, which write_fields writes.
+local function note_counts(key, claim, used, held, fields)
+  if claim.value then return write_counts(place_of(key, claim.value), claim.name, used, held) end
+  local n = #fields
+  fields[n + 1], fields[n + 2] = claim.name, text(used) .. ',' .. text(held)
+end
+
+-- One command for all fields costs Redis and its file a part of what one for each does.
+local function write_fields(key, fields)
+  if #fields > 0 then redis.call('HSET', key, unpack(fields)) end
+end
+
 -- Holds a grant in the budgets that were read. Returns the claims as their text, nil without any.
 local function hold_claims(key, claims, grant, now)
-  local claims_text
+  local claims_text, fields = nil, {}
+  for _, claim in ipairs(claims) do note_counts(key, claim, claim.used, claim.held + claim_units(claim, grant), fields) end
+  write_fields(key, fields)
   for _, claim in ipairs(claims) do
     local place = place_of(key, claim.value)
-    write_counts(place, claim.name, claim.used, claim.held + claim_units(claim, grant))
     if claim.value then
       if claim.is_new then drop_ended(place, claim) end
       keep_value(key, claim.value, claim.ends == '0' and now + VALUES_KEPT_MS or tonumber(claim.ends) * 1000 + VALUE_KEPT_MS, now)
@@ -246,14 +272,15 @@ end
 -- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported`: plain tokens
 -- of what is used, nil for a reap. `now`: Unix ms.
 local function move_claims(key, claims, move)
-  local counts = counts_of(key, claims)
+  local counts, fields = counts_of(key, claims), {}
   for i, claim in ipairs(claims) do
     local used, held = read_counts(counts[i])
     used = used + used_units(claim, move.used, move.reported) - used_units(claim, move.unused)
     held = held + claim_units(claim, move.held) - claim_units(claim, move.unheld)
-    write_counts(place_of(key, claim.value), claim.name, used, held)
+    note_counts(key, claim, used, held, fields)
     if claim.value then keep_found(key, claim.value, move.now) end
   end
+  write_fields(key, fields)
 end
 
 -- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
@@ -275,7 +302,7 @@ local function grow_claims(key, claims, growth)
   local budgets, amount, grown = {}, growth.amount, growth.wanted
   for i = 1, 2 do
     if has_budgets(growth.lists[i]) then
-      for _, budget in ipairs(cjson.decode(growth.lists[i])) do budgets[text(budget[1])] = budget end
+      for _, budget in ipairs(budgets_in(growth.lists[i])) do budgets[text(budget[1])] = budget end
     end
   end
   for _, claim in ipairs(claims) do grown = math.min(grown, grown_within(key, claim, budgets[claim.id], growth) - amount) end
