@@ -44,6 +44,8 @@ export interface NewPrice {
   weight_audio_output?: string;
   /** By premium, e.g. `server_tools=web_search`. */
   multipliers?: Record<string, string>;
+  /** The weights of longer prompts. */
+  tiers?: { above_prompt_tokens: number; weights: Record<string, string> }[];
   /** Must be true for a price that charges nothing. */
   free?: boolean;
 }

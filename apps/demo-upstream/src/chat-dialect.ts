@@ -76,12 +76,14 @@ function chatUsage(exchange: Exchange): unknown {
       ...(classes && {
         cache_write_tokens: classes.cache_write_tokens,
         audio_tokens: classes.audio_input_tokens,
+        image_tokens: classes.image_input_tokens,
       }),
     },
     ...(classes && {
       completion_tokens_details: {
         reasoning_tokens: classes.reasoning_tokens,
         audio_tokens: classes.audio_output_tokens,
+        image_tokens: classes.image_output_tokens,
       },
     }),
   };

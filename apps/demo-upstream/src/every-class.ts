@@ -6,9 +6,11 @@ type ReportedClass =
   | 'cache_write_tokens'
   | 'cache_write_1h_tokens'
   | 'audio_input_tokens'
+  | 'image_input_tokens'
   | 'output_tokens'
   | 'reasoning_tokens'
-  | 'audio_output_tokens';
+  | 'audio_output_tokens'
+  | 'image_output_tokens';
 
 /** The part of its side of a report that each further class has. */
 const PART = 5;
@@ -20,17 +22,24 @@ export function everyClass(
 ): ReportedClasses {
   const [read, heard] = [Math.floor(prompt / PART), Math.floor(output / PART)];
   const cached = {
-    input_tokens: prompt - 3 * read,
     cache_read_tokens: read,
     cache_write_tokens: read,
     reasoning_tokens: heard,
   };
   return protocol === 'messages'
-    ? { ...cached, cache_write_1h_tokens: read, output_tokens: output }
+    ? {
+        ...cached,
+        input_tokens: prompt - 3 * read,
+        cache_write_1h_tokens: read,
+        output_tokens: output,
+      }
     : {
         ...cached,
+        input_tokens: prompt - 4 * read,
         audio_input_tokens: read,
-        output_tokens: output - heard,
+        image_input_tokens: read,
+        output_tokens: output - 2 * heard,
         audio_output_tokens: heard,
+        image_output_tokens: heard,
       };
 }

@@ -3,15 +3,19 @@ import { FORMATS, formatNumbersSchema } from './formats.ts';
 import { AUTH_ABILITIES } from './upstream-auth.ts';
 import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 
+/** A node without it refuses a price version that has tiers. */
+export const PRICE_TIERS_ABILITY = 'price_tiers';
+
 /**
  * Names what a node of this release can do and one of an earlier release cannot. The control plane uses a thing once every registered node has it.
  * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
- * hold_mac: signs what its holds have used. speaks_<protocol>: serves upstreams of that protocol. auth_<type>: uses a credential of that kind.
+ * hold_mac: signs what its holds have used. price_tiers: charges by the length of the prompt. speaks_<protocol>: serves upstreams of that protocol. auth_<type>: uses a credential of that kind.
  */
 export const NODE_ABILITIES = [
   'sealed_secret_v2',
   'final_mac',
   'hold_mac',
+  PRICE_TIERS_ABILITY,
   ...UPSTREAM_PROTOCOLS.map(speaksAbility),
   ...AUTH_ABILITIES,
 ] as const;

@@ -1,5 +1,6 @@
 import { usageOfFinal, type TokenField } from '@tollgate/contracts';
-import { chargeOf, type ChargeWeights } from './charge.ts';
+import { chargeOf } from './charge.ts';
+import type { ChargeWeights } from './class-weights.ts';
 import { premiumWeights, type Multipliers } from './premium-price.ts';
 
 /** A final's tokens and the dearer services that it was charged for. */

@@ -106,10 +106,9 @@ describe('a class with a parent', () => {
       fc.property(whole, weights, (usage, price) => {
         const together = {
           ...usage,
-          input: usage.input + usage.audioInput,
-          audioInput: 0,
-          output: usage.output + usage.audioOutput,
-          audioOutput: 0,
+          input: usage.input + usage.audioInput + usage.imageInput,
+          output: usage.output + usage.audioOutput + usage.imageOutput,
+          ...{ audioInput: 0, audioOutput: 0, imageInput: 0, imageOutput: 0 },
           cacheWrite: usage.cacheWrite + usage.cacheWrite1h,
           cacheWrite1h: 0,
         };

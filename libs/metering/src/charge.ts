@@ -1,55 +1,43 @@
 import {
-  isChargedToken,
-  USAGE_ROWS,
-  WEIGHT_FIELDS,
+  mapSetWeights,
+  promptTokensOf,
   type CallCounts,
   type CallKey,
-  type OwnWeightField,
   type TokenUsage,
-  type WeightField,
 } from '@tollgate/contracts';
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { PriceVersion } from '@tollgate/snapshot';
+import { CHARGED, weightOf, type ChargeWeights, type TierWeights } from './class-weights.ts';
+import { weightsAt } from './price-tiers.ts';
 
 /** Weights are stored in millionths: weight 1 = 1_000_000. */
 const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
-
-export type ChargeWeights = Pick<PriceVersion, WeightField>;
-
-const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map((row) => ({
-  key: row.key,
-  side: row.side,
-  isToken: isChargedToken(row),
-  weight: `weight_${row.name}` as WeightField,
-  /** Every price version has this weight; null for an optional class without a parent. */
-  parentWeight: (row.parent === null && row.isOptional
-    ? null
-    : `weight_${row.parent ?? row.name}`) as OwnWeightField | null,
-}));
-const TOKEN_WEIGHTS: ReadonlySet<WeightField> = new Set(
+const TOKEN_WEIGHTS: ReadonlySet<string> = new Set(
   CHARGED.filter(({ isToken }) => isToken).map(({ weight }) => weight),
 );
 const CALLS = CHARGED.filter(({ isToken }) => !isToken);
-type ChargedRow = (typeof CHARGED)[number];
 
 /**
- * Charged tokens of one request: its tokens by class times the weights of its price version, rounded up once (docs/design/metering.md#deduction).
+ * Charged tokens of one request: its tokens by class times the weights of its price version, or of the tier that its prompt is in, rounded up once
+ * (docs/design/metering.md#deduction).
  * Informative classes, such as reasoning, are part of a charged one and are not charged a second time.
  *
  * Throws RangeError when a count or weight is not a non-negative safe integer, or the charge is beyond one:
  * a charge that had lost a bit would never equal the other side's recomputation.
  */
 export function chargeOf(usage: TokenUsage, price: ChargeWeights): number {
+  const weights = price.tiers === undefined ? price : weightsAt(promptTokensOf(usage), price);
   let microTokens = 0;
-  for (const row of CHARGED) microTokens += counted(usage[row.key]) * counted(weightOf(price, row));
+  for (const row of CHARGED)
+    microTokens += counted(usage[row.key]) * counted(weightOf(weights, row));
   const upward = microTokens + MICRO_WEIGHTS_PER_WEIGHT - 1;
   // No term is above the sum: where it is a safe integer, every step was exact.
   if (Number.isSafeInteger(upward))
     return (upward - (upward % MICRO_WEIGHTS_PER_WEIGHT)) / MICRO_WEIGHTS_PER_WEIGHT;
-  return largeChargeOf(usage, price);
+  return largeChargeOf(usage, weights);
 }
 
-function largeChargeOf(usage: TokenUsage, price: ChargeWeights): number {
+function largeChargeOf(usage: TokenUsage, price: TierWeights): number {
   const microTokens = CHARGED.reduce(
     (sum, row) => sum + BigInt(usage[row.key]) * BigInt(weightOf(price, row)),
     0n,
@@ -60,7 +48,7 @@ function largeChargeOf(usage: TokenUsage, price: ChargeWeights): number {
 }
 
 /** The dearest weight of what an upstream reads or generates, in millionths: which class its tokens are of is not known before. */
-export function dearestWeight(price: ChargeWeights, side: 'prompt' | 'output'): number {
+export function dearestWeight(price: TierWeights, side: 'prompt' | 'output'): number {
   let dearest = 0;
   for (const row of CHARGED)
     if (row.side === side && row.isToken) dearest = Math.max(dearest, weightOf(price, row));
@@ -68,7 +56,7 @@ export function dearestWeight(price: ChargeWeights, side: 'prompt' | 'output'): 
 }
 
 /** The cheapest weight of what an upstream reads or generates, in millionths. */
-export function cheapestWeight(price: ChargeWeights, side: 'prompt' | 'output'): number {
+export function cheapestWeight(price: TierWeights, side: 'prompt' | 'output'): number {
   let cheapest = Infinity;
   for (const row of CHARGED)
     if (row.side === side && row.isToken) cheapest = Math.min(cheapest, weightOf(price, row));
@@ -76,7 +64,7 @@ export function cheapestWeight(price: ChargeWeights, side: 'prompt' | 'output'):
 }
 
 /** Charged tokens of so many calls, in millionths. */
-export function callMicros(calls: CallCounts, price: ChargeWeights): bigint {
+export function callMicros(calls: CallCounts, price: TierWeights): bigint {
   return CALLS.reduce(
     (sum, row) => sum + BigInt(calls[row.key as CallKey] ?? 0) * BigInt(weightOf(price, row)),
     0n,
@@ -84,7 +72,7 @@ export function callMicros(calls: CallCounts, price: ChargeWeights): bigint {
 }
 
 /** Output tokens that so many charged tokens pay for, rounded down; below zero for a debt, Infinity where output is free. */
-export function outputPaidBy(chargedTokens: number, price: ChargeWeights): number {
+export function outputPaidBy(chargedTokens: number, price: TierWeights): number {
   const weight = dearestWeight(price, 'output');
   if (weight === 0) return Infinity;
   return Number(
@@ -100,19 +88,19 @@ export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
   return prices.findLast((price) => price.effective_at <= atMs);
 }
 
-/** The same weights, each one of tokens that is set mapped. A call has a price of its own. */
+/** The same weights, those of tiers too, each one of tokens that is set mapped. A call has a price of its own. */
 export function mapWeights(price: ChargeWeights, map: (weight: number) => number): ChargeWeights {
-  const set = WEIGHT_FIELDS.flatMap((field) => {
-    const weight = price[field];
-    if (weight === undefined) return [];
-    return [[field, TOKEN_WEIGHTS.has(field) ? map(weight) : weight]];
-  });
-  return Object.fromEntries(set);
+  const { tiers } = price;
+  return {
+    ...mapTierWeights(price, map),
+    ...(tiers && {
+      tiers: tiers.map((tier) => ({ ...tier, weights: mapTierWeights(tier.weights, map) })),
+    }),
+  };
 }
 
-/** A weight that is not set is the parent's, or 0 without one. */
-function weightOf(price: ChargeWeights, { weight, parentWeight }: ChargedRow): number {
-  return price[weight] ?? (parentWeight === null ? 0 : price[parentWeight]);
+function mapTierWeights(price: TierWeights, map: (weight: number) => number): TierWeights {
+  return mapSetWeights(price, (weight, field) => (TOKEN_WEIGHTS.has(field) ? map(weight) : weight));
 }
 
 function counted(value: number): number {

@@ -2,9 +2,11 @@ import { divideCeil, divideFloor } from '@tollgate/money';
 import { callBound, READING_ROUNDS_MAX } from './bounds/call-bounds.ts';
 import { addedTokensOf, templateTokensOf } from './bounds/added-tokens.ts';
 import { plainTokensOf, type PlainTokens } from './bounds/plain-tokens.ts';
-import { callMicros, dearestWeight, type ChargeWeights } from './charge.ts';
+import { callMicros, dearestWeight } from './charge.ts';
+import type { ChargeWeights } from './class-weights.ts';
 import { heldFactor, type UsageBounds } from './credibility.ts';
 import type { HoldFacts, HoldRequest, PromptSize } from './hold-request.ts';
+import { cheapestReached, dearestReached, tierBands } from './price-tiers.ts';
 
 const MICRO = 1_000_000n;
 /** The output limit of a request that states none, where the model has no default. It is clamped to the model's maximum like any other. */
@@ -25,6 +27,8 @@ export interface HoldPlan {
   /** Output tokens per choice, to be written into the upstream request; not weighted. */
   outputLimit: number;
   promptBound: number;
+  /** Plain tokens of the prompt that the hold covers: they decide which tier of the price is the dearest one. */
+  coveredPromptTokens: number;
   /** Plain tokens of what the caller sends, which limits count: estimated, and at most. */
   promptTokens: { estimate: number; most: number };
   /** For budgets that count tokens as reported. */
@@ -42,11 +46,12 @@ export interface HoldPlan {
 /**
  * The hold of one request (docs/design/metering.md#hold-size). One byte of text is at most one token, as byte-level BPE cannot emit more
  * tokens than bytes. The dearest class stands for the whole prompt, and for the whole output: only the upstream knows what it will read from a cache.
- * Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
+ * Likewise the dearest tier of the price that the prompt can reach. Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
  */
-export function planHold(request: HoldRequest): HoldPlan {
+export function planHold(asked: HoldRequest): HoldPlan {
+  const promptTokens = promptTokensOf(asked);
+  const request = atDearestTier(asked);
   const { ask, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
-  const promptTokens = promptTokensOf(request);
   const estimatedText =
     request.exactTextTokens ?? Math.ceil(ask.prompt.textBytes / BYTES_PER_TOKEN);
   const promptMicros = promptMicrosOf(request, promptTokens);
@@ -64,19 +69,25 @@ export function planHold(request: HoldRequest): HoldPlan {
       : boundTokens,
     outputLimit,
     promptBound: chargedCeil(promptMicros),
+    coveredPromptTokens: saturate(promptTokens),
     promptTokens: {
       estimate: sentTokensOf(request, estimatedText),
       most: sentTokensOf(request, textTokensOf(request)),
     },
-    plainTokens: plainTokensOf(price, {
+    plainTokens: plainTokensOf(cheapestReached(asked.price, saturate(promptTokens)), {
       promptTokens: saturate(promptTokens),
-      outputTokens: saturate(outputTokens * BigInt(factor)),
+      outputTokens: saturate(outputTokens * BigInt(factor) + BigInt(ask.prompt.predictedBytes)),
     }),
     besideTextTokens: saturate(larger(promptTokens - BigInt(textTokensOf(request)), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
     bounds: usageBoundsOf(request, { promptTokens, outputTokens }),
   };
+}
+
+function atDearestTier(request: HoldRequest): HoldRequest {
+  const promptTokens = saturate(promptTokensOf(request));
+  return { ...request, price: dearestReached(request.price, promptTokens) };
 }
 
 /** An upstream's report is judged by the bytes of the prompt, also where its tokens were counted. */
@@ -115,7 +126,8 @@ export function isHeldWhole({
  * The output limit per choice that a smaller grant pays for in full, rounded down; at most the planned one.
  * For JSON requests, whose limit goes upstream before they start. `grantedTokens` in charged tokens.
  */
-export function affordableOutput(request: HoldRequest, grantedTokens: number): number {
+export function affordableOutput(asked: HoldRequest, grantedTokens: number): number {
+  const request = atDearestTier(asked);
   const planned = outputLimitOf(request);
   const microsPerStep = BigInt(request.ask.choices) * dearestOutput(request.price);
   if (microsPerStep === 0n) return planned;
@@ -125,6 +137,22 @@ export function affordableOutput(request: HoldRequest, grantedTokens: number): n
 
 /** Returns how many tokens the prompt's text may have for so many charged tokens to admit the request (`minTokens`), rounded down; below zero when all else costs more. */
 export function affordableText(request: HoldRequest, chargedTokens: number): number {
+  const texts = tierBands(request.price).map(({ price, upTo }) =>
+    Math.min(affordableTextAt({ ...request, price }, chargedTokens), textUpTo(request, upTo)),
+  );
+  return Math.max(...texts);
+}
+
+/** Returns how many tokens the prompt's text may have for the whole prompt to have so many; below zero when all else has more. */
+function textUpTo(request: HoldRequest, promptTokens: number): number {
+  if (promptTokensOf(request, Number.MAX_SAFE_INTEGER) <= promptTokens) return Infinity;
+  if (promptTokensOf(request, 0) > promptTokens) return -1;
+  const sent = divideFloor(BigInt(promptTokens), readingsOf(request.ask.prompt));
+  return Number(sent - besideTextOf(request));
+}
+
+/** At a price without tiers that the prompt reaches. */
+function affordableTextAt(request: HoldRequest, chargedTokens: number): number {
   const { ask, price } = request;
   const firstTokens = smaller(
     BigInt(ask.choices),

@@ -1,7 +1,7 @@
 import type { CallCounts, ThreadSize } from '@tollgate/contracts';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ImageInput } from './bounds/image-bounds.ts';
-import type { ChargeWeights } from './charge.ts';
+import type { ChargeWeights } from './class-weights.ts';
 import type { Overrun } from './credibility.ts';
 
 /** The facts that size a hold; an `Ask` of libs/protocols has them. */

@@ -1,5 +1,6 @@
 import { divideCeil } from '@tollgate/money';
-import { mapWeights, type ChargeWeights } from './charge.ts';
+import { mapWeights } from './charge.ts';
+import type { ChargeWeights } from './class-weights.ts';
 
 const MICRO = 1_000_000n;
 
@@ -7,7 +8,7 @@ const MICRO = 1_000_000n;
 export type Multipliers = Readonly<Record<string, number>>;
 
 /**
- * The weights of a request that buys these dearer services: each weight of tokens times the multiplier of every one, rounded up after each. Node and worker
+ * The weights of a request that buys these dearer services: each weight of tokens, those of tiers too, times the multiplier of every one, rounded up after each. Node and worker
  * compute it from the same price version, so that a charge can be checked. Throws RangeError for a premium that the version has no multiplier for.
  */
 export function premiumWeights(

@@ -3,6 +3,28 @@ import type { HoldRequest } from '../src/hold-request.ts';
 
 const weight = fc.integer({ min: 0, max: 20_000_000 });
 
+const weights = fc.record({
+  weight_input: weight,
+  weight_output: weight,
+  weight_cache_read: weight,
+  weight_cache_write: weight,
+  weight_searches: fc.integer({ min: 0, max: 9_000_000_000 }),
+});
+const tiers = fc
+  .uniqueArray(fc.integer({ min: 1, max: 1_500_000 }), { minLength: 1, maxLength: 4 })
+  .chain((thresholds) =>
+    fc.tuple(
+      ...thresholds
+        .toSorted((a, b) => a - b)
+        .map((above) => fc.record({ above_prompt_tokens: fc.constant(above), weights })),
+    ),
+  );
+
+/** Half of them with tiers. */
+export const price = fc
+  .tuple(weights, fc.option(tiers, { nil: undefined }))
+  .map(([own, longer]) => ({ ...own, ...(longer && { tiers: longer }) }));
+
 export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
   ask: fc.record({
     isStream: fc.boolean(),
@@ -42,13 +64,7 @@ export const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
     reads_more_than_sent: fc.boolean(),
   }),
   upstreamModels: fc.subarray(['claude-opus-5', 'gpt-4o-mini', 'grok-4', 'real-7']),
-  price: fc.record({
-    weight_input: weight,
-    weight_output: weight,
-    weight_cache_read: weight,
-    weight_cache_write: weight,
-    weight_searches: fc.integer({ min: 0, max: 9_000_000_000 }),
-  }),
+  price,
 });
 
 /** Names a model of a family that adds a template of 32. */

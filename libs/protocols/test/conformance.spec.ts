@@ -203,7 +203,7 @@ describeRecorded('translated: recorded answers', () => {
         upstreamBytes(recording).toString('utf8').split('"type":"message_start"').length > 2;
       if (!hasTwo) expect(usage).toEqual(reportedUsage(recording));
       expect(toldUsage(client, body, recording.isStream)).toEqual(
-        client === 'messages' ? withoutAudio(usage) : usage,
+        client === 'messages' ? asMessages(usage) : usage,
       );
       expect(outputText).toContain(reading.text.slice(0, 20));
       if (client === 'messages' && recording.isStream) checkedBlocks(body.toString('utf8'));
@@ -250,15 +250,14 @@ describeRecorded('translated: recorded answers for /v1/responses', () => {
 });
 
 /** The usage the client received, read back into normal form. */
-/** Messages have no words for audio: it is part of their input and output. */
-function withoutAudio(usage: TokenUsage | null): TokenUsage | null {
+/** Messages have no words for audio and images: they are part of their input and output. */
+function asMessages(usage: TokenUsage | null): TokenUsage | null {
   return (
     usage && {
       ...usage,
-      input: usage.input + usage.audioInput,
-      output: usage.output + usage.audioOutput,
-      audioInput: 0,
-      audioOutput: 0,
+      input: usage.input + usage.audioInput + usage.imageInput,
+      output: usage.output + usage.audioOutput + usage.imageOutput,
+      ...{ audioInput: 0, audioOutput: 0, imageInput: 0, imageOutput: 0 },
     }
   );
 }

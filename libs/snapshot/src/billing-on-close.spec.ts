@@ -9,6 +9,10 @@ describe('stopsBillingOnClose', () => {
     ['https://api.openai.com.evil.example/v1', false],
     ['https://notapi.openai.com/v1', false],
     ['https://api.mistral.ai/v1', false],
+    ['https://generativelanguage.googleapis.com/v1beta', false],
+    ['https://aiplatform.googleapis.com/v1/projects/p/locations/global', false],
+    ['https://bedrock-runtime.us-east-1.amazonaws.com', false],
+    ['https://team.services.ai.azure.com/anthropic/v1', false],
     ['http://127.0.0.1:8000/v1', false],
   ])('knows %s by its host alone', (base_url, known) => {
     expect(stopsBillingOnClose({ base_url })).toBe(known);

@@ -1,33 +1,9 @@
-import { hasEmbeddings, isServed, isVendorsOwn, isVersioned } from '@tollgate/contracts';
+import { hasEmbeddings } from '@tollgate/contracts';
+import { isReadByAll } from './compile-snapshot.ts';
+import { problem, type ConfigProblem, type ProblemCode } from './config-problem.ts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
-
-export type ProblemCode =
-  | 'model_without_route'
-  | 'model_without_price'
-  | 'fallback_to_unknown_model'
-  | 'model_never_priced'
-  | 'model_input_unbounded'
-  | 'model_not_yet_priced'
-  | 'route_to_disabled_upstream'
-  | 'route_to_missing_model'
-  | 'route_to_missing_upstream'
-  | 'embedding_route_to_anthropic'
-  | 'duplicate_route'
-  | 'duplicate_model_name'
-  | 'duplicate_upstream_name'
-  | 'upstream_passes_all_fields'
-  | 'upstream_unspoken'
-  | 'upstream_unused'
-  | 'upstream_without_version';
-
-export interface ConfigProblem {
-  code: ProblemCode;
-  /** `error`: callers are refused because of it. `warning`: probably not meant. */
-  severity: 'error' | 'warning';
-  subject: { kind: 'model' | 'upstream' | 'route'; id: number };
-  message: string;
-}
+import { upstreamProblems } from './upstream-problems.ts';
 
 /** Returns what an administrator should know about the configuration before or after it is published. Deterministic for one `nowMs`. */
 export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] {
@@ -40,10 +16,8 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
       routeProblems(route, models.get(route.modelId), upstreams.get(route.upstreamId)),
     ),
     ...duplicateProblems(rows),
-    ...unusedUpstreams(rows),
-    ...unspokenUpstreams(rows),
-    ...openUpstreams(rows),
-    ...unversionedUpstreams(rows),
+    ...upstreamProblems(rows),
+    ...unreadPrices(rows),
   ];
   return problems.toSorted(
     (a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id,
@@ -199,63 +173,20 @@ function routeProblems(
   return found;
 }
 
-function unspokenUpstreams({ upstreams, spokenProtocols }: RoutingRows): ConfigProblem[] {
-  return upstreams
-    .filter((upstream) => upstream.enabled && !isServed(upstream, spokenProtocols))
-    .map(({ id, name, protocol, authType }) =>
+/** The version before it stays in force on the nodes. */
+function unreadPrices({ models, prices, ...rows }: RoutingRows): ConfigProblem[] {
+  const waiting = new Set(
+    prices.filter((price) => !isReadByAll(price, rows)).map(({ modelId }) => modelId),
+  );
+  return models
+    .filter(({ id }) => waiting.has(id))
+    .map(({ id, name }) =>
       problem(
-        'upstream_unspoken',
+        'price_tiers_unread',
         'error',
-        'upstream',
+        'model',
         id,
-        `upstream "${name}" waits: a node of an earlier release does not speak ${protocol} with a credential of type ${authType}; update it or remove it`,
-      ),
-    );
-}
-
-function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {
-  const used = new Set(rows.routes.map((route) => route.upstreamId));
-  return rows.upstreams
-    .filter((upstream) => upstream.enabled && !used.has(upstream.id))
-    .map((upstream) =>
-      problem(
-        'upstream_unused',
-        'warning',
-        'upstream',
-        upstream.id,
-        `no route leads to upstream "${upstream.name}"`,
-      ),
-    );
-}
-
-/** A gateway or server behind the address takes what a caller writes there for its own instruction. */
-function openUpstreams(rows: RoutingRows): ConfigProblem[] {
-  return rows.upstreams
-    .filter(({ enabled, fields }) => enabled && fields === 'all')
-    .filter(({ protocol, baseUrl }) => !isVendorsOwn(protocol, baseUrl))
-    .map((upstream) =>
-      problem(
-        'upstream_passes_all_fields',
-        'warning',
-        'upstream',
-        upstream.id,
-        `upstream "${upstream.name}" gets all fields of requests, also those by which a gateway or server there chooses routes, prices, adapters and addresses: set "fields": "known"`,
-      ),
-    );
-}
-
-/** Paths are appended to the address as it is: without `/v1` most providers answer 404. */
-function unversionedUpstreams(rows: RoutingRows): ConfigProblem[] {
-  return rows.upstreams
-    .filter(({ enabled, protocol }) => enabled && isVersioned(protocol))
-    .filter(({ baseUrl }) => !/[^/]\/v\d/i.test(baseUrl))
-    .map((upstream) =>
-      problem(
-        'upstream_without_version',
-        'warning',
-        'upstream',
-        upstream.id,
-        `the address of upstream "${upstream.name}" has no version segment such as /v1`,
+        `a price of model "${name}" with tiers waits: a node of an earlier release does not know tiers; update it or remove it`,
       ),
     );
 }
@@ -268,16 +199,6 @@ function duplicates<T extends { id: number }>(rows: readonly T[], keyOf: (row: T
       keyOf,
     ).values(),
   ].flatMap((group) => group.slice(1));
-}
-
-function problem(
-  code: ProblemCode,
-  severity: ConfigProblem['severity'],
-  kind: ConfigProblem['subject']['kind'],
-  id: number,
-  message: string,
-): ConfigProblem {
-  return { code, severity, subject: { kind, id }, message };
 }
 
 function order(entry: ConfigProblem): string {

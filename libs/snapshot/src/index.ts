@@ -2,6 +2,7 @@ export * from './billing-on-close.ts';
 export * from './cache-keys.ts';
 export * from './canonical-json.ts';
 export * from './compile-snapshot.ts';
+export type { ConfigProblem, ProblemCode } from './config-problem.ts';
 export * from './diff-snapshots.ts';
 export * from './endpoints.ts';
 export * from './find-problems.ts';

@@ -18,6 +18,17 @@ describe('PROVIDER_PRESETS', () => {
       expect(presetAt(filledIn(preset.base_url))).toBe(preset.needs_key ? preset : undefined);
   });
 
+  test('one that is hosted is closed early only where a page says that this ends its bill', () => {
+    const closed = presets.filter(
+      ([, { needs_key: isHosted, ...preset }]) => isHosted && preset.stops_billing_on_close,
+    );
+    expect(closed.map(([name]) => name)).toEqual([
+      ...['openai', 'anthropic', 'azure', 'cohere', 'deepinfra', 'deepseek', 'fireworks'],
+      ...['hyperbolic', 'novita', 'together', 'xai'],
+    ]);
+    for (const [, preset] of closed) expect(preset.close_source).toMatch(/^https:/);
+  });
+
   test('a host is known by its end only behind a dot', () => {
     expect(presetAt('https://team.openai.azure.com/openai/v1')?.title).toBe('Azure OpenAI');
     expect(presetAt('https://eu.api.openai.com/v1')?.title).toBe('OpenAI');

@@ -10,26 +10,31 @@ export interface ProviderPreset {
   readonly needs_key: boolean;
   /** The endpoints that it has beside those of every server of its protocol. */
   readonly endpoints: readonly FurtherEndpoint[];
-  /** Closing a stream ends what it generates and bills. False where the provider states nothing. */
+  /** Closing a stream ends what it generates and bills. False where no page states that. */
   readonly stops_billing_on_close: boolean;
+  /** The page that states it; null where none does, and for a server that bills nothing. */
+  readonly close_source: string | null;
   /** The page that states the address. */
   readonly source: string;
 }
 
 /**
- * The providers by name. `stops_billing_on_close` of hosted providers is what https://openrouter.ai/docs/api-reference/streaming#stream-cancellation
- * states of them; servers that an installation runs itself end a request whose connection is closed.
+ * Lists the providers at which a closed stream ends processing and billing, those at which it does not (Bedrock, Google, Groq, Mistral, MiniMax, Perplexity,
+ * Alibaba among them), and says that the latter bill the whole answer. No page of a vendor that states it for the others is known here.
  */
+const CLOSED_STREAMS = 'https://openrouter.ai/docs/api-reference/streaming#stream-cancellation';
+
+/** The providers by name. */
 export const PROVIDER_PRESETS = {
   openai: hosted('OpenAI', 'https://api.openai.com/v1', {
     endpoints: ['responses', 'completions'],
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://platform.openai.com/docs/api-reference',
   }),
   anthropic: hosted('Anthropic', 'https://api.anthropic.com/v1', {
     protocol: 'anthropic',
     endpoints: ['threads'],
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://platform.claude.com/docs/en/api/overview',
   }),
   gemini: hosted('Google Gemini', 'https://generativelanguage.googleapis.com/v1beta', {
@@ -38,7 +43,7 @@ export const PROVIDER_PRESETS = {
   }),
   azure: hosted('Azure OpenAI', 'https://{resource}.openai.azure.com/openai/v1', {
     protocol: 'azure',
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://learn.microsoft.com/en-us/azure/ai-foundry/openai/api-version-lifecycle',
   }),
   'azure-foundry-claude': hosted(
@@ -46,7 +51,6 @@ export const PROVIDER_PRESETS = {
     'https://{resource}.services.ai.azure.com/anthropic/v1',
     {
       protocol: 'anthropic',
-      stops_billing_on_close: true,
       source: 'https://platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry',
     },
   ),
@@ -69,7 +73,7 @@ export const PROVIDER_PRESETS = {
     source: 'https://inference-docs.cerebras.ai/resources/openai',
   }),
   cohere: hosted('Cohere', 'https://api.cohere.ai/compatibility/v1', {
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://docs.cohere.com/docs/compatibility-api',
   }),
   dashscope: hosted('Alibaba DashScope', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', {
@@ -77,23 +81,23 @@ export const PROVIDER_PRESETS = {
       'https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope',
   }),
   deepinfra: hosted('DeepInfra', 'https://api.deepinfra.com/v1/openai', {
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://deepinfra.com/docs/openai_api',
   }),
   deepseek: hosted('DeepSeek', 'https://api.deepseek.com/v1', {
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://api-docs.deepseek.com',
   }),
   fireworks: hosted('Fireworks', 'https://api.fireworks.ai/inference/v1', {
     endpoints: ['completions'],
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://docs.fireworks.ai/tools-sdks/openai-compatibility',
   }),
   groq: hosted('Groq', 'https://api.groq.com/openai/v1', {
     source: 'https://console.groq.com/docs/openai',
   }),
   hyperbolic: hosted('Hyperbolic', 'https://api.hyperbolic.xyz/v1', {
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://docs.hyperbolic.xyz/docs/rest-api',
   }),
   minimax: hosted('MiniMax', 'https://api.minimax.io/v1', {
@@ -106,7 +110,7 @@ export const PROVIDER_PRESETS = {
     source: 'https://platform.moonshot.ai/docs',
   }),
   novita: hosted('Novita', 'https://api.novita.ai/v3/openai', {
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://novita.ai/docs/guides/llm-api',
   }),
   nvidia: hosted('NVIDIA NIM', 'https://integrate.api.nvidia.com/v1', {
@@ -120,11 +124,11 @@ export const PROVIDER_PRESETS = {
   }),
   together: hosted('Together', 'https://api.together.xyz/v1', {
     endpoints: ['completions'],
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://docs.together.ai/docs/openai-api-compatibility',
   }),
   xai: hosted('xAI', 'https://api.x.ai/v1', {
-    stops_billing_on_close: true,
+    close_source: CLOSED_STREAMS,
     source: 'https://docs.x.ai/docs/api-reference',
   }),
   zhipu: hosted('Zhipu (Z.ai)', 'https://api.z.ai/api/paas/v4', {
@@ -171,7 +175,7 @@ export function hostOf({ base_url }: Pick<ProviderPreset, 'base_url'>): string |
 function hosted(
   title: string,
   base_url: string,
-  more: Partial<ProviderPreset> & Pick<ProviderPreset, 'source'>,
+  more: Partial<Omit<ProviderPreset, 'stops_billing_on_close'>> & Pick<ProviderPreset, 'source'>,
 ): ProviderPreset {
   return {
     title,
@@ -179,7 +183,8 @@ function hosted(
     base_url,
     needs_key: true,
     endpoints: [],
-    stops_billing_on_close: false,
+    stops_billing_on_close: more.close_source !== undefined,
+    close_source: null,
     ...more,
   };
 }
@@ -192,6 +197,7 @@ function own(title: string, port: number, source: string): ProviderPreset {
     needs_key: false,
     endpoints: ['completions'],
     stops_billing_on_close: true,
+    close_source: null,
     source,
   };
 }

@@ -4,6 +4,7 @@ import type {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
   OutputLimitField,
+  PriceTier,
   PriceVersion,
   UpstreamFields,
 } from './snapshot-document.ts';
@@ -44,6 +45,8 @@ export interface PriceRow {
   effectiveAtMs: number;
   /** Weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
   weights: Pick<PriceVersion, WeightField>;
+  /** Ascending. Empty without any. */
+  tiers: readonly PriceTier[];
   /** Millionths by premium. */
   multipliers: Readonly<Record<string, number>>;
   /** Micro-units. */

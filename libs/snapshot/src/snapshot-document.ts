@@ -27,12 +27,25 @@ export const UPSTREAM_FIELDS = ['known', 'all'] as const;
 export type UpstreamFields = (typeof UPSTREAM_FIELDS)[number];
 export const MODEL_KINDS = ['chat', 'embedding'] as const;
 
+/** A price version has at most so many tiers beside its own weights. */
+export const PRICE_TIERS_MAX = 4;
+/** The weight of a class that was added later is absent where its parent's weight holds, so that older nodes read the document. */
+const microWeights = weightFields(microWeight, microWeight.optional());
+
+/** The weights of a request whose charged prompt tokens are more than a threshold, in place of those of its price version. */
+export const priceTierSchema = z.strictObject({
+  above_prompt_tokens: z.number().int().positive(),
+  weights: z.strictObject(microWeights),
+});
+export type PriceTier = z.infer<typeof priceTierSchema>;
+
 export const priceVersionSchema = z.strictObject({
   id,
   /** Unix ms; the version in force at admission is the last one not after it. */
   effective_at: z.number().int().nonnegative(),
-  /** The weight of a class that was added later; absent where its parent's weight holds, so that older nodes read the document. */
-  ...weightFields(microWeight, microWeight.optional()),
+  ...microWeights,
+  /** Ascending by their thresholds. Absent without any: nodes need the ability `price_tiers`. */
+  tiers: z.array(priceTierSchema).min(1).max(PRICE_TIERS_MAX).optional(),
   /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
   /** Micro-units of money for a million charged tokens, which budgets in money count by. Absent in documents of earlier releases. */

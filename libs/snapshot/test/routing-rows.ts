@@ -63,6 +63,16 @@ export const price = fc.record({
   modelId: id,
   effectiveAtMs: fc.integer({ min: 0, max: 4 }),
   weights: fc.record(weightFields(weight)),
+  tiers: fc.array(
+    fc.record(
+      {
+        above_prompt_tokens: fc.integer({ min: 1, max: 300_000 }),
+        weights: fc.record(weightFields(weight), { noNullPrototype: true }),
+      },
+      { noNullPrototype: true },
+    ),
+    { maxLength: 4 },
+  ),
   multipliers: fc.dictionary(fc.constantFrom('speed=fast', 'service_tier=priority'), weight),
   pricePerMillion: fc.nat(),
   isUndeclaredZero: fc.boolean(),
@@ -112,5 +122,5 @@ export const rows: fc.Arbitrary<RoutingRows> = fc.record({
   prices: unique(price),
   upstreams: unique(upstream),
   routes: unique(route),
-  spokenProtocols: fc.constant([]),
+  spokenProtocols: fc.constantFrom([], ['price_tiers']),
 });

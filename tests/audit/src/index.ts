@@ -9,6 +9,7 @@ export {
   createLoadModels,
   modelOf,
   MULTIPLIERS,
+  TIERS,
   premiumsOf,
   type LoadModels,
 } from './load/load-models.ts';

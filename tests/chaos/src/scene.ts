@@ -12,6 +12,7 @@ import {
   createLoadModels,
   modelOf,
   MULTIPLIERS,
+  TIERS,
   type LoadModels,
   type RequestPlan,
   type Target,
@@ -146,6 +147,7 @@ export class Scene {
       multipliers: Object.fromEntries(
         Object.keys(MULTIPLIERS).map((premium) => [premium, pick(NEW_WEIGHTS, random)]),
       ),
+      tiers: pick([[], TIERS], random),
     };
     await this.#count('prices', admin.call('POST', '/models/pricing', price));
     await admin.syncAll().catch(() => undefined);

@@ -30,9 +30,11 @@ export function clientRequest({
     (usage?.cacheRead ?? 0) +
     (usage?.cacheWrite ?? 0) +
     (usage?.cacheWrite1h ?? 0) +
-    (usage?.audioInput ?? 0);
+    (usage?.audioInput ?? 0) +
+    (usage?.imageInput ?? 0);
   // No more than was generated: a stream that is ended by its limit shows here.
-  const outputMax = (usage?.output ?? 0) + (usage?.audioOutput ?? 0) || OUTPUT_TOKENS;
+  const outputMax =
+    (usage?.output ?? 0) + (usage?.audioOutput ?? 0) + (usage?.imageOutput ?? 0) || OUTPUT_TOKENS;
   const base =
     client === protocol && request ? request : minimalRequest(client, { prompt, outputMax });
   const { stream: _, stream_options: __, ...rest } = base;

@@ -40,13 +40,13 @@ function finishOf({ finish, tools }: Reading): string {
   return finish ?? (tools.length > 0 ? 'tool_calls' : 'stop');
 }
 
-/** Returns what both protocols can say: chat has no 1-hour writes, messages no audio. */
+/** Returns what both protocols can say: chat has no 1-hour writes, messages neither audio nor images. */
 function countsOf(usage: NormalUsage): object {
   return {
-    input: usage.input + usage.audioInput,
+    input: usage.input + usage.audioInput + usage.imageInput,
     cacheRead: usage.cacheRead,
     cacheWrite: usage.cacheWrite + usage.cacheWrite1h,
-    output: usage.output + usage.audioOutput,
+    output: usage.output + usage.audioOutput + usage.imageOutput,
   };
 }
 

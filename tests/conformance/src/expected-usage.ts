@@ -11,6 +11,8 @@ export interface NormalUsage {
   cacheWrite1h: number;
   audioInput: number;
   audioOutput: number;
+  imageInput: number;
+  imageOutput: number;
 }
 
 /** Returns what must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. Null when it reports no usage. */
@@ -51,6 +53,8 @@ function ofRound(usage: Loose): NormalUsage | null {
     cacheWrite1h: Math.min(written, hour),
     audioInput: 0,
     audioOutput: 0,
+    imageInput: 0,
+    imageOutput: 0,
     output,
     reasoning: Math.min(output, usage.output_tokens_details?.thinking_tokens ?? 0),
   };
@@ -83,15 +87,20 @@ function ofChat(usage: Loose): NormalUsage | null {
   }
   const audioInput = Math.min(audio, input);
   const audioOutput = Math.min(usage.completion_tokens_details?.audio_tokens ?? 0, output);
+  const imageInput = Math.min(image, input - audioInput);
+  const imagesMade = usage.completion_tokens_details?.image_tokens ?? 0;
+  const imageOutput = Math.min(imagesMade, output - audioOutput);
   return {
-    input: input - audioInput,
+    input: input - audioInput - imageInput,
     cacheRead: cached,
     cacheWrite: written,
-    output: output - audioOutput,
-    reasoning: Math.min(reasoning, output - audioOutput),
+    output: output - audioOutput - imageOutput,
+    reasoning: Math.min(reasoning, output - audioOutput - imageOutput),
     cacheWrite1h: 0,
     audioInput,
     audioOutput,
+    imageInput,
+    imageOutput,
   };
 }
 

@@ -16,10 +16,25 @@ export interface UsageRow {
   cache_write_1h_tokens: number;
   audio_input_tokens: number;
   audio_output_tokens: number;
+  image_input_tokens: number;
+  image_output_tokens: number;
 }
 
+/** In the order of the booked counts. */
+const WANTED = [
+  'input',
+  'cacheRead',
+  'cacheWrite',
+  'output',
+  'cacheWrite1h',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
+] as const satisfies readonly (keyof NormalUsage)[];
 const QUERY = `SELECT rid::text, charge::int, basis, outcome, input_tokens::int, cache_read_tokens::int, cache_write_tokens::int, output_tokens::int,
-  cache_write_1h_tokens::int, audio_input_tokens::int, audio_output_tokens::int
+  cache_write_1h_tokens::int, audio_input_tokens::int, audio_output_tokens::int,
+  image_input_tokens::int, image_output_tokens::int
   FROM usage_events WHERE kind = 'usage' AND rid = ANY($1::uuid[])`;
 
 /** Returns what was booked, by request id, once every request's row has arrived or the wait is over. */
@@ -54,7 +69,6 @@ export function usageDifferences(
   if (!row) return ['no usage row'];
   if (expected === null)
     return row.basis === 'estimated' ? [] : [`unreported usage is booked as ${row.basis}`];
-  const { input, cacheRead, cacheWrite, output, cacheWrite1h, audioInput, audioOutput } = expected;
   const booked = [
     row.input_tokens,
     row.cache_read_tokens,
@@ -63,10 +77,12 @@ export function usageDifferences(
     row.cache_write_1h_tokens,
     row.audio_input_tokens,
     row.audio_output_tokens,
+    row.image_input_tokens,
+    row.image_output_tokens,
   ];
-  const wanted = [input, cacheRead, cacheWrite, output, cacheWrite1h, audioInput, audioOutput];
+  const wanted = WANTED.map((key) => expected[key]);
   if (row.basis === 'reported' && booked.every((count, at) => count === wanted[at])) return [];
   return [
-    `booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output/write 1 h/audio in/audio out)`,
+    `booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output/write 1 h/audio in/audio out/image in/image out)`,
   ];
 }

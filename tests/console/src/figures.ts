@@ -209,6 +209,8 @@ async function answerWithPoints(page: Page): Promise<number> {
     cache_write_1h_tokens: 0,
     audio_input_tokens: 0,
     audio_output_tokens: 0,
+    image_input_tokens: 0,
+    image_output_tokens: 0,
     output_tokens: 1,
     charge: (index * 131) % 900,
     duration_ms: { p50: 1, p95: 2 },

@@ -64,6 +64,7 @@ export async function createRoutedModel(
     weight_audio_input,
     weight_audio_output,
     multipliers,
+    tiers,
     ...model
   }: RoutedModelOptions = {},
 ): Promise<RoutedModel> {
@@ -72,7 +73,7 @@ export async function createRoutedModel(
   const weights = Object.fromEntries(
     Object.entries({
       ...{ weight_input, weight_output, weight_cache_read, weight_cache_write },
-      ...{ weight_cache_write_1h, weight_audio_input, weight_audio_output, multipliers },
+      ...{ weight_cache_write_1h, weight_audio_input, weight_audio_output, multipliers, tiers },
     }).filter(([, value]) => value !== undefined),
   );
   const id = await admin.createModel({

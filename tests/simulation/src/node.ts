@@ -1,4 +1,10 @@
-import { hashCredential, holdSigner, type FleetMessage, type FundsHint } from '@tollgate/contracts';
+import {
+  hashCredential,
+  holdSigner,
+  promptTokensOf,
+  type FleetMessage,
+  type FundsHint,
+} from '@tollgate/contracts';
 import {
   nodeAddress,
   type Acknowledgements,
@@ -164,6 +170,7 @@ export class Node {
       grantedTokens,
       sliceTokens: slice,
       boundTokens: bound,
+      ...(ask.price.tiers && { promptTokens: promptTokensOf(ask.prompt) }),
       isStream: ask.isStream,
       startedAtMs: startedAt.unixMs,
       protocol: 'chat',

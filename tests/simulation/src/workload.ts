@@ -1,5 +1,5 @@
 import { NO_USAGE, WEIGHT_FIELDS, type TokenUsage } from '@tollgate/contracts';
-import { premiumWeights } from '@tollgate/metering';
+import { premiumWeights, type TierWeights } from '@tollgate/metering';
 import type { PriceVersion } from '@tollgate/snapshot';
 import type { ChargedPrice } from '../../../apps/proxy-node/src/journal/open-hold.ts';
 import { MODEL_ID, PREMIUMS } from './postgres/first-rows.ts';
@@ -67,15 +67,20 @@ function ask(world: World): void {
   if (node?.isServing) void node.serve(parts);
 }
 
-/** Every class has a weight, and every dearer service a multiplier, of its own. */
+/** Every class has a weight, and every dearer service a multiplier, of its own; some prices have tiers within the lengths of prompts. */
 function drawPrice(random: Random): DrawnPrice {
   const drawn = (): number => random.integer(1, 30) * 100_000;
-  const weights = WEIGHT_FIELDS.map((name) => [name, drawn()]);
+  const weights = () =>
+    Object.fromEntries(WEIGHT_FIELDS.map((name) => [name, drawn()])) as TierWeights;
+  const tiers = [100, 300].map((above) => ({
+    above_prompt_tokens: above + random.integer(0, 150),
+    weights: weights(),
+  }));
   const multipliers = Object.fromEntries(
     PREMIUMS.map((premium) => [premium, random.integer(5, 40) * 110_000]),
   );
   const perMillion = random.integer(1_000_000, 6_000_000);
-  return { ...Object.fromEntries(weights), multipliers, perMillion };
+  return { ...weights(), multipliers, perMillion, ...(random.chance(0.5) && { tiers }) };
 }
 
 function administer(world: World): void {

@@ -183,11 +183,12 @@ export class World {
 
   /** Nodes charge by it at once; not where its answer is lost. */
   async setPrice({ perMillion, ...price }: DrawnPrice): Promise<void> {
-    const { multipliers, ...weights } = price;
+    const { multipliers, tiers = [], ...weights } = price;
     const body = {
       ...{ model_id: MODEL_ID, price_per_million: decimal(perMillion) },
       ...decimals(weights),
       multipliers: decimals(multipliers),
+      tiers: tiers.map((tier) => ({ ...tier, weights: decimals(tier.weights) })),
     };
     const id = await this.someControlPlane?.sales.setPrice(setPriceSchema.parse(body));
     if (id !== undefined) this.prices.push({ id, effective_at: 0, ...price });

@@ -42,6 +42,7 @@ const price = {
   weight_input: '1',
   weight_output: '4',
   multipliers: { 'service_tier=priority': '2' },
+  tiers: [{ above_prompt_tokens: 200_000, weights: { weight_input: '2', weight_output: '6' } }],
   free: false,
   effective_at: AT,
   created_at: AT,
@@ -91,7 +92,10 @@ models:
     aliases: [best, five]
     display_name: |
       GPT-5
-    price: { price_per_million: 2.50, weight_output: '4.0' }`);
+    price:
+      price_per_million: 2.50
+      weight_output: '4.0'
+      tiers: [{ weights: { weight_input: 2.0, weight_output: '6.00' }, above_prompt_tokens: 200000 }]`);
     expect(steps).toEqual([]);
   });
 
@@ -111,6 +115,7 @@ models:
           weight_input: '1',
           weight_output: '5',
           multipliers: { 'service_tier=priority': '2' },
+          tiers: price.tiers,
           free: false,
         },
       },

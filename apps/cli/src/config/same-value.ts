@@ -22,13 +22,20 @@ function sorted(value: unknown): unknown {
   );
 }
 
+/** Fields of a price that are no amounts. */
+const COUNTS: ReadonlySet<string> = new Set(['above_prompt_tokens']);
+
 /** Returns amounts as the API writes them: `2.50` and 2.5 are `2.5`. */
 export function withPlainAmounts(value: unknown): unknown {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string')
     return /^\d+\.\d+$/.test(value) ? value.replace(/\.?0+$/, '') : value;
+  if (Array.isArray(value)) return value.map(withPlainAmounts);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, withPlainAmounts(member)]),
+    Object.entries(value).map(([name, member]) => [
+      name,
+      COUNTS.has(name) ? member : withPlainAmounts(member),
+    ]),
   );
 }

@@ -45,8 +45,11 @@ export interface ModelSettings {
 
 export interface PriceSettings extends Weights {
   price_per_million: string;
+  /** Ascending. */
+  tiers: PriceTier[];
   free?: boolean;
 }
+export type PriceTier = Price['tiers'][number];
 
 export function createModel(
   body: ModelSettings & { price?: PriceSettings; is_on_shelf?: boolean },
@@ -122,7 +125,7 @@ export const priceChangeQuery = (modelId: number, price: PriceSettings) =>
   queryOptions({
     queryKey: ['price-change', modelId, price],
     queryFn: () => {
-      const { free: _, ...settings } = price;
+      const { free: _, tiers: __, ...settings } = price;
       const weights = Object.fromEntries(
         Object.entries(settings).filter(([, value]) => value !== null),
       );

@@ -10,8 +10,8 @@ jest.unstable_mockModule(TABLES, () => ({
   CHARGED_CLASSES: [
     ...tables.CHARGED_CLASSES,
     {
-      name: 'image_output',
-      field: 'image_output_tokens',
+      name: 'video_output',
+      field: 'video_output_tokens',
       unit: 'token',
       side: 'output',
       parent: 'output',
@@ -24,11 +24,18 @@ const { isLimited, sideTokens, ceilingValues, limitValues } = await import('./ta
 const { repriced } = await import('../features/admin-models/repriced.ts');
 const { totalsOf, sumOf } = await import('../features/usage/course.ts');
 
-test('a bulk change of prices keeps the weight of a planted class', () => {
-  const price = { price_per_million: '1', multipliers: { web: '2' }, weight_image_output: '5' };
+test('a bulk change of prices keeps the weight of a planted class, and the tiers', () => {
+  const tiers = [{ above_prompt_tokens: 9, weights: { weight_video_output: '6' } }];
+  const price = {
+    price_per_million: '1',
+    multipliers: { web: '2' },
+    tiers,
+    weight_video_output: '5',
+  };
   expect(repriced(price as never, '3')).toEqual({
     price_per_million: '3',
     multipliers: { web: '2' },
+    tiers,
     weight_input: '1',
     weight_output: '1',
     weight_cache_read: '1',
@@ -36,8 +43,10 @@ test('a bulk change of prices keeps the weight of a planted class', () => {
     weight_cache_write_1h: null,
     weight_audio_input: null,
     weight_audio_output: null,
+    weight_image_input: null,
+    weight_image_output: null,
     weight_searches: null,
-    weight_image_output: '5',
+    weight_video_output: '5',
   });
 });
 
@@ -46,11 +55,11 @@ test('totals and rows of requests include a planted class, on its side', () => {
   const counts = Object.fromEntries(
     tables.CHARGED_CLASSES.map(({ field }) => [field, field === 'output_tokens' ? 4 : 0]),
   );
-  const data = [3, 2].map((planted) => ({ ...row, ...counts, image_output_tokens: planted }));
+  const data = [3, 2].map((planted) => ({ ...row, ...counts, video_output_tokens: planted }));
   const [total] = totalsOf({ data, group_by: 'model' } as never);
-  expect(total).toMatchObject({ output_tokens: 8, image_output_tokens: 5, requests: 2 });
+  expect(total).toMatchObject({ output_tokens: 8, video_output_tokens: 5, requests: 2 });
   expect(sideTokens(sumOf(total ? [total] : []), 'output')).toBe(13);
-  expect(sideTokens({ output_tokens: 4, image_output_tokens: 3 } as never, 'output')).toBe(7);
+  expect(sideTokens({ output_tokens: 4, video_output_tokens: 3 } as never, 'output')).toBe(7);
   expect(sideTokens({ output_tokens: 4 }, 'prompt')).toBeNull();
   // A search is no token.
   expect(sideTokens({ input_tokens: 7, searches: 2 }, 'prompt')).toBe(7);

@@ -133,8 +133,14 @@ function usage(exchange: Exchange): object {
       ...(classes && { cachedContentTokenCount: classes.cache_read_tokens }),
       totalTokenCount: prompt + output,
       ...(classes && {
-        promptTokensDetails: [{ modality: 'AUDIO', tokenCount: classes.audio_input_tokens }],
-        candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: made.heard }],
+        promptTokensDetails: [
+          { modality: 'AUDIO', tokenCount: classes.audio_input_tokens },
+          { modality: 'IMAGE', tokenCount: classes.image_input_tokens },
+        ],
+        candidatesTokensDetails: [
+          { modality: 'AUDIO', tokenCount: made.heard },
+          { modality: 'IMAGE', tokenCount: classes.image_output_tokens },
+        ],
       }),
     },
   };

@@ -49,6 +49,7 @@ const openHoldSchema = z.object({
   grantedTokens: count,
   sliceTokens: count,
   boundTokens: count,
+  promptTokens: count.optional(),
   isStream: z.boolean(),
   startedAtMs: milliseconds,
   protocol: usageFinalSchema.shape.protocol,

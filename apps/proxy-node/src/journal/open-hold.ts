@@ -43,6 +43,8 @@ export interface OpenHold {
   /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */
   sliceTokens: number;
   boundTokens: number;
+  /** Plain tokens of the prompt that the hold covers; absent where the price has no tiers. */
+  promptTokens?: number | undefined;
   isStream: boolean;
   startedAtMs: number;
   protocol: UsageFinal['protocol'];

@@ -101,6 +101,7 @@ describe('the prompt that is charged', () => {
             output: 1,
             reasoning: 0,
             audioOutput: 0,
+            imageOutput: 0,
           });
           const bound = plan.bounds.promptTokens;
           const reported = promptTokensOf(report);

@@ -2,15 +2,15 @@
 import { expect, jest, test } from '@jest/globals';
 
 const PLANTED = {
-  name: 'image_output',
-  key: 'imageOutput',
+  name: 'video_output',
+  key: 'videoOutput',
   unit: 'token',
   side: 'output',
   isCharged: true,
   parent: 'output',
   isOptional: true,
 };
-const USED = new Map<string, number>(Object.entries({ input: 10, output: 4, image_output: 3 }));
+const USED = new Map<string, number>(Object.entries({ input: 10, output: 4, video_output: 3 }));
 const TABLE = '../../../../libs/contracts/src/usage/token-classes.ts';
 const { TOKEN_CLASSES } = await import('@tollgate/contracts');
 jest.resetModules();
@@ -26,7 +26,7 @@ const { lostFinal } = await import('../journal/lost-final.ts');
 
 test('a class planted in the table is held for, charged, journalled, settled and shown in the metrics', async () => {
   const usage = usageOf(({ name }) => USED.get(name) ?? 0);
-  const planted: object = { weight_image_output: 5_000_000 };
+  const planted: object = { weight_video_output: 5_000_000 };
   const price = priceVersionSchema.parse({
     id: 1,
     effective_at: 0,
@@ -85,7 +85,7 @@ test('a class planted in the table is held for, charged, journalled, settled and
   const [lost] = replay.lost.values();
   if (!lost) throw new Error('nothing was replayed');
   const final = usageFinalSchema.parse(lostFinal(lost, 'node-1:0'));
-  expect(final).toMatchObject({ ...tokenFieldsOf(usage), image_output_tokens: 3, charge: 33 });
+  expect(final).toMatchObject({ ...tokenFieldsOf(usage), video_output_tokens: 3, charge: 33 });
   replayText(
     replay,
     finalLine({ atMs: 1, rid: hold.rid, epoch: 'e', payload: JSON.stringify(final) }),
@@ -108,6 +108,6 @@ test('a class planted in the table is held for, charged, journalled, settled and
   });
   metrics.ended(hold.rid, final, { model: 'm' });
   const text = await metrics.text();
-  expect(text).toMatch(/tollgate_tokens_total\{[^}]*class="image_output"[^}]*\} 3/);
+  expect(text).toMatch(/tollgate_tokens_total\{[^}]*class="video_output"[^}]*\} 3/);
   expect(text).toMatch(/gen_ai_client_token_usage_sum\{[^}]*gen_ai_token_type="output"[^}]*\} 7/);
 });

@@ -2306,7 +2306,7 @@ export interface components {
             cost: string;
         };
         /** @enum {string} */
-        ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output" | "searches";
+        ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output" | "image_input" | "image_output" | "searches";
         /** @enum {string} */
         ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate";
         ConfigCheck: {
@@ -3170,11 +3170,41 @@ export interface components {
             /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_audio_output: string | null;
             /** @description Charged tokens for each. null: as its parent class, or 0 without one */
+            weight_image_input: string | null;
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
+            weight_image_output: string | null;
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_searches: string | null;
             /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
             multipliers: {
                 [key: string]: string;
             };
+            /** @description The weights of a whole request with more charged prompt tokens; ascending */
+            tiers: {
+                above_prompt_tokens: number;
+                weights: {
+                    /** @description Decimal text, at most 6 places */
+                    weight_input: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_cache_read: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_cache_write: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_output: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_cache_write_1h?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_audio_input?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_audio_output?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_image_input?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_image_output?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_searches?: string;
+                };
+            }[];
             /** @description Declared to charge nothing */
             free: boolean;
             /**
@@ -3219,11 +3249,41 @@ export interface components {
             /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_audio_output: string | null;
             /** @description Charged tokens for each. null: as its parent class, or 0 without one */
+            weight_image_input: string | null;
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
+            weight_image_output: string | null;
+            /** @description Charged tokens for each. null: as its parent class, or 0 without one */
             weight_searches: string | null;
             /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
             multipliers: {
                 [key: string]: string;
             };
+            /** @description The weights of a whole request with more charged prompt tokens; ascending */
+            tiers: {
+                above_prompt_tokens: number;
+                weights: {
+                    /** @description Decimal text, at most 6 places */
+                    weight_input: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_cache_read: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_cache_write: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_output: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_cache_write_1h?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_audio_input?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_audio_output?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_image_input?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_image_output?: string;
+                    /** @description Decimal text, at most 6 places */
+                    weight_searches?: string;
+                };
+            }[];
             /** @description Declared to charge nothing */
             free: boolean;
         };
@@ -3617,7 +3677,24 @@ export interface components {
                         weight_cache_write_1h?: number;
                         weight_audio_input?: number;
                         weight_audio_output?: number;
+                        weight_image_input?: number;
+                        weight_image_output?: number;
                         weight_searches?: number;
+                        tiers?: {
+                            above_prompt_tokens: number;
+                            weights: {
+                                weight_input: number;
+                                weight_cache_read: number;
+                                weight_cache_write: number;
+                                weight_output: number;
+                                weight_cache_write_1h?: number;
+                                weight_audio_input?: number;
+                                weight_audio_output?: number;
+                                weight_image_input?: number;
+                                weight_image_output?: number;
+                                weight_searches?: number;
+                            };
+                        }[];
                         multipliers?: {
                             [key: string]: number;
                         };
@@ -3946,6 +4023,8 @@ export interface components {
             auth_types: ("api_key" | "aws" | "google" | "azure")[];
             endpoints: components["schemas"]["FurtherEndpoint"][];
             stops_billing_on_close: boolean;
+            /** @description The page that states it */
+            close_source: string | null;
             /** @description The page of the provider that states the address */
             source: string;
         };
@@ -4009,6 +4088,10 @@ export interface components {
             audio_input_tokens: number | null;
             /** @description As counted; null while the node has not returned */
             audio_output_tokens: number | null;
+            /** @description As counted; null while the node has not returned */
+            image_input_tokens: number | null;
+            /** @description As counted; null while the node has not returned */
+            image_output_tokens: number | null;
             /** @description As counted; null while the node has not returned */
             searches: number | null;
             /** @description Charged tokens */
@@ -4082,6 +4165,10 @@ export interface components {
             /** @description As counted; null while the node has not returned */
             audio_output_tokens: number | null;
             /** @description As counted; null while the node has not returned */
+            image_input_tokens: number | null;
+            /** @description As counted; null while the node has not returned */
+            image_output_tokens: number | null;
+            /** @description As counted; null while the node has not returned */
             searches: number | null;
             /** @description Charged tokens */
             charge: number;
@@ -4110,6 +4197,8 @@ export interface components {
             sum: string | null;
             /** @description Charged tokens that the cache of the provider saved, against the same tokens as input; negative where its writes cost more; null where it had no part */
             cache_saved: string | null;
+            /** @description The tier whose weights the lines have; null = those of the price version itself */
+            tier_above_prompt_tokens: number | null;
             explanation: string;
             events: {
                 seq: number;
@@ -4171,6 +4260,8 @@ export interface components {
             cache_write_1h_tokens: number;
             audio_input_tokens: number;
             audio_output_tokens: number;
+            image_input_tokens: number;
+            image_output_tokens: number;
             searches: number;
             /** @description Charged tokens */
             charge: number;
@@ -7509,10 +7600,27 @@ export interface operations {
                         weight_cache_write_1h?: (string | number) | null;
                         weight_audio_input?: (string | number) | null;
                         weight_audio_output?: (string | number) | null;
+                        weight_image_input?: (string | number) | null;
+                        weight_image_output?: (string | number) | null;
                         weight_searches?: (string | number) | null;
                         multipliers?: {
                             [key: string]: string | number;
                         };
+                        tiers?: {
+                            above_prompt_tokens: number;
+                            weights: {
+                                weight_input: string | number;
+                                weight_cache_read: string | number;
+                                weight_cache_write: string | number;
+                                weight_output: string | number;
+                                weight_cache_write_1h?: (string | number) | null;
+                                weight_audio_input?: (string | number) | null;
+                                weight_audio_output?: (string | number) | null;
+                                weight_image_input?: (string | number) | null;
+                                weight_image_output?: (string | number) | null;
+                                weight_searches?: (string | number) | null;
+                            };
+                        }[];
                         free?: boolean;
                     };
                     is_on_shelf?: boolean;
@@ -7649,10 +7757,27 @@ export interface operations {
                     weight_cache_write_1h?: (string | number) | null;
                     weight_audio_input?: (string | number) | null;
                     weight_audio_output?: (string | number) | null;
+                    weight_image_input?: (string | number) | null;
+                    weight_image_output?: (string | number) | null;
                     weight_searches?: (string | number) | null;
                     multipliers?: {
                         [key: string]: string | number;
                     };
+                    tiers?: {
+                        above_prompt_tokens: number;
+                        weights: {
+                            weight_input: string | number;
+                            weight_cache_read: string | number;
+                            weight_cache_write: string | number;
+                            weight_output: string | number;
+                            weight_cache_write_1h?: (string | number) | null;
+                            weight_audio_input?: (string | number) | null;
+                            weight_audio_output?: (string | number) | null;
+                            weight_image_input?: (string | number) | null;
+                            weight_image_output?: (string | number) | null;
+                            weight_searches?: (string | number) | null;
+                        };
+                    }[];
                     free?: boolean;
                     effective_at?: string;
                     /** @description The version that was in force when this one was written, null for none: refused by `precondition_failed` when another is in force */
@@ -10455,6 +10580,8 @@ export interface operations {
                 cache_write_1h_tokens?: number;
                 audio_input_tokens?: number;
                 audio_output_tokens?: number;
+                image_input_tokens?: number;
+                image_output_tokens?: number;
                 searches?: number;
             };
             header?: never;
@@ -10529,6 +10656,8 @@ export interface operations {
                 cache_write_1h_tokens?: number;
                 audio_input_tokens?: number;
                 audio_output_tokens?: number;
+                image_input_tokens?: number;
+                image_output_tokens?: number;
                 searches?: number;
                 price_per_million?: string;
                 weight_input?: string;
@@ -10538,6 +10667,8 @@ export interface operations {
                 weight_cache_write_1h?: string;
                 weight_audio_input?: string;
                 weight_audio_output?: string;
+                weight_image_input?: string;
+                weight_image_output?: string;
                 weight_searches?: string;
             };
             header?: never;

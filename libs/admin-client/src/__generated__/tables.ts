@@ -167,6 +167,22 @@ export const CHARGED_CLASSES = [
     "is_optional": true
   },
   {
+    "name": "image_input",
+    "field": "image_input_tokens",
+    "unit": "token",
+    "side": "prompt",
+    "parent": "input",
+    "is_optional": true
+  },
+  {
+    "name": "image_output",
+    "field": "image_output_tokens",
+    "unit": "token",
+    "side": "output",
+    "parent": "output",
+    "is_optional": true
+  },
+  {
     "name": "searches",
     "field": "searches",
     "unit": "call",

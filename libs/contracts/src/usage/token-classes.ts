@@ -93,6 +93,24 @@ export const TOKEN_CLASSES = [
     parent: 'output',
     isOptional: true,
   },
+  {
+    name: 'image_input',
+    key: 'imageInput',
+    unit: 'token',
+    side: 'prompt',
+    isCharged: true,
+    parent: 'input',
+    isOptional: true,
+  },
+  {
+    name: 'image_output',
+    key: 'imageOutput',
+    unit: 'token',
+    side: 'output',
+    isCharged: true,
+    parent: 'output',
+    isOptional: true,
+  },
   // Searches of the web that the provider ran: they are a part of what it read.
   {
     name: 'searches',

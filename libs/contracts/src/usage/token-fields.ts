@@ -76,6 +76,18 @@ export function mapFields<Source, Field extends keyof Source & string, To>(
   >;
 }
 
+/** The weights that are set, each mapped. */
+export function mapSetWeights<From, To>(
+  weights: Readonly<Partial<Record<WeightField, From | null | undefined>>>,
+  map: (weight: From, field: WeightField) => To,
+): PerWeightField<To, To | undefined> {
+  const set = WEIGHT_FIELDS.flatMap((field) => {
+    const weight = weights[field];
+    return weight === undefined || weight === null ? [] : [[field, map(weight, field)]];
+  });
+  return Object.fromEntries(set);
+}
+
 function fieldsOf<Value>(
   rows: readonly TokenClassRow[],
   nameOf: (row: TokenClassRow) => string,

@@ -1,4 +1,5 @@
-import { cheapestWeight, type ChargeWeights } from '../charge.ts';
+import { cheapestWeight } from '../charge.ts';
+import type { TierWeights } from '../class-weights.ts';
 
 /** Says how many plain tokens a hold can be used for: `base`, and `rate` for each million charged tokens. */
 export interface PlainTokens {
@@ -15,7 +16,7 @@ const WEIGHT_MIN = 1_000;
  * the hold pays for more output, of which each token costs its cheapest class at least.
  */
 export function plainTokensOf(
-  price: ChargeWeights,
+  price: TierWeights,
   { promptTokens, outputTokens }: { promptTokens: number; outputTokens: number },
 ): PlainTokens {
   const output = cheapestWeight(price, 'output');

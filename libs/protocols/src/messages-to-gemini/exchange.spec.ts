@@ -257,6 +257,24 @@ describe('the arithmetic of a report decides what its figures contain', () => {
     expect(readGeminiUsage({})).toBeNull();
   });
 
+  test('images are counted by themselves on both sides, but not where a cache gave them', () => {
+    const of = (modality: string, tokenCount: number) => ({ modality, tokenCount });
+    expect(
+      readGeminiUsage({
+        promptTokenCount: 1_000,
+        cachedContentTokenCount: 258,
+        candidatesTokenCount: 1_300,
+        totalTokenCount: 2_300,
+        promptTokensDetails: [of('TEXT', 226), of('IMAGE', 774)],
+        cacheTokensDetails: [of('IMAGE', 258)],
+        candidatesTokensDetails: [of('IMAGE', 1_290)],
+      }),
+    ).toMatchObject({
+      ...{ input: 226, cacheRead: 258, imageInput: 516 },
+      ...{ output: 10, imageOutput: 1_290 },
+    });
+  });
+
   test('sound is counted by itself, on both sides', () => {
     expect(
       readGeminiUsage({

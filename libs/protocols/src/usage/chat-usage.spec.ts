@@ -37,7 +37,7 @@ describe('chat usage in normal form', () => {
     [
       'with an image, which is a kind of its own',
       chat(265, 208, 473, details(270, 0, { text_tokens: 9, image_tokens: 256 })),
-      usage(265, 0, 0, 208, 0),
+      { ...usage(9, 0, 0, 208, 0), imageInput: 256 },
     ],
     [
       'cached tokens that fit into the prompt are inside it',

@@ -1,7 +1,7 @@
 import { outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** Usage as a chat-completions client expects it: cache and audio counts are inside `prompt_tokens` and `completion_tokens`. */
+/** Usage as a chat-completions client expects it: cache, audio and image counts are inside `prompt_tokens` and `completion_tokens`. */
 export function toChatUsage(usage: TokenUsage): JsonRecord {
   const prompt = promptTokensOf(usage);
   const completion = outputTokensOf(usage);
@@ -13,12 +13,14 @@ export function toChatUsage(usage: TokenUsage): JsonRecord {
       cached_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
       ...(usage.audioInput > 0 && { audio_tokens: usage.audioInput }),
+      ...(usage.imageInput > 0 && { image_tokens: usage.imageInput }),
     },
     // Relays of Anthropic report it here.
     ...(usage.searches > 0 && { server_tool_use: { web_search_requests: usage.searches } }),
     completion_tokens_details: {
       reasoning_tokens: usage.reasoning,
       ...(usage.audioOutput > 0 && { audio_tokens: usage.audioOutput }),
+      ...(usage.imageOutput > 0 && { image_tokens: usage.imageOutput }),
     },
   };
 }

@@ -4,7 +4,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 /** Usage as a messages client expects it. Cache counts are never null: clients add them up. */
 export function toMessagesUsage(usage: TokenUsage): JsonRecord {
   return {
-    input_tokens: usage.input + usage.audioInput,
+    input_tokens: usage.input + usage.audioInput + usage.imageInput,
     cache_creation_input_tokens: usage.cacheWrite + usage.cacheWrite1h,
     cache_read_input_tokens: usage.cacheRead,
     ...(usage.cacheWrite1h > 0 && {

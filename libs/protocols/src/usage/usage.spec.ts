@@ -24,6 +24,27 @@ describe('audio and 1-hour writes', () => {
     });
   });
 
+  test('images are taken out of what audio leaves of the text, which they are reported within', () => {
+    const reported = chat(1000, 500, 1500, {
+      prompt_tokens_details: { cached_tokens: 100, audio_tokens: 300, image_tokens: 250 },
+      completion_tokens_details: { reasoning_tokens: 40, image_tokens: 480 },
+    });
+    expect(readChatUsage(reported)).toEqual({
+      ...usage(350, 100, 0, 20, 20),
+      ...{ audioInput: 300, imageInput: 250, imageOutput: 480 },
+    });
+    const beyond = { prompt_tokens_details: { audio_tokens: 8, image_tokens: 9 } };
+    expect(readChatUsage(chat(10, 5, 15, beyond))).toEqual({
+      ...usage(0, 0, 0, 5, 0),
+      ...{ audioInput: 8, imageInput: 2 },
+    });
+    const broken = { prompt_tokens_details: { image_tokens: 0.5 } };
+    expect(readChatUsage(chat(10, 5, 15, broken))).toEqual({
+      ...usage(0, 0, 0, 5, 0),
+      unreported: 'prompt',
+    });
+  });
+
   test('more audio than text is cut to the text, and a broken figure makes its side unreported', () => {
     const read = readChatUsage(
       chat(10, 5, 15, {
@@ -75,6 +96,8 @@ describe('usage for clients', () => {
       cacheWrite1h: fc.nat(),
       audioInput: fc.nat(),
       audioOutput: fc.nat(),
+      imageInput: fc.nat(),
+      imageOutput: fc.nat(),
     })
     .chain((counts) =>
       fc.nat({ max: counts.output }).map((reasoning) => ({ ...NO_USAGE, ...counts, reasoning })),
@@ -87,7 +110,7 @@ describe('usage for clients', () => {
     });
     fc.assert(
       fc.property(anyUsage, (given) => {
-        const { cacheWrite, cacheWrite1h, input, audioInput, output, audioOutput } = given;
+        const { cacheWrite, cacheWrite1h, input, audioInput, imageInput } = given;
         expect(readChatUsage(toChatUsage(given))).toEqual({
           ...given,
           cacheWrite: cacheWrite + cacheWrite1h,
@@ -95,10 +118,9 @@ describe('usage for clients', () => {
         });
         expect(readMessagesUsage(toMessagesUsage(given))).toEqual({
           ...given,
-          input: input + audioInput,
-          output: output + audioOutput,
-          audioInput: 0,
-          audioOutput: 0,
+          input: input + audioInput + imageInput,
+          output: given.output + given.audioOutput + given.imageOutput,
+          ...{ audioInput: 0, audioOutput: 0, imageInput: 0, imageOutput: 0 },
         });
       }),
     );

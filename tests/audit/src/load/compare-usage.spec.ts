@@ -44,6 +44,7 @@ const ROW: UsageRow = {
     ...weightFields(1_000_000, undefined),
     weight_cache_write_1h: 2_000_000,
     multipliers: { 'service_tier=priority': 1_750_000, 'service_tier=scale': 3_000_000 },
+    tiers: [],
   },
 };
 /** A node that died before it had the upstream's last report books ten of fifteen tokens. */

@@ -15,6 +15,24 @@ const WEIGHTS = [
   },
 ] as const;
 
+/** By the length of the prompt, within the lengths that a load sends. Longer prompts cost more, so that what was delivered bounds a charge. */
+export const TIERS = [
+  { above_prompt_tokens: 40, weights: weightsOf('2.4') },
+  { above_prompt_tokens: 90, weights: { ...weightsOf('4.5'), weight_audio_output: '6.3' } },
+];
+
+/** No class is cheaper than in a shorter prompt. */
+function weightsOf(all: string) {
+  return {
+    weight_input: all,
+    weight_output: all,
+    weight_cache_read: all,
+    weight_cache_write: all,
+    weight_audio_input: '5.1',
+    weight_audio_output: '5.7',
+  };
+}
+
 /** Prices the dearer services that a load asks for. */
 export const MULTIPLIERS = { 'service_tier=priority': '1.75', 'speed=fast': '6' } as const;
 
@@ -45,8 +63,9 @@ export interface LoadModels {
 
 export async function createLoadModels(tollgate: Tollgate): Promise<LoadModels> {
   const plain: RoutedModel[] = [];
-  for (const weights of WEIGHTS) plain.push(await createRoutedModel(tollgate, weights));
-  const priced = { ...WEIGHTS[1], multipliers: MULTIPLIERS };
+  for (const weights of [...WEIGHTS, { ...WEIGHTS[1], tiers: TIERS }])
+    plain.push(await createRoutedModel(tollgate, weights));
+  const priced = { ...WEIGHTS[1], multipliers: MULTIPLIERS, tiers: TIERS };
   return {
     plain,
     premium: {

@@ -1,5 +1,5 @@
 import { TOKEN_FIELDS, tokenFields, WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
-import { chargeOfFinal, dearestWeight } from '@tollgate/metering';
+import { chargeOfFinal, dearestReached, dearestWeight } from '@tollgate/metering';
 import pg from 'pg';
 import { z } from 'zod';
 
@@ -10,6 +10,12 @@ const priceSchema = z.object({
     weight.nullable().transform((value) => value ?? undefined),
   ),
   multipliers: z.record(z.string(), z.number()),
+  tiers: z.array(
+    z.object({
+      above_prompt_tokens: z.number(),
+      weights: z.object(weightFields(weight, weight.optional())),
+    }),
+  ),
 });
 const rowSchema = z.object({
   rid: z.string(),
@@ -44,7 +50,7 @@ export async function readUsage(databaseUrl: string): Promise<Map<string, UsageR
       SELECT u.rid, u.subscription_id, sum(u.delta) AS delta, max(u.charge) AS charge, max(u.outcome) FILTER (WHERE u.kind = 'usage') AS outcome, max(u.basis) AS basis,
         json_build_object(${TOKEN_FIELDS.map((name) => `'${name}', max(u.${name})`).join(', ')}) AS tokens,
         coalesce(max(u.premiums::text), '[]')::json AS premiums,
-        json_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', p.${name}`).join(', ')}, 'multipliers', p.multipliers) AS price
+        json_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', p.${name}`).join(', ')}, 'multipliers', p.multipliers, 'tiers', p.tiers) AS price
       FROM usage_events u JOIN price_versions p ON p.id = u.price_version_id
       WHERE u.kind IN ('usage', 'reap') GROUP BY u.rid, u.subscription_id, p.id`);
     return new Map(
@@ -68,10 +74,12 @@ export function dearestChargeFor(
   { price, premiums }: UsageRow,
   { prompt, output }: { prompt: number; output: number },
 ): number {
+  const reached = dearestReached(price, prompt);
   const dearest = {
-    ...price,
-    weight_input: dearestWeight(price, 'prompt'),
-    weight_output: dearestWeight(price, 'output'),
+    ...reached,
+    multipliers: price.multipliers,
+    weight_input: dearestWeight(reached, 'prompt'),
+    weight_output: dearestWeight(reached, 'output'),
   };
   return chargeOfFinal({ input_tokens: prompt, output_tokens: output, premiums }, dearest);
 }

@@ -60,12 +60,12 @@ export function priceInForce({ rows }: ModelPostgres, atMs: number, tx?: ModelTr
 }
 
 /** A class without a weight of its own is charged by its parent's. */
-export function pricesRow({ id, multipliers = {}, ...price }: PriceVersion) {
+export function pricesRow({ id, multipliers = {}, tiers = [], ...price }: PriceVersion) {
   const weights = mapFields(WEIGHT_FIELDS, price, (weight) =>
     weight === undefined ? null : String(weight),
   );
   const sold = { price_per_million: TOKEN_PRICE * 1_000_000n, is_free: false, effective_at: 0 };
-  return { id, model_id: MODEL_ID, weights, multipliers, ...sold };
+  return { id, model_id: MODEL_ID, weights, multipliers, tiers, ...sold };
 }
 
 export function fillSubscription(

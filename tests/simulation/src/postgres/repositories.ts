@@ -1,3 +1,4 @@
+import type { PriceTier } from '@tollgate/snapshot';
 import { MODEL_ID, MODEL_NAME } from './first-rows.ts';
 import type { Statement } from './model-postgres.ts';
 
@@ -68,18 +69,19 @@ interface NewPrice {
   pricePerMillion: bigint;
   weights: Readonly<Record<string, number | null>>;
   multipliers: Readonly<Record<string, number>>;
+  tiers: PriceTier[];
 }
 
 /** In force from now on. */
 const insertPrice: Statement = (db, tx, [columns]) => {
-  const { modelId, pricePerMillion, weights, multipliers } = columns as NewPrice;
+  const { modelId, pricePerMillion, weights, multipliers, tiers } = columns as NewPrice;
   const id = db.rows.prices.nextId();
   const texts = Object.entries(weights).map(([name, weight]) => [
     name,
     weight === null ? null : String(weight),
   ]);
   db.rows.prices.put(tx, id, {
-    ...{ id, model_id: modelId, multipliers, weights: Object.fromEntries(texts) },
+    ...{ id, model_id: modelId, multipliers, tiers, weights: Object.fromEntries(texts) },
     ...{ price_per_million: pricePerMillion, is_free: false, effective_at: db.nowMs },
   });
   return { identifiers: [{ id }] };

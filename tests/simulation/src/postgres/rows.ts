@@ -1,3 +1,4 @@
+import type { PriceTier } from '@tollgate/snapshot';
 import { Table } from './table.ts';
 
 export interface SubscriptionRow {
@@ -108,6 +109,7 @@ export function tables() {
       price_per_million: bigint;
       is_free: boolean;
       effective_at: number;
+      tiers: readonly PriceTier[];
     }>(),
   };
 }

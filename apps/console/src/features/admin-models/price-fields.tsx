@@ -3,6 +3,7 @@ import { CHARGED_CLASSES, weightOf, weightsFrom } from '../../api/tables.ts';
 import { CheckField, TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
+import { TierFields, tiersOf } from './price-tiers.tsx';
 
 const AMOUNT = { inputMode: 'decimal', autoComplete: 'off' } as const;
 
@@ -21,6 +22,7 @@ export function PriceFields({ of: price }: { of?: Price | undefined }) {
         {...AMOUNT}
       />
       <WeightFields of={price} />
+      <TierFields of={price?.tiers ?? []} />
       <CheckField name="free" label={models.free} />
     </>
   );
@@ -53,6 +55,7 @@ export function priceOf(values: FormValues): PriceSettings {
   return {
     price_per_million: values.price_per_million ?? '',
     ...weightsFrom(values),
+    tiers: tiersOf(values),
     ...(values.free === 'on' ? { free: true } : {}),
   };
 }

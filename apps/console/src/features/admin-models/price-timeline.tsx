@@ -5,7 +5,8 @@ import { Money } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { Exact } from '../../ui/time/time.tsx';
-import { useWords, type Words } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech } from '../../words/words.ts';
+import { tiersInWords } from '../market/weights.tsx';
 
 /** Price versions, newest first; which one is in force, which are planned, which are past. */
 export function PriceTimeline({
@@ -15,13 +16,13 @@ export function PriceTimeline({
   rows: readonly Price[];
   inForce: Price | undefined;
 }) {
-  const words = useWords();
-  const { models } = words.admin;
+  const speech = useSpeech();
+  const { models } = speech.words.admin;
 
   return (
     <Table
       label={models.prices}
-      columns={columnsOf(words, rows, inForce)}
+      columns={columnsOf(speech, rows, inForce)}
       rows={rows}
       rowId={({ id }) => id}
       empty={<EmptyState title={models.noPrice} />}
@@ -30,10 +31,12 @@ export function PriceTimeline({
 }
 
 function columnsOf(
-  { admin: { models }, tables }: Words,
+  speech: Speech,
   rows: readonly Price[],
   inForce: Price | undefined,
 ): Column<Price>[] {
+  const { tables, admin } = speech.words;
+  const { models } = admin;
   return [
     {
       id: 'state',
@@ -53,7 +56,17 @@ function columnsOf(
       ({ name, is_optional: isOptional }) =>
         !isOptional || rows.some((price) => price[weightOf(name)] !== null),
     ).map(({ name }) => weight(name, tables.classes[name])),
+    ...(rows.some(({ tiers }) => tiers.length > 0) ? [tiersColumn(speech)] : []),
   ];
+}
+
+function tiersColumn(speech: Speech): Column<Price> {
+  return {
+    id: 'tiers',
+    header: speech.words.admin.models.tiers,
+    from: 'md',
+    cell: ({ tiers }) => (tiers.length === 0 ? '–' : tiersInWords(tiers, speech).join(' · ')),
+  };
 }
 
 function weight(name: TokenClass, header: string): Column<Price> {

@@ -1,11 +1,12 @@
 import type { Price } from '../../api/catalogue.ts';
 import { weightsFrom } from '../../api/tables.ts';
 
-/** Another price per million with the weights and multipliers of this one. */
+/** Another price per million with the weights, tiers and multipliers of this one. */
 export function repriced(price: Price | undefined, amount: string) {
   return {
     price_per_million: amount,
     ...weightsFrom(price ?? {}),
+    tiers: price?.tiers ?? [],
     multipliers: price?.multipliers ?? {},
   };
 }

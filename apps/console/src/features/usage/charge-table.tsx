@@ -1,7 +1,8 @@
 import type { UsageReceipt } from '../../api/usage.ts';
 import { Count } from '../../ui/figures.tsx';
 import { Exact } from '../../ui/time/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { formatCount } from '../../ui/format.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { ChargeCost } from './charge-cost.tsx';
 
 const HEAD = 'px-4 h-9 text-tiny font-medium text-text-3';
@@ -33,6 +34,7 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
       </table>
       <p className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-4 py-2.5 text-table text-text-2">
         {receipt.price && <ChargeCost charge={charge} price={receipt.price} />}
+        <Tier above={receipt.tier_above_prompt_tokens} />
         <CacheSaving saved={receipt.cache_saved} />
         <span>
           {request.basis}: {request.bases[receipt.basis]}
@@ -42,6 +44,12 @@ export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
       <Bookings of={receipt} />
     </>
   );
+}
+
+/** Says that the weights are those of a long prompt. */
+function Tier({ above }: { above: UsageReceipt['tier_above_prompt_tokens'] }) {
+  const { words, locale } = useSpeech();
+  return above === null ? null : <span>{words.request.tier(formatCount(above, locale))}</span>;
 }
 
 /** Says what the cache of the provider saved, or what writing to it cost more. */

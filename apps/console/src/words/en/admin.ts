@@ -113,6 +113,12 @@ export const admin = {
     weights: 'Weights',
     weightHelpParent: 'A weight that is empty is that of the class it belongs to; of searches, 0.',
     weightHelp: 'How many tokens of the balance one token, or one search, costs.',
+    tiers: 'By prompt length',
+    tiersHelp:
+      'A request with more prompt tokens, those of caches too, is charged whole by these weights.',
+    tierAbove: 'Above so many prompt tokens',
+    addTier: 'Add a tier',
+    removeTier: 'Remove the tier',
     free: 'Free of charge',
     effect: (before: string, after: string) =>
       `A request of 10,000 input and 1,000 output tokens costs ${before} today and ${after} then.`,

@@ -26,6 +26,7 @@ export const market = {
     plain: 'Every token counts once',
     line: (kind: string, times: string) => `${kind} counts ${times}×`,
     each: (kind: string, tokens: string) => `${kind}: ${tokens} tokens each`,
+    above: (tokens: string, rest: string) => `above ${tokens} prompt tokens: ${rest}`,
     multiplied: (service: string, times: string) => `all of it ${times}× with ${service}`,
   },
   weights: 'How tokens are charged',

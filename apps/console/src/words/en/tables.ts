@@ -12,6 +12,8 @@ export const tables = {
     cache_write_1h: 'Cache write, 1 hour',
     audio_input: 'Audio input',
     audio_output: 'Audio output',
+    image_input: 'Image input',
+    image_output: 'Image output',
     searches: 'Searches',
   } satisfies Record<Schemas['ChargedClass'], string>,
   limits: {

@@ -86,6 +86,7 @@ export const request = {
   sum: 'Sum',
   rounding: 'Rounded up',
   chargedTotal: 'Tokens charged',
+  tier: (tokens: string) => `Weights of prompts above ${tokens} tokens`,
   cacheSaved: (tokens: string) => `Caching saved ${tokens} charged tokens`,
   cacheCost: (tokens: string) => `Writing to the cache cost ${tokens} charged tokens more`,
   costs: (amount: string) => `${amount} at this price`,

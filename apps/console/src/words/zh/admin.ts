@@ -107,6 +107,11 @@ export const admin: typeof en.admin = {
     weights: '权重',
     weightHelp: '每类 token（或每次搜索）消耗多少余额 tokens。',
     weightHelpParent: '留空的权重采用其所属类别的权重；搜索则为 0。',
+    tiers: '按提示长度',
+    tiersHelp: '提示 tokens（含缓存）更多的请求，全部按这些权重计费。',
+    tierAbove: '提示 tokens 超过',
+    addTier: '添加档位',
+    removeTier: '移除档位',
     free: '免费',
     effect: (before, after) =>
       `一次 10,000 输入、1,000 输出 tokens 的请求，现在花费 ${before}，之后花费 ${after}。`,

@@ -26,6 +26,7 @@ export const market: typeof en.market = {
     plain: '每个 token 计一次',
     line: (kind, times) => `${kind}按 ${times} 倍计`,
     each: (kind, tokens) => `${kind}：每次 ${tokens} tokens`,
+    above: (tokens, rest) => `提示超过 ${tokens} tokens 时：${rest}`,
     multiplied: (service, times) => `使用 ${service} 时全部按 ${times} 倍计`,
   },
   weights: '计费方式',

@@ -9,6 +9,8 @@ export const tables: typeof en = {
     cache_write_1h: '缓存写入（1 小时）',
     audio_input: '音频输入',
     audio_output: '音频输出',
+    image_input: '图像输入',
+    image_output: '图像输出',
     searches: '搜索次数',
   },
   limits: {

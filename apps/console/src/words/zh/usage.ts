@@ -85,6 +85,7 @@ export const request: typeof en.request = {
   sum: '合计',
   rounding: '向上取整',
   chargedTotal: '计费 tokens',
+  tier: (tokens) => `提示超过 ${tokens} tokens 的权重`,
   cacheSaved: (tokens) => `缓存节省了 ${tokens} 个计费 tokens`,
   cacheCost: (tokens) => `写入缓存多用了 ${tokens} 个计费 tokens`,
   costs: (amount) => `按此价格为 ${amount}`,

@@ -1,4 +1,4 @@
-import { CHARGED_ROWS } from '@tollgate/contracts';
+import { CHARGED_ROWS, isChargedToken, USAGE_ROWS } from '@tollgate/contracts';
 import { RATED_TOKENS, SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import type { UsagePeriodName } from '../../platform/database/usage-periods.ts';
 
@@ -183,10 +183,19 @@ const MICRO = '0.000001';
 /** A weight that is not set is the parent's, or 0 without one. */
 const WEIGHTS = CHARGED_ROWS.map(
   ({ name, parent }) =>
-    `coalesce(p.weight_${name}, p.weight_${parent ?? name}, 0)::numeric AS ${name}`,
+    `coalesce(t.weights ->> 'weight_${name}', t.weights ->> 'weight_${parent ?? name}', '0')::numeric AS ${name}`,
 );
+const PROMPT_TOKENS = USAGE_ROWS.filter((row) => row.side === 'prompt' && isChargedToken(row))
+  .map(({ field }) => `coalesce(u.${field}, 0)`)
+  .join(' + ');
+/** All weights of each version: its own above -1 prompt tokens, then those of its tiers. */
+const TIERS = `
+  SELECT id, multipliers, above, lead(above) OVER (PARTITION BY id ORDER BY above) AS up_to, weights FROM (
+    SELECT id, multipliers, -1 AS above, to_jsonb(p) AS weights FROM price_versions p
+    UNION ALL SELECT id, multipliers, (tier ->> 'above_prompt_tokens')::bigint, tier -> 'weights' FROM price_versions, jsonb_array_elements(tiers) tier
+  ) all_tiers`;
 
-/** `chargeOfFinal` in SQL, for partitions of millions of rows: every weight of tokens times the multiplier of each premium, rounded up after each. */
+/** `chargeOfFinal` in SQL, for partitions of millions of rows: the weights of the tier that the prompt is in, those of tokens times the multiplier of each premium, rounded up after each. */
 function mispriced(days: string): string {
   const multiplied = CHARGED_ROWS.map(({ name, unit }) =>
     unit === 'call'
@@ -199,11 +208,12 @@ function mispriced(days: string): string {
       SELECT DISTINCT u.price_version_id AS id, u.premiums FROM usage_events u WHERE u.kind = 'usage' AND jsonb_typeof(u.premiums) = 'array' AND ${days}
       UNION SELECT id, '[]' FROM price_versions
     ), weights AS (
-      SELECT p.id, b.premiums, 0 AS done, p.multipliers, ${WEIGHTS.join(', ')} FROM bought b JOIN price_versions p ON p.id = b.id
-      UNION ALL SELECT id, premiums, done + 1, multipliers, ${multiplied.join(', ')} FROM weights WHERE done < jsonb_array_length(premiums)
+      SELECT t.id, t.above, t.up_to, b.premiums, 0 AS done, t.multipliers, ${WEIGHTS.join(', ')} FROM bought b JOIN (${TIERS}) t ON t.id = b.id
+      UNION ALL SELECT id, above, up_to, premiums, done + 1, multipliers, ${multiplied.join(', ')} FROM weights WHERE done < jsonb_array_length(premiums)
     )
     SELECT u.rid, u.charge, c.charge AS costs FROM usage_events u
-      LEFT JOIN weights w ON w.id = u.price_version_id AND w.premiums = coalesce(u.premiums, '[]') AND w.done = jsonb_array_length(w.premiums),
+      LEFT JOIN weights w ON w.id = u.price_version_id AND w.premiums = coalesce(u.premiums, '[]') AND w.done = jsonb_array_length(w.premiums)
+        AND ${PROMPT_TOKENS} > w.above AND (w.up_to IS NULL OR ${PROMPT_TOKENS} <= w.up_to),
       LATERAL (SELECT ceil((${sum.join(' + ')}) * ${MICRO}) AS charge) c
     WHERE u.kind = 'usage' AND ${days} AND u.charge IS DISTINCT FROM c.charge`;
 }
@@ -212,7 +222,7 @@ const BOUGHT = `c.kind IN ('subscribe', 'renew', 'auto_recharge')`;
 
 export const RULES = {
   charges: {
-    says: 'Each charge is its tokens times the weights and multipliers of its price version, rounded up',
+    says: 'Each charge is its tokens times the weights and multipliers of its price version, at the tier of its prompt, rounded up',
     table: 'usage_events',
     isByDay: true,
     sql: mispriced,

@@ -1,9 +1,11 @@
 import {
   mapFields,
   NO_USAGE,
+  promptTokensOf,
   TOKEN_FIELDS,
   tokenFields,
   tokenFieldsOf,
+  usageOfFinal,
   WEIGHT_FIELDS,
   weightFields,
   type UsageFinal,
@@ -193,12 +195,26 @@ test('computes in SQL what nodes and workers compute, for any price, premiums an
     weights: fc.record(weightFields(weight, fc.option(weight, { nil: undefined }))),
     factors: fc.array(fc.integer({ min: 1, max: 9_000_000 }), { minLength: 3, maxLength: 3 }),
     tokens: fc.record(tokenFields(fc.nat(2_000_000))),
+    tiers: fc.uniqueArray(
+      fc.record({
+        around: fc.oneof(fc.constantFrom(-1, 0, 1), fc.integer({ min: -90_000, max: 90_000 })),
+        weights: fc.record(weightFields(weight, fc.option(weight, { nil: undefined }))),
+      }),
+      { maxLength: 4, selector: ({ around }) => around },
+    ),
     premiums: fc.option(fc.uniqueArray(premium), { nil: undefined }),
   });
   const model = await ledger.model('1');
   await rolledBack(async (tx) => {
     const rids: string[] = [];
-    for (const { weights, factors, tokens, premiums } of fc.sample(finals, 150)) {
+    for (const { weights, factors, tokens, premiums, ...drawn } of fc.sample(finals, 150)) {
+      const prompt = promptTokensOf(usageOfFinal(tokens));
+      const tiers = drawn.tiers
+        .map(({ around, weights: longer }) => ({
+          above_prompt_tokens: Math.max(1, prompt + around),
+          weights: longer,
+        }))
+        .toSorted((a, b) => a.above_prompt_tokens - b.above_prompt_tokens);
       const [priority = 1, fast = 1, mcp = 1] = factors;
       const multipliers = {
         'service_tier=priority': priority,
@@ -207,11 +223,11 @@ test('computes in SQL what nodes and workers compute, for any price, premiums an
       };
       const columns = Object.entries(mapFields(WEIGHT_FIELDS, weights, (value) => value ?? null));
       const [price] = await tx.query(
-        `INSERT INTO price_versions (model_id, price_per_million, multipliers, ${columns.map(([name]) => name).join(', ')})
-         VALUES ($1, 1, $2, ${columns.map((_, index) => `$${index + 3}`).join(', ')}) RETURNING id`,
-        [model.id, multipliers, ...columns.map(([, value]) => value)],
+        `INSERT INTO price_versions (model_id, price_per_million, multipliers, tiers, ${columns.map(([name]) => name).join(', ')})
+         VALUES ($1, 1, $2, $3, ${columns.map((_, index) => `$${index + 4}`).join(', ')}) RETURNING id`,
+        [model.id, multipliers, JSON.stringify(tiers), ...columns.map(([, value]) => value)],
       );
-      const charge = chargeOfFinal({ ...tokens, premiums }, { ...weights, multipliers });
+      const charge = chargeOfFinal({ ...tokens, premiums }, { ...weights, multipliers, tiers });
       const rid = uuidv7(Date.now());
       rids.push(rid);
       await tx.query(

@@ -36,9 +36,12 @@ describe('the catalogue', () => {
       weight_cache_write_1h: null,
       weight_audio_input: null,
       weight_audio_output: null,
+      weight_image_input: null,
+      weight_image_output: null,
       weight_searches: null,
       free: false,
       multipliers: {},
+      tiers: [],
     });
   });
 

@@ -1,5 +1,5 @@
 import { ORDINARY_PREMIUMS, premiumSchema, weightFields } from '@tollgate/contracts';
-import { MODEL_KINDS, failoverSchema } from '@tollgate/snapshot';
+import { MODEL_KINDS, failoverSchema, PRICE_TIERS_MAX } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import {
@@ -105,11 +105,36 @@ const multipliers = z
     `must not name what is served at the ordinary charge: ${[...ORDINARY_PREMIUMS].join(', ')}`,
   );
 
+const THRESHOLD_MAX = 100_000_000;
+const tier = z.strictObject({
+  /** A request with more charged prompt tokens than this is charged by these weights, all of it. */
+  above_prompt_tokens: z.int().min(1).max(THRESHOLD_MAX),
+  weights: z
+    .strictObject(weightFields(weight, weight.nullable().optional()))
+    .refine(
+      ({ weight_input: input, weight_output: output }) => input > 0n || output > 0n,
+      'must not be 0 for input and output',
+    ),
+});
+const tiers = z
+  .array(tier)
+  .max(PRICE_TIERS_MAX)
+  .refine(
+    (given) =>
+      given.every(
+        ({ above_prompt_tokens: above }, index) =>
+          above > (given[index - 1]?.above_prompt_tokens ?? 0),
+      ),
+    'must ascend by above_prompt_tokens',
+  );
+
 const priceFields = {
   /** Currency units per million charged tokens. */
   price_per_million: decimalField,
   ...weightFields(weight.optional(), weight.nullable().optional()),
   multipliers: multipliers.optional(),
+  /** The weights of requests with long prompts, in place of those above. */
+  tiers: tiers.optional(),
   /** Must be true for a price that charges nothing, and only there: a forgotten digit gives nothing away. */
   free: z.boolean().optional(),
 };
@@ -126,6 +151,12 @@ const FREE_IS_SAID = {
   message:
     'must be true for a price of 0 or weights of 0 for input and output, and absent or false otherwise',
 };
+const FREE_HAS_NO_TIERS = {
+  path: ['tiers'],
+  message: 'must be absent for a price that charges nothing',
+};
+const isTieredIfCharged = (price: PriceFields): boolean =>
+  !chargesNothing(price) || (price.tiers ?? []).length === 0;
 const isFreeAsSaid = (price: PriceFields): boolean =>
   chargesNothing(price) === (price.free ?? false);
 
@@ -144,10 +175,14 @@ export const setPriceSchema = z
       ),
   })
   .refine(isFreeAsSaid, FREE_IS_SAID)
+  .refine(isTieredIfCharged, FREE_HAS_NO_TIERS)
   .meta({ 'x-example': { model_id: 1, price_per_million: '2.5', weight_output: '4' } });
 export type SetPrice = z.infer<typeof setPriceSchema>;
 
-const firstPriceSchema = z.strictObject(priceFields).refine(isFreeAsSaid, FREE_IS_SAID);
+const firstPriceSchema = z
+  .strictObject(priceFields)
+  .refine(isFreeAsSaid, FREE_IS_SAID)
+  .refine(isTieredIfCharged, FREE_HAS_NO_TIERS);
 export type FirstPrice = z.infer<typeof firstPriceSchema>;
 
 export const createModelSchema = z
@@ -229,6 +264,14 @@ const tag = {
   multipliers: z
     .record(z.string(), amountText)
     .describe('By dearer service, such as service_tier=priority: times the ordinary charge'),
+  tiers: z
+    .array(
+      z.object({
+        above_prompt_tokens: z.int(),
+        weights: z.object(weightFields(amountText, amountText.optional())),
+      }),
+    )
+    .describe('The weights of a whole request with more charged prompt tokens; ascending'),
   free: z.boolean().describe('Declared to charge nothing'),
 };
 const priceTagSchema = z.object(tag).meta({ id: 'PriceTag' });

@@ -1,4 +1,5 @@
 import { weightFields } from '@tollgate/contracts';
+import type { PriceTier } from '@tollgate/snapshot';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns.ts';
 
@@ -35,6 +36,10 @@ export class PriceVersionRow {
   /** Millionths by premium, e.g. `service_tier=priority`. */
   @Column({ type: 'jsonb' })
   multipliers: Record<string, number>;
+
+  /** Weights in millionths, ascending by their thresholds. */
+  @Column({ type: 'jsonb' })
+  tiers: PriceTier[];
 
   @Column({ type: 'timestamptz' })
   effectiveAt: Date;

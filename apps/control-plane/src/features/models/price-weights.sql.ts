@@ -1,5 +1,6 @@
 import { WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
 import type { ChargeWeights, Multipliers } from '@tollgate/metering';
+import { priceTierSchema } from '@tollgate/snapshot';
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
@@ -17,6 +18,7 @@ const weightsRow = z.object({
   model_id: z.number(),
   ...weightFields(weight, optionalWeight),
   multipliers: z.record(z.string(), z.number()),
+  tiers: z.array(priceTierSchema).transform((tiers) => (tiers.length === 0 ? undefined : tiers)),
 });
 
 export async function readPriceWeights(
@@ -24,7 +26,7 @@ export async function readPriceWeights(
   priceVersionIds: readonly number[],
 ): Promise<[number, PriceWeights][]> {
   const rows: unknown[] = await dataSource.query(
-    `SELECT id, model_id, ${WEIGHT_FIELDS.join(', ')}, multipliers FROM price_versions WHERE id = ANY($1::int[])`,
+    `SELECT id, model_id, ${WEIGHT_FIELDS.join(', ')}, multipliers, tiers FROM price_versions WHERE id = ANY($1::int[])`,
     [priceVersionIds],
   );
   return rows

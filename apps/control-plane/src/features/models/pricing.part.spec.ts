@@ -8,6 +8,13 @@ import { plane, ledger, user } from './models-under-test.ts';
 const WAITING_FOR_MODELS =
   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\"models\"%'";
 
+const TIER_WEIGHTS = {
+  weight_input: '2',
+  weight_output: '3',
+  weight_cache_read: '0.2',
+  weight_cache_write: '2.5',
+};
+
 describe('pricing', () => {
   test('adds immutable versions; the newest one that has begun is in force', async () => {
     const { body: model } = await ledger.asAdmin('POST', '/models', {
@@ -75,6 +82,71 @@ describe('pricing', () => {
     // Nodes of the previous release read the document as long as none of this is used.
     expect(document).not.toHaveProperty('default_output_tokens');
     expect(document?.prices[0]).not.toHaveProperty('multipliers');
+  });
+
+  test('carries the weights of long prompts into the snapshot, and answers them as they were set', async () => {
+    const tiers = [
+      {
+        above_prompt_tokens: 200_000,
+        weights: { ...TIER_WEIGHTS, weight_input: '2.50', weight_audio_input: null },
+      },
+      { above_prompt_tokens: 272_000, weights: { ...TIER_WEIGHTS, weight_audio_input: 7 } },
+    ];
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
+      name: 'longer-is-dearer',
+      price: { price_per_million: 1, tiers },
+    });
+    const listed = await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}`);
+    const [first, second] = listed.body.data[0].tiers;
+    expect(first).toEqual({
+      above_prompt_tokens: 200_000,
+      weights: { ...TIER_WEIGHTS, weight_input: '2.5' },
+    });
+    expect(second?.weights).toEqual({ ...TIER_WEIGHTS, weight_audio_input: '7' });
+    const rows = await readRoutingRows(plane.dataSource.manager);
+    const spoken = { ...rows, spokenProtocols: ['price_tiers'] };
+    expect(
+      compileSnapshot(spoken).models.find(({ id }) => id === model.id)?.prices[0]?.tiers?.[0],
+    ).toMatchObject({ above_prompt_tokens: 200_000, weights: { weight_input: 2_500_000 } });
+  });
+
+  test.each([
+    [[{ above_prompt_tokens: 0, weights: TIER_WEIGHTS }], 'tiers.0.above_prompt_tokens'],
+    [[{ above_prompt_tokens: '9', weights: TIER_WEIGHTS }], 'tiers.0.above_prompt_tokens'],
+    [[{ above_prompt_tokens: 9, weights: { weight_input: 1 } }], 'tiers.0.weights.weight_output'],
+    [
+      [{ above_prompt_tokens: 9, weights: { ...TIER_WEIGHTS, weight_input: -1 } }],
+      'tiers.0.weights.weight_input',
+    ],
+    [
+      [{ above_prompt_tokens: 9, weights: { ...TIER_WEIGHTS, weight_input: 0, weight_output: 0 } }],
+      'tiers.0.weights',
+    ],
+    [[9, 9].map((above) => ({ above_prompt_tokens: above, weights: TIER_WEIGHTS })), 'tiers'],
+    [[9, 8].map((above) => ({ above_prompt_tokens: above, weights: TIER_WEIGHTS })), 'tiers'],
+    [
+      [1, 2, 3, 4, 5].map((above) => ({ above_prompt_tokens: above, weights: TIER_WEIGHTS })),
+      'tiers',
+    ],
+  ])('refuses to take the tiers %j, naming the field', async (tiers, field) => {
+    const [model] = (await ledger.asAdmin('GET', '/models')).body.data;
+    const answer = await ledger.asAdmin('POST', '/models/pricing', {
+      model_id: model.id,
+      price_per_million: 1,
+      tiers,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors.map((fault: { field: string }) => fault.field)).toContain(field);
+  });
+
+  test('refuses tiers of a price that charges nothing', async () => {
+    const [model] = (await ledger.asAdmin('GET', '/models')).body.data;
+    const tiers = [{ above_prompt_tokens: 9, weights: TIER_WEIGHTS }];
+    const price = { model_id: model.id, price_per_million: 0, free: true, tiers };
+    expect(await ledger.asAdmin('POST', '/models/pricing', price)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'tiers' }] },
+    });
   });
 
   test.each([

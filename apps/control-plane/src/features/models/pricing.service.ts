@@ -1,6 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { mapFields, WEIGHT_FIELDS, weightFields, type WeightField } from '@tollgate/contracts';
+import {
+  mapFields,
+  mapSetWeights,
+  WEIGHT_FIELDS,
+  weightFields,
+  type WeightField,
+} from '@tollgate/contracts';
 import { formatAmount } from '@tollgate/money';
 import { IsNull, Repository, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
@@ -148,6 +154,10 @@ function toTag(row: PriceVersionRow, currency: string): PriceTag {
     currency,
     ...weightTexts(row.weights),
     multipliers: mapValues(row.multipliers, (value) => formatAmount(BigInt(value))),
+    tiers: row.tiers.map(({ weights, ...tier }) => ({
+      ...tier,
+      weights: mapSetWeights(weights, (weight) => formatAmount(BigInt(weight))),
+    })),
     free: row.isFree,
   };
 }
@@ -183,6 +193,10 @@ function columnsOf(body: FirstPrice): Partial<PriceVersionRow> {
     isFree: body.free ?? false,
     weights: weightsOf(body),
     multipliers: mapValues(body.multipliers ?? {}, Number),
+    tiers: (body.tiers ?? []).map(({ weights, ...tier }) => ({
+      ...tier,
+      weights: mapSetWeights(weights, Number),
+    })),
   };
 }
 

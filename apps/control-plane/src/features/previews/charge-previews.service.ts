@@ -6,7 +6,7 @@ import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import type { PriceTag } from '../models/models.dto.ts';
 import { ModelsService } from '../models/models.service.ts';
 import { PricingService } from '../models/pricing.service.ts';
-import { chargeLines } from '../usage/api/explain-charge.ts';
+import { exampleLines } from '../usage/api/explain-charge.ts';
 import { boundedCost } from '../models/bounded-cost.ts';
 import type {
   ChargeAtPrice,
@@ -21,6 +21,7 @@ type Price = Omit<PriceTag, 'currency' | 'free' | 'multipliers'>;
 const UNPRICED: Price = {
   price_per_million: '0',
   ...weightFields('1', null),
+  tiers: [],
 };
 const PRICE_FIELDS = ['price_per_million', ...WEIGHT_FIELDS] as const;
 
@@ -75,7 +76,7 @@ function changed(price: Price, query: PriceChangeQuery): Price {
 }
 
 function chargeAt(query: ChargeQuery, price: Price): ChargeAtPrice {
-  const { lines, sumMicros } = chargeLines(query, price);
+  const { lines, sumMicros } = exampleLines(query, price);
   const tokens = divideCeil(sumMicros, MICROS_PER_UNIT);
   return {
     price_per_million: price.price_per_million,

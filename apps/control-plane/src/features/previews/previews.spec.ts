@@ -178,6 +178,23 @@ describe('the preview of a refund', () => {
 });
 
 describe('the preview of a charge', () => {
+  test('has the weights of the tier that its prompt is in', async () => {
+    const [account, model] = [await ledger.account('0'), await ledger.model('1')];
+    const weights = {
+      ...{ weight_input: 2, weight_output: 3 },
+      ...{ weight_cache_read: 1, weight_cache_write: 1 },
+    };
+    await ledger.asAdmin('POST', '/models/pricing', {
+      model_id: model.id,
+      price_per_million: 1,
+      tiers: [{ above_prompt_tokens: 100, weights }],
+    });
+    const chargeOf = async (input: number) =>
+      (await preview(account, `charge?model_id=${model.id}&input_tokens=${input}&output_tokens=5`))
+        .charged_tokens;
+    expect([await chargeOf(100), await chargeOf(101)]).toEqual([105, 217]);
+  });
+
   test('adds up: lines, sum, one rounding up, cost', async () => {
     const account = await ledger.account('0');
     const model = await ledger.model('2');

@@ -2,6 +2,7 @@ import {
   AUTH_ABILITIES,
   credentialMark,
   NODE_ABILITIES,
+  PRICE_TIERS_ABILITY,
   readFormatsOf,
   shardsOf,
   speaksAbility,
@@ -63,7 +64,7 @@ export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): str
     reported.every(({ abilities }) => abilities.includes(ability));
   return [
     ...UPSTREAM_PROTOCOLS.filter((protocol) => haveAll(speaksAbility(protocol))),
-    ...AUTH_ABILITIES.filter(haveAll),
+    ...[...AUTH_ABILITIES, PRICE_TIERS_ABILITY].filter(haveAll),
   ];
 }
 

@@ -11,6 +11,7 @@ import {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
   failoverSchema,
+  priceTierSchema,
   UPSTREAM_FIELDS,
   type RouteRow,
   type RoutingRows,
@@ -55,6 +56,7 @@ const routingRows = z.strictObject({
       effectiveAtMs: count,
       weights: z.strictObject(weightFields(count, count.optional())),
       multipliers: z.record(z.string(), count),
+      tiers: z.array(priceTierSchema),
       pricePerMillion: count,
       isUndeclaredZero: z.boolean(),
     }),
@@ -107,7 +109,7 @@ SELECT
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,
-     'weights', jsonb_strip_nulls(jsonb_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', price.${name}`).join(', ')})), 'multipliers', price.multipliers, 'pricePerMillion', price.price_per_million, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
+     'weights', jsonb_strip_nulls(jsonb_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', price.${name}`).join(', ')})), 'multipliers', price.multipliers, 'tiers', price.tiers, 'pricePerMillion', price.price_per_million, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
    FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'authType', auth_type, 'sealedApiKey', sealed_api_key, 'headers', headers,
@@ -150,15 +152,16 @@ const modelReading = z.object({
   id: z.number(),
   name: z.string(),
   context_window: z.number().nullable(),
-  /** The weight of the dearest class of input, in millionths; null before a price is in force. */
+  /** The weight of the dearest class of input in any tier, in millionths; null before a price is in force. */
   dearest_weight: z.coerce.number().nullable(),
   upstream_ids: z.array(z.number()),
 });
 export type ModelReading = z.output<typeof modelReading>;
 
-const PROMPT_WEIGHTS = USAGE_ROWS.filter((row) => isChargedToken(row) && row.side === 'prompt')
-  .map(({ name }) => `weight_${name}`)
-  .join(', ');
+const PROMPT_WEIGHTS = USAGE_ROWS.filter((row) => isChargedToken(row) && row.side === 'prompt').map(
+  ({ name }) => `weight_${name}`,
+);
+const TIER_WEIGHTS = PROMPT_WEIGHTS.map((name) => `(tier -> 'weights' ->> '${name}')::bigint`);
 
 /** Returns what these models may be made to read, at which weight, and the upstreams that they are routed to; by id. */
 export async function modelReadings(
@@ -167,7 +170,7 @@ export async function modelReadings(
 ): Promise<ReadonlyMap<number, ModelReading>> {
   const rows: unknown[] = await tx.query(
     `SELECT id, name, context_window,
-       (SELECT greatest(${PROMPT_WEIGHTS}) FROM price_versions
+       (SELECT greatest(${PROMPT_WEIGHTS.join(', ')}, (SELECT max(greatest(${TIER_WEIGHTS.join(', ')})) FROM jsonb_array_elements(tiers) AS tier)) FROM price_versions
         WHERE model_id = models.id AND effective_at <= now()
         ORDER BY effective_at DESC, id DESC LIMIT 1) AS dearest_weight,
        ARRAY(SELECT DISTINCT upstream_id FROM routes WHERE model_id = models.id AND enabled) AS upstream_ids

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { authAbility, NODE_ABILITIES, READ_FORMATS } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
+import type { SnapshotDocument } from '@tollgate/snapshot';
 import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
@@ -9,7 +10,7 @@ let plane: ControlPlane;
 let fleet: FleetStore;
 const running: SpeakingNode[] = [];
 const OLDER = NODE_ABILITIES.filter(
-  (ability) => ability !== 'speaks_vertex' && ability !== authAbility('azure'),
+  (ability) => !['speaks_vertex', 'price_tiers', authAbility('azure')].includes(ability),
 );
 const ENTRA = {
   type: 'azure',
@@ -32,11 +33,16 @@ const admin = <Method extends string, Path extends string>(
   path: Path,
   body?: unknown,
 ) => plane.call(method, path, { token: plane.adminToken, body });
-async function published(): Promise<string[]> {
+async function document(): Promise<SnapshotDocument | undefined> {
   const verdict = await fleet.fetchSnapshot((await fleet.currentVersion()) ?? 0);
-  return verdict?.kind === 'ok'
-    ? verdict.snapshot.document.upstreams.map(({ name }) => name).toSorted()
-    : [];
+  return verdict?.kind === 'ok' ? verdict.snapshot.document : undefined;
+}
+async function published(): Promise<string[]> {
+  return (await document())?.upstreams.map(({ name }) => name).toSorted() ?? [];
+}
+async function prices(): Promise<(number | undefined)[]> {
+  const [model] = (await document())?.models ?? [];
+  return model?.prices.map(({ tiers }) => tiers?.[0]?.above_prompt_tokens) ?? [];
 }
 
 beforeAll(async () => {
@@ -48,7 +54,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('an upstream is published once every node has reported that it can use it, and withdrawn for one that cannot', async () => {
+test('an upstream or a price with tiers is published once every node has reported that it can use it, and withdrawn for one that cannot', async () => {
   await startNode('newer', NODE_ABILITIES);
   const upstream = (name: string, protocol: string) =>
     admin('POST', '/upstreams', { name, protocol, base_url: 'https://api.example.com/v1' });
@@ -64,12 +70,26 @@ test('an upstream is published once every node has reported that it can use it, 
     base_url: 'https://api.example.com/v1',
     auth: ENTRA,
   });
+  const { body: model } = await admin('POST', '/models', {
+    name: 'long',
+    price: { price_per_million: 1 },
+  });
+  const weights = {
+    ...{ weight_input: 2, weight_output: 2 },
+    ...{ weight_cache_read: 2, weight_cache_write: 2 },
+  };
+  const price = { model_id: model.id, price_per_million: 1 };
+  const tiers = [{ above_prompt_tokens: 200_000, weights }];
+  await admin('POST', '/models/pricing', { ...price, tiers });
   await eventually(async () => expect(await published()).toEqual(['entra', 'later', 'plain']));
+  await eventually(async () => expect(await prices()).toEqual([undefined, 200_000]));
 
   await startNode('older', OLDER);
   await eventually(async () => expect(await published()).toEqual(['plain']));
+  expect(await prices()).toEqual([undefined]);
   const { body } = await admin('GET', '/proxy/config-check');
   expect(JSON.stringify(body)).toContain('upstream_unspoken');
+  expect(JSON.stringify(body)).toContain('price_tiers_unread');
 
   running.pop()?.stop();
   const found = await admin('GET', '/proxy-nodes?q=older');

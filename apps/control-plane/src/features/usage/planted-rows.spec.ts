@@ -4,8 +4,8 @@ import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 /** All that a new value needs in code is its row in the table; its columns and constraints come with a migration. */
 const PLANTED = {
-  name: 'image_output',
-  key: 'imageOutput',
+  name: 'video_output',
+  key: 'videoOutput',
   unit: 'token',
   side: 'output',
   isCharged: true,
@@ -60,11 +60,11 @@ beforeAll(async () => {
   plane = await startControlPlane({}, { isDocumentCompiled: true });
   await plane.administrator.query(`
     ALTER TABLE upstreams DROP CONSTRAINT upstreams_endpoints_check;
-    ALTER TABLE price_versions ADD COLUMN weight_image_output bigint;
-    ALTER TABLE usage_events ADD COLUMN image_output_tokens bigint;
+    ALTER TABLE price_versions ADD COLUMN weight_video_output bigint;
+    ALTER TABLE usage_events ADD COLUMN video_output_tokens bigint;
     ${USAGE_PERIOD_NAMES.map((name) => USAGE_PERIODS[name])
       .flatMap(({ rollups, totals }) => [rollups, totals])
-      .map((table) => `ALTER TABLE ${table} ADD COLUMN image_output_tokens bigint`)
+      .map((table) => `ALTER TABLE ${table} ADD COLUMN video_output_tokens bigint`)
       .join('; ')}`);
   await ledgerOf(plane).initialiseShards();
 }, 60_000);
@@ -79,16 +79,16 @@ test('a class planted in the table is priced, charged, booked, summed and explai
       model_id: model.id,
       price_per_million: '1',
       weight_output: '2',
-      weight_image_output: '5',
+      weight_video_output: '5',
     },
   });
-  expect(price).toMatchObject({ status: 201, body: { weight_image_output: '5' } });
+  expect(price).toMatchObject({ status: 201, body: { weight_video_output: '5' } });
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1_000_000 },
   });
   const subscriptionId: number = (await ledger.subscription(account, model)).id;
-  const planted: object = { output_tokens: 4, image_output_tokens: 3 };
+  const planted: object = { output_tokens: 4, video_output_tokens: 3 };
   const eventOf = (rid: string, priceId: number, charge: number) =>
     usageEvent(charge, {
       account,
@@ -107,7 +107,7 @@ test('a class planted in the table is priced, charged, booked, summed and explai
   const read = async <Path extends string>(path: Path) =>
     (await plane.call('GET', path, { token: account.token })).body;
   expect((await read(`/usage/logs/${priced}/receipt`)).lines).toContainEqual({
-    class: 'image_output',
+    class: 'video_output',
     unit: 'token',
     count: 3,
     weight: '5',
@@ -115,7 +115,7 @@ test('a class planted in the table is priced, charged, booked, summed and explai
   });
   expect((await read(`/usage/logs/${unpriced}/receipt`)).charge).toBe(17);
   expect((await read('/usage/statistics')).data).toMatchObject([
-    { output_tokens: 8, image_output_tokens: 6, charge: 50 },
+    { output_tokens: 8, video_output_tokens: 6, charge: 50 },
   ]);
   expect(await ledger.violations()).toEqual({});
 });

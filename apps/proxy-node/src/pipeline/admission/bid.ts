@@ -58,6 +58,7 @@ export function holdOf(
     grantedTokens,
     sliceTokens: plan.sliceTokens,
     boundTokens: plan.boundTokens,
+    ...(price.tiers && { promptTokens: plan.coveredPromptTokens }),
     isStream: ask.isStream,
     startedAtMs: receivedAtMs,
     protocol: ask.protocol,

@@ -5,7 +5,13 @@ import {
   withOutputAtLeast,
   type TokenUsage,
 } from '@tollgate/contracts';
-import { chargeOf, outputPaidBy } from '@tollgate/metering';
+import {
+  chargeOf,
+  dearestReached,
+  outputPaidBy,
+  weightsAt,
+  type ChargeWeights,
+} from '@tollgate/metering';
 import type { Logger } from 'pino';
 import type { OpenHold } from '../../journal/open-hold.ts';
 import type { HoldEvent, HoldState, StopReason } from './checkpoint-step.ts';
@@ -25,6 +31,8 @@ export interface HoldKeeper {
 export class KeptHold {
   readonly hold: OpenHold;
   readonly #keeper: HoldKeeper;
+  /** The price that the hold is sized by: only the report says which tier the prompt is in. */
+  readonly #heldPrice: ChargeWeights;
   state: HoldState;
   usage: TokenUsage = NO_USAGE;
   /** The charge of `usage`. */
@@ -43,6 +51,7 @@ export class KeptHold {
   constructor(keeper: HoldKeeper, hold: OpenHold) {
     this.hold = hold;
     this.#keeper = keeper;
+    this.#heldPrice = dearestReached(hold.price, hold.promptTokens ?? 0);
     this.state = keeper.start(hold);
   }
 
@@ -69,13 +78,14 @@ export class KeptHold {
   }
 
   room(usage: TokenUsage): number {
-    const { price } = this.hold;
-    return outputPaidBy(this.state.heldTokens - chargeOf(usage, price), price);
+    const price = this.#heldPrice;
+    const weights = weightsAt(promptTokensOf(usage), price);
+    return outputPaidBy(this.state.heldTokens - chargeOf(usage, price), weights);
   }
 
   isBoundHeld(usage: TokenUsage): boolean {
-    const { boundTokens, price } = this.hold;
-    return this.state.heldTokens >= boundTokens && chargeOf(usage, price) <= boundTokens;
+    const { boundTokens } = this.hold;
+    return this.state.heldTokens >= boundTokens && chargeOf(usage, this.#heldPrice) <= boundTokens;
   }
 
   grow(listener: () => void): void {

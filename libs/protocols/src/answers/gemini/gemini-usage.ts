@@ -65,22 +65,35 @@ function besideOf({
 
 function promptClasses(value: JsonRecord, prompt: number, cached: number) {
   const cacheRead = Math.min(cached, prompt);
-  const heard =
-    audioOf(value['promptTokensDetails']) +
-    audioOf(value['toolUsePromptTokensDetails']) -
-    audioOf(value['cacheTokensDetails']);
-  const audioInput = Math.min(Math.max(0, heard), prompt - cacheRead);
-  return { input: prompt - cacheRead - audioInput, cacheRead, audioInput };
+  const sent = (modality: Modality): number =>
+    countOf(modality, value['promptTokensDetails']) +
+    countOf(modality, value['toolUsePromptTokensDetails']) -
+    countOf(modality, value['cacheTokensDetails']);
+  const audioInput = upTo(prompt - cacheRead, sent('AUDIO'));
+  const imageInput = upTo(prompt - cacheRead - audioInput, sent('IMAGE'));
+  return {
+    input: prompt - cacheRead - audioInput - imageInput,
+    ...{ cacheRead, audioInput, imageInput },
+  };
 }
 
 function outputClasses(value: JsonRecord, output: number, thoughts: number) {
-  const audioOutput = Math.min(audioOf(value['candidatesTokensDetails']), output);
-  const rest = output - audioOutput;
-  return { output: rest, audioOutput, reasoning: Math.min(thoughts, rest) };
+  const details = value['candidatesTokensDetails'];
+  const audioOutput = upTo(output, countOf('AUDIO', details));
+  const imageOutput = upTo(output - audioOutput, countOf('IMAGE', details));
+  const rest = output - audioOutput - imageOutput;
+  return { output: rest, audioOutput, imageOutput, reasoning: Math.min(thoughts, rest) };
 }
 
-function audioOf(details: unknown): number {
+/** Modalities that are counted apart; video and documents are input. */
+type Modality = 'AUDIO' | 'IMAGE';
+
+function countOf(wanted: Modality, details: unknown): number {
   return records(details)
-    .filter(({ modality }) => modality === 'AUDIO')
+    .filter(({ modality }) => modality === wanted)
     .reduce((sum, { tokenCount: count }) => sum + countOrNone(tokenCount(count)), 0);
+}
+
+function upTo(limit: number, count: number): number {
+  return Math.min(limit, Math.max(0, count));
 }

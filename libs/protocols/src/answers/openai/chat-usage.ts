@@ -14,7 +14,7 @@ export function readChatUsage(value: unknown, answer: JsonRecord = {}): Reported
   if (!isRecord(value)) return null;
   const figures = readFigures(value);
   if (!figures) return null;
-  const { prompt, completion, unreported, cached, written, promptAudio, completionAudio } = figures;
+  const { prompt, completion, unreported, cached, written } = figures;
 
   // Some report cached tokens beside the prompt instead of inside it (relays of Anthropic): subtracting them would go negative.
   const readInside = cached <= prompt ? cached : 0;
@@ -23,19 +23,21 @@ export function readChatUsage(value: unknown, answer: JsonRecord = {}): Reported
   const rest = restOf(figures, { cacheBeside, model: text(answer['model']) ?? '' });
   const input = prompt - readInside - writtenInside + rest.prompt;
   const output = completion + rest.output;
-  // Both counts are part of the text's: what a cache gave or took is not audio too.
-  const audioInput = Math.min(promptAudio, input);
-  const audioOutput = Math.min(completionAudio, output);
+  // The counts are parts of the text's: what a cache gave or took is not audio or image too.
+  const audioInput = Math.min(figures.promptAudio, input);
+  const imageInput = Math.min(figures.promptImages, input - audioInput);
+  const audioOutput = Math.min(figures.completionAudio, output);
+  const imageOutput = Math.min(figures.completionImages, output - audioOutput);
+  const textOutput = output - audioOutput - imageOutput;
   const services = ordinaryServices(answer);
   return {
     ...NO_USAGE,
-    input: input - audioInput,
+    input: input - audioInput - imageInput,
     cacheRead: cached,
     cacheWrite: written,
-    output: output - audioOutput,
-    reasoning: Math.min(figures.reasoning, output - audioOutput),
-    audioInput,
-    audioOutput,
+    output: textOutput,
+    reasoning: Math.min(figures.reasoning, textOutput),
+    ...{ audioInput, audioOutput, imageInput, imageOutput },
     ...reportedCalls({ usage: value, answer }),
     ...(unreported && { unreported }),
     ...(services && { services }),
@@ -53,7 +55,9 @@ interface Figures {
   written: number;
   reasoning: number;
   promptAudio: number;
+  promptImages: number;
   completionAudio: number;
+  completionImages: number;
 }
 
 function readFigures(usage: JsonRecord): Figures | null {
@@ -75,13 +79,13 @@ function readFigures(usage: JsonRecord): Figures | null {
     : figures;
 }
 
-const NO_PROMPT = { cached: 0, written: 0, promptAudio: 0 };
-const NO_COMPLETION = { reasoning: 0, completionAudio: 0 };
+const NO_PROMPT = { cached: 0, written: 0, promptAudio: 0, promptImages: 0 };
+const NO_COMPLETION = { reasoning: 0, completionAudio: 0, completionImages: 0 };
 
 /** DeepSeek, Moonshot and Hugging Face, Mistral and LiteLLM have names of their own. */
 function promptFigures(
   usage: JsonRecord,
-): Pick<Figures, 'cached' | 'written' | 'promptAudio'> & { count: TokenCount } {
+): Pick<Figures, 'cached' | 'written' | 'promptAudio' | 'promptImages'> & { count: TokenCount } {
   const details = record(usage['prompt_tokens_details']);
   const cached = tokenCount(
     details['cached_tokens'],
@@ -96,24 +100,28 @@ function promptFigures(
     usage['cache_creation_input_tokens'],
   );
   const audio = tokenCount(details['audio_tokens']);
+  const images = tokenCount(details['image_tokens']);
   return {
-    count: sideCount(tokenCount(usage['prompt_tokens']), cached, written, audio),
+    count: sideCount(tokenCount(usage['prompt_tokens']), cached, written, audio, images),
     cached: countOrNone(cached),
     written: countOrNone(written),
     promptAudio: countOrNone(audio),
+    promptImages: countOrNone(images),
   };
 }
 
 function completionFigures(
   usage: JsonRecord,
-): Pick<Figures, 'reasoning' | 'completionAudio'> & { count: TokenCount } {
+): Pick<Figures, 'reasoning' | 'completionAudio' | 'completionImages'> & { count: TokenCount } {
   const details = record(usage['completion_tokens_details']);
   const reasoning = tokenCount(details['reasoning_tokens'], usage['reasoning_tokens']);
   const audio = tokenCount(details['audio_tokens']);
+  const images = tokenCount(details['image_tokens']);
   return {
-    count: sideCount(tokenCount(usage['completion_tokens']), reasoning, audio),
+    count: sideCount(tokenCount(usage['completion_tokens']), reasoning, audio, images),
     reasoning: countOrNone(reasoning),
     completionAudio: countOrNone(audio),
+    completionImages: countOrNone(images),
   };
 }
 

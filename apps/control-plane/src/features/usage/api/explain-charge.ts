@@ -1,11 +1,12 @@
 import {
   CHARGED_ROWS,
-  mapFields,
-  WEIGHT_FIELDS,
+  isChargedToken,
+  mapSetWeights,
+  USAGE_ROWS,
   type ChargedTokenField,
   type WeightField,
 } from '@tollgate/contracts';
-import { premiumWeights, type ChargeWeights } from '@tollgate/metering';
+import { premiumWeights } from '@tollgate/metering';
 import { formatAmount, parseAmount } from '@tollgate/money';
 import type { PriceResponse, PriceTag } from '../../models/models.dto.ts';
 import type { UsageLogRow } from './usage-log-row.ts';
@@ -13,10 +14,31 @@ import type { UsageReceipt } from './usage-answers.ts';
 
 /** Tokens by class: of a request, or of an example. */
 type TokensByClass = Readonly<Record<ChargedTokenField, number | null>>;
-type Weights = Pick<PriceTag, WeightField>;
+type Weights = PriceTag['tiers'][number]['weights'] | Pick<PriceTag, WeightField>;
+type TieredWeights = Pick<PriceTag, WeightField | 'tiers'>;
+const PROMPT_FIELDS = USAGE_ROWS.filter((row) => row.side === 'prompt' && isChargedToken(row)).map(
+  ({ field }) => field as ChargedTokenField,
+);
+
+/** The tier that these tokens are charged by; undefined for the version's own weights. */
+function tierOf(
+  tokens: TokensByClass,
+  { tiers }: Pick<PriceTag, 'tiers'>,
+): PriceTag['tiers'][number] | undefined {
+  const prompt = PROMPT_FIELDS.reduce((sum, field) => sum + (tokens[field] ?? 0), 0);
+  return tiers.findLast(({ above_prompt_tokens: above }) => above < prompt);
+}
+
+/** The charge of an example request, at the weights of its tier. */
+export function exampleLines(
+  tokens: TokensByClass,
+  price: TieredWeights,
+): ReturnType<typeof chargeLines> {
+  return chargeLines(tokens, tierOf(tokens, price)?.weights ?? price);
+}
 
 /** The arithmetic of a charge, step by step and exact: the lines and their sum, before the one rounding up. An optional class has a line where it was used. */
-export function chargeLines(
+function chargeLines(
   tokens: TokensByClass,
   price: Weights,
 ): Pick<UsageReceipt, 'lines'> & { sumMicros: bigint } {
@@ -59,9 +81,13 @@ function cacheSaved(tokens: TokensByClass, price: Weights): string | null {
 export function explainCharge(
   final: UsageLogRow,
   price: PriceResponse,
-): Pick<UsageReceipt, 'lines' | 'sum' | 'cache_saved' | 'explanation'> {
+): Pick<
+  UsageReceipt,
+  'lines' | 'sum' | 'cache_saved' | 'explanation' | 'tier_above_prompt_tokens'
+> {
   const premiums = final.premiums ?? [];
-  const weights = multipliedTag(price, premiums);
+  const tier = tierOf(final, price);
+  const weights = multipliedWeights(tier?.weights ?? price, price.multipliers, premiums);
   const { lines, sumMicros } = chargeLines(final, weights);
   const what = lines.some(({ unit }) => unit === 'call') ? 'Tokens and calls' : 'Tokens';
   const sum = formatAmount(sumMicros);
@@ -73,26 +99,25 @@ export function explainCharge(
     lines,
     sum,
     cache_saved: cacheSaved(final, weights),
-    explanation: `${what} ${source}, times the weights of price version ${price.id}${multiplied(price, premiums)}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
+    tier_above_prompt_tokens: tier?.above_prompt_tokens ?? null,
+    explanation: `${what} ${source}, times the weights of price version ${price.id}${tier ? ` above ${tier.above_prompt_tokens} prompt tokens` : ''}${multiplied(price, premiums)}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
   };
 }
 
 /** The weights as the node and the worker multiplied them. */
-function multipliedTag(price: PriceResponse, premiums: readonly string[]): Weights {
+function multipliedWeights(
+  price: Weights,
+  multipliers: PriceTag['multipliers'],
+  premiums: readonly string[],
+): Weights {
   const micro = (decimal: string): number => Number(parseAmount(decimal));
-  const multipliers = Object.entries(price.multipliers).map(
-    ([premium, factor]): [string, number] => [premium, micro(factor)],
-  );
-  const set = Object.fromEntries(
-    WEIGHT_FIELDS.flatMap((name) => {
-      const weight = price[name];
-      return weight === null ? [] : [[name, micro(weight)]];
-    }),
-  ) as unknown as ChargeWeights;
-  const weights = premiumWeights(set, Object.fromEntries(multipliers), premiums);
-  return mapFields(WEIGHT_FIELDS, weights, (weight) =>
-    weight === undefined ? null : formatAmount(BigInt(weight)),
-  ) as Weights;
+  const factors = Object.entries(multipliers).map(([premium, factor]): [string, number] => [
+    premium,
+    micro(factor),
+  ]);
+  const set = mapSetWeights(price, micro);
+  const multiplied = premiumWeights(set, Object.fromEntries(factors), premiums);
+  return mapSetWeights(multiplied, (weight) => formatAmount(BigInt(weight)));
 }
 
 function multiplied(price: PriceResponse, premiums: readonly string[]): string {

@@ -70,6 +70,10 @@ export const usageReceiptSchema = z
       .describe(
         'Charged tokens that the cache of the provider saved, against the same tokens as input; negative where its writes cost more; null where it had no part',
       ),
+    tier_above_prompt_tokens: z
+      .int()
+      .nullable()
+      .describe('The tier whose weights the lines have; null = those of the price version itself'),
     explanation: z.string(),
     events: z.array(
       z.object({

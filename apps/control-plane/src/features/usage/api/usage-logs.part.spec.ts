@@ -223,6 +223,45 @@ describe('a receipt', () => {
     expect(body.explanation).toContain('multiplied for service_tier=priority (x 1.75)');
   });
 
+  test('names the tier of a long prompt, whose weights its lines have, multiplied', async () => {
+    const parts = await subscribed();
+    const { body: price } = await ledger.asAdmin('POST', '/models/pricing', {
+      model_id: parts.model.id,
+      price_per_million: 2,
+      multipliers: { 'speed=fast': 2 },
+      tiers: [
+        {
+          above_prompt_tokens: 100,
+          weights: {
+            ...{ weight_input: '1.5', weight_output: 4 },
+            ...{ weight_cache_read: '0.5', weight_cache_write: 1 },
+          },
+        },
+      ],
+    });
+    const receiptOf = async (cacheReads: number, charge: number) => {
+      const final = {
+        price_version_id: price.id,
+        ...{ input_tokens: 1, cache_read_tokens: cacheReads, output_tokens: 1, charge },
+        premiums: ['speed=fast'],
+      };
+      const event = usageEvent(charge, { ...parts, final });
+      await worker.process([event]);
+      return (await get(`/usage/logs/${event.rid}/receipt`, parts.account.token)).body;
+    };
+    expect(await receiptOf(99, 2 * 101)).toMatchObject({
+      sum: '202',
+      tier_above_prompt_tokens: null,
+    });
+    const longer = await receiptOf(100, 111);
+    expect(longer).toMatchObject({ charge: 111, sum: '111', tier_above_prompt_tokens: 100 });
+    expect(longer.lines[0]).toMatchObject({ class: 'input', weight: '3' });
+    expect(longer.cache_saved).toBe('200');
+    expect(longer.explanation).toContain(
+      'above 100 prompt tokens, multiplied for speed=fast (x 2)',
+    );
+  });
+
   test.each([
     ['reading saves', { cache_read_tokens: 1_000, cache_write_tokens: 100, charge: 235 }, '875'],
     ['writing costs', { cache_read_tokens: 0, cache_write_tokens: 100, charge: 135 }, '-25'],

@@ -52,12 +52,16 @@ export class UsageReceiptService {
 function explanationOf(
   final: UsageLogRow,
   price: PriceResponse | null,
-): Pick<UsageReceipt, 'lines' | 'sum' | 'cache_saved' | 'explanation'> {
+): Pick<
+  UsageReceipt,
+  'lines' | 'sum' | 'cache_saved' | 'tier_above_prompt_tokens' | 'explanation'
+> {
   if (final.kind === 'reap' || !price) {
     return {
       lines: [],
       sum: null,
       cache_saved: null,
+      tier_above_prompt_tokens: null,
       explanation:
         'The node that served this request has not returned; its last checkpoint was charged, and a correction follows if it does.',
     };

@@ -67,14 +67,19 @@ CREATE TABLE price_versions (
   is_free boolean NOT NULL DEFAULT false,
   -- Of dearer services, by name; a request names those it was charged by.
   multipliers jsonb NOT NULL DEFAULT '{}',
+  -- Weights of requests whose prompt is longer than a threshold, ascending.
+  tiers jsonb NOT NULL DEFAULT '[]',
   -- Null: the weight of the class that it is a part of.
   weight_cache_write_1h bigint CHECK (weight_cache_write_1h >= 0),
   weight_audio_input bigint CHECK (weight_audio_input >= 0),
   weight_audio_output bigint CHECK (weight_audio_output >= 0),
+  weight_image_input bigint CHECK (weight_image_input >= 0),
+  weight_image_output bigint CHECK (weight_image_output >= 0),
   -- Null: a search costs the tokens it reads and nothing of its own.
   weight_searches bigint CHECK (weight_searches >= 0),
   CONSTRAINT free_charges_nothing CHECK (NOT is_free OR price_per_million = 0 OR weight_input + weight_output = 0),
-  CONSTRAINT multipliers_is_object CHECK (jsonb_typeof(multipliers) = 'object')
+  CONSTRAINT multipliers_is_object CHECK (jsonb_typeof(multipliers) = 'object'),
+  CONSTRAINT tiers_is_array CHECK (jsonb_typeof(tiers) = 'array')
 );
 CREATE INDEX price_versions_model ON price_versions (model_id, effective_at DESC, id DESC);
 CREATE TRIGGER price_versions_immutable BEFORE UPDATE OR DELETE ON price_versions FOR EACH ROW EXECUTE FUNCTION refuse_change();

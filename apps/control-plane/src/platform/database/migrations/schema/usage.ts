@@ -18,6 +18,8 @@ function sums(period: string, keys: readonly string[], count: 'integer' | 'bigin
   cache_write_1h_tokens bigint,
   audio_input_tokens bigint,
   audio_output_tokens bigint,
+  image_input_tokens bigint,
+  image_output_tokens bigint,
   searches bigint,
   PRIMARY KEY (${[period.split(' ')[0], ...keys].join(', ')})
 );`;
@@ -70,6 +72,8 @@ CREATE TABLE usage_events (
   cache_write_1h_tokens bigint,
   audio_input_tokens bigint,
   audio_output_tokens bigint,
+  image_input_tokens bigint,
+  image_output_tokens bigint,
   -- The budgets in which it was admitted; null without any.
   budgets text,
   searches bigint,
