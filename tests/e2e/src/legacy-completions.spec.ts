@@ -172,6 +172,6 @@ test('fields of other protocols are refused, and so is a model that is served el
   const elsewhere = await ask(chat, { prompt: 'x' });
   expect(elsewhere.status).toBe(400);
   expect((JSON.parse(elsewhere.text) as Completion).error.message).toMatch(
-    /it is served at \/v1\/chat\/completions, \/v1\/messages, \/v1\/responses\.$/,
+    /it is served at \/v1\/chat\/completions, \/v1\/messages, \/v1\/responses, \S+generateContent\.$/,
   );
 });

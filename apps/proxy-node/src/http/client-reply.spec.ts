@@ -84,6 +84,19 @@ test('a client that reads nothing is cut although it goes on sending', async () 
   expect(await untilClosed(answered, send)).toEqual({ isWhole: false });
 });
 
+test('an answer that is ended twice is ended once', async () => {
+  const failures: unknown[] = [];
+  const { outgoing } = await answeredWith((reply) => {
+    reply.startStream();
+    reply.endWith(Buffer.from('all'));
+    reply.endWith(Buffer.alloc(0));
+  });
+  outgoing.on('error', (error) => failures.push(error));
+  await nextTurn();
+  expect(failures).toEqual([]);
+  expect(outgoing.writableEnded).toBe(true);
+});
+
 test('a client that reads slowly gets all of it, however long that takes', async () => {
   const answered = await answeredWith((reply) => reply.send(200, BODY));
   client.on('data', () => client.pause());

@@ -100,8 +100,9 @@ export class ClientReply {
     return this.#stalledSince !== null && now - this.#stalledSince > this.#stallMs;
   }
 
+  /** Ends the answer once. */
   endWith(bytes: Uint8Array): void {
-    if (this.isGone) return;
+    if (this.isGone || this.#outgoing.writableEnded) return;
     this.#outgoing.end(bytes);
     this.#watchLastBytes();
   }

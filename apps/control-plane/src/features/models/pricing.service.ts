@@ -178,8 +178,9 @@ function weightsOf(body: Pick<FirstPrice, WeightField>): PriceWeightValues {
 
 /** A moment at or before now becomes the database's own now: its clock decides what is in force. Call it once the model is locked. */
 function effectiveAt(text: string | undefined): Pick<NewVersion, 'effectiveAt'> {
+  if (text === undefined) return { effectiveAt: () => AFTER_LOCKS };
   const now = Date.now();
-  const asked = text === undefined ? now : Date.parse(text);
+  const asked = Date.parse(text);
   if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', NOT_PAST);
   if (asked <= now) return { effectiveAt: () => AFTER_LOCKS };
   // The moment may have passed by the database's clock: what was sold meanwhile was priced.

@@ -104,7 +104,7 @@ test('a refund is of each lot the cost of what was withdrawn, rounded down, howe
     [40, 0, 40, 1_000, 1_000],
   ]);
   await charge([[one, 33]]);
-  // Of 66 tokens with the one withdrawn before: 2.5 times 67 is 167.5.
+  // 66 tokens follow the one that was withdrawn before: 2.5 times 67 is 167.5.
   expect(await inTransaction((tx) => refundOf(tx, one.id, 66))).toBe(167n - 2n);
   expect(await inTransaction((tx) => refundOfModel(tx, one.modelId))).toMatchObject({
     tokens: 66,
