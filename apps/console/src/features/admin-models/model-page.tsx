@@ -15,7 +15,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useNow } from '../../ui/time/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
 import { DeleteModelDialog, EditModelDialog } from './model-dialogs.tsx';
 import { PriceTimeline } from './price-timeline.tsx';
@@ -25,6 +25,11 @@ import { ShelfBadge } from './shelf-badge.tsx';
 const ModelUsage = lazy(async () => ({
   default: (await import('./model-usage.tsx')).ModelUsage,
 }));
+
+const TABS = {
+  en: { setup: 'Prices and routes', usage: 'Usage' },
+  zh: { setup: '价格与路由', usage: '用量' },
+};
 
 const search = z.object({ tab: withDefault(z.enum(['setup', 'usage']), 'setup') });
 
@@ -84,7 +89,8 @@ interface ModelTabsProps {
 
 /** Shows its prices and routes, and what it is used for. */
 function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
-  const { models } = useWords().admin;
+  const { words, language } = useSpeech();
+  const { models } = words.admin;
   const [{ tab }, change] = useSearchState(search);
   return (
     <Tabs
@@ -93,7 +99,7 @@ function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
       tabs={[
         {
           id: 'setup',
-          label: models.setupTab,
+          label: TABS[language].setup,
           content: (
             <>
               <Panel title={models.prices} isFlush>
@@ -109,7 +115,7 @@ function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
         },
         {
           id: 'usage',
-          label: models.usageTab,
+          label: TABS[language].usage,
           content: (
             <Suspense fallback={null}>
               <ModelUsage of={model} />

@@ -220,12 +220,10 @@ interface UsersTableProps {
 }
 
 function UsersTable({ label, acted, rows, sort, onSort, empty }: UsersTableProps) {
-  const { admin } = useWords();
-  const { users } = admin;
   return (
     <Table
       label={label}
-      columns={userColumns(users, rows, acted)}
+      columns={userColumns(useSpeech(), rows, acted)}
       rows={rows}
       rowId={({ id }) => id}
       {...(rows.every(({ status }) => status !== 'deleted') && {

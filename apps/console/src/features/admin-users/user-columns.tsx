@@ -5,29 +5,30 @@ import { TextLink } from '../../ui/forms/button.tsx';
 import { fractionDigits } from '../../ui/format.ts';
 import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
-import type { Words } from '../../words/words.ts';
+import type { Speech } from '../../words/words.ts';
 import { AgoOrNever } from './ago-or-never.tsx';
 import { EraseButton } from './erase-user.tsx';
+import { FIGURE_WORDS } from './figure-words.ts';
 import { PendingActs, type Acted } from './pending-acts.tsx';
 import { UserStatus } from './user-status.tsx';
 
-type UserWords = Words['admin']['users'];
-
 /** Accounts with what they have and use; with `acted`, those who wait are approved in their rows. */
 export function userColumns(
-  users: UserWords,
+  { words, language }: Speech,
   rows: readonly ListedUser[],
   acted: Acted | undefined,
 ): Column<ListedUser>[] {
+  const { users } = words.admin;
+  const figures = FIGURE_WORDS[language];
   return [
     { id: 'name', header: users.name, sort: 'username', cell: (user) => <Name of={user} /> },
     { id: 'status', header: users.status, cell: (user) => <UserStatus of={user} /> },
     { id: 'role', header: users.role, from: 'lg', cell: ({ role }) => users.roles[role] },
-    moneyColumn(rows, { name: 'balance', header: users.balance, from: 'sm' }),
-    moneyColumn(rows, { name: 'spend_30d', header: users.spend, from: 'md' }),
+    moneyColumn(rows, { name: 'balance', header: figures.balance, from: 'sm' }),
+    moneyColumn(rows, { name: 'spend_30d', header: figures.spend, from: 'md' }),
     {
       id: 'used',
-      header: users.lastUse,
+      header: figures.lastUse,
       sort: 'last_used_at',
       from: 'sm',
       cell: ({ last_used_at: at }) => <AgoOrNever at={at} />,

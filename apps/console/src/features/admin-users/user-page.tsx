@@ -11,10 +11,11 @@ import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Exact } from '../../ui/time/time.tsx';
 import { FIRST_PAGE } from '../../ui/tables/list-table.tsx';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
 import { PaymentsPanel } from '../wallet/payments-panel.tsx';
 import { AgoOrNever } from './ago-or-never.tsx';
+import { FIGURE_WORDS } from './figure-words.ts';
 import { UserActs } from './user-acts.tsx';
 
 import { UserStatus } from './user-status.tsx';
@@ -48,6 +49,7 @@ export function Page() {
 function UserPage({ of: user }: { of: ListedUser }) {
   const { admin } = useWords();
   const { users } = admin;
+  const figures = FIGURE_WORDS[useSpeech().language];
   return (
     <Frame
       title={user.username}
@@ -64,11 +66,11 @@ function UserPage({ of: user }: { of: ListedUser }) {
               value: <Money amount={user.balance} currency={user.currency} />,
             },
             {
-              name: users.spend,
+              name: figures.spend,
               value: <Money amount={user.spend_30d} currency={user.currency} />,
             },
-            { name: users.lastUse, value: <AgoOrNever at={user.last_used_at} /> },
-            { name: users.lastSeen, value: <AgoOrNever at={user.last_seen_at} /> },
+            { name: figures.lastUse, value: <AgoOrNever at={user.last_used_at} /> },
+            { name: figures.lastSeen, value: <AgoOrNever at={user.last_seen_at} /> },
             { name: users.created, value: <Exact at={user.created_at} isBrief />, isWide: true },
             { name: users.id, value: <CopyText text={String(user.id)} label={users.id} /> },
           ]}
@@ -86,6 +88,7 @@ function UserPage({ of: user }: { of: ListedUser }) {
 function UserTabs({ of: user, currency }: { of: ListedUser; currency: string }) {
   const { admin, budgets, wallet } = useWords();
   const { users } = admin;
+  const { events } = FIGURE_WORDS[useSpeech().language];
   const [{ tab, page }, change] = useSearchState(search);
   return (
     <Tabs
@@ -116,7 +119,7 @@ function UserTabs({ of: user, currency }: { of: ListedUser; currency: string }) 
             />
           ),
         },
-        { id: 'events', label: users.eventsTab, content: <UserEvents userId={user.id} /> },
+        { id: 'events', label: events, content: <UserEvents userId={user.id} /> },
       ]}
     />
   );

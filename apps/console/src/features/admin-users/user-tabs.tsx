@@ -10,7 +10,8 @@ import { EmptyState } from '../../ui/states.tsx';
 import { ListTable, useListState, type ListState } from '../../ui/tables/list-table.tsx';
 import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
-import { useWords, type Words } from '../../words/words.ts';
+import { useSpeech, useWords, type Words } from '../../words/words.ts';
+import { FIGURE_WORDS } from './figure-words.ts';
 import { CreateKeyDialog } from '../keys/create-key.tsx';
 import { KeyFill, useKeyFills, type KeyFills } from '../keys/key-fill.tsx';
 import { KeyStatus } from '../keys/key-status.tsx';
@@ -149,13 +150,13 @@ export function UserLedger({ userId, currency }: { userId: number; currency: str
 
 /** Lists what happened to the account itself: who approved, changed or froze it. */
 export function UserEvents({ userId }: { userId: number }) {
-  const { users } = useWords().admin;
+  const { events, noEvents } = FIGURE_WORDS[useSpeech().language];
   return (
     <Suspense fallback={null}>
       <ActivityPanel
-        title={users.eventsTab}
+        title={events}
         which={{ target_kind: 'user', target_id: String(userId) }}
-        empty={users.noEvents}
+        empty={noEvents}
       />
     </Suspense>
   );

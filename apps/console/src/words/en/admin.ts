@@ -47,8 +47,6 @@ export const admin = {
   models: {
     title: 'Models',
     purpose: 'The catalogue: what is for sale, at which price, under which name.',
-    setupTab: 'Prices and routes',
-    usageTab: 'Usage',
     search: 'Search by name',
     add: 'Add model',
     empty: 'No model yet',

@@ -45,8 +45,6 @@ export const admin: typeof en.admin = {
   models: {
     title: '模型',
     purpose: '目录：出售什么、什么价格、使用什么名称。',
-    setupTab: '价格与路由',
-    usageTab: '用量',
     search: '按名称搜索',
     add: '添加模型',
     empty: '还没有模型',
