@@ -101,7 +101,7 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
     '',
   ],
   'a hold names another period than it counts in': [
-    'shared/budgets',
+    'shared/budget-claims',
     "claim.name .. ':' .. text(claim.rate)",
     "claim.id .. ':' .. claim.ends .. ':' .. text(claim.rate)",
   ],

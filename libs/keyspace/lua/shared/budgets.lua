@@ -5,38 +5,7 @@
 -- (budget-values.lua), '' where it counts all requests together. `required`: 1 where a request without a value is refused. `bucket`: seconds of a period of a rolling budget
 -- (budget-windows.lua), 0 for any other.
 -- The hash {s}:bud:<account> counts, for each budget and period `<id>:<period>`, '<used>,<held>' in the budget's units.
--- A claim is '<id>:<period>:<rate>', with ':<value>' behind it where the budget counts values: units for a million charged tokens, or 0 where the budget counts requests.
--- The rate of a budget of tokens as reported is '<rate>+<base>': a hold can be used for so many beside those of the rate. A hold keeps its claims, so that whatever ends it
--- changes the period in which it was admitted, without the budget.
-local MILLION = 1000000
 local PERIOD_DIGITS = 10
-
--- Units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Nothing for nil.
-local function claim_units(claim, tokens)
-  if not tokens then return 0 end
-  local rate = claim.rate
-  if rate == 0 then return claim.base or 1 end
-  local millions = math.floor(tokens / MILLION)
-  return (claim.base or 0) + millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
-end
-
--- Units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Nothing for nil charged tokens.
--- `reported`: its plain tokens, nil for a reap.
-local function used_units(claim, tokens, reported)
-  if not tokens or not claim.base then return claim_units(claim, tokens) end
-  if reported then return reported end
-  return tokens == 0 and 0 or claim_units(claim, tokens)
-end
-
--- The most charged tokens that cost no more than so many units; below zero when nothing fits.
-local function tokens_within(claim, units)
-  local rate = claim.rate
-  units = units - (claim.base or 0)
-  if units < 0 or (rate == 0 and not claim.base and units < 1) then return -1 end
-  if rate == 0 then return INTEGER_MAX end
-  local millions = math.floor(units / rate)
-  return math.min(INTEGER_MAX, millions * MILLION + math.floor((units - millions * rate) * MILLION / rate))
-end
 
 -- The start of the period that `now` is in, and that of the next one or nil; the first period also has what was before it.
 local function period_at(starts, now)
@@ -51,7 +20,6 @@ local function period_at(starts, now)
     from = from + PERIOD_DIGITS
   end
 end
-
 
 local function has_budgets(list)
   return list and list ~= ''
@@ -124,13 +92,6 @@ local function claims_of(key, lists, request)
     end
   end
   return claims
-end
-
--- Reads the rate and base of a request that name plain tokens: '<rate>+<base>'. Nothing for what is no such text.
-local function plain_of(rates)
-  local plus = string.find(rates, '+', 1, true)
-  local rate, base = natural(string.sub(rates, 1, (plus or 0) - 1)), plus and natural(string.sub(rates, plus + 1))
-  return rate and base and { rate = rate, base = base } or nil
 end
 
 -- A key of another type, which another program wrote, counts as nothing, and must not keep a charge from being settled.
@@ -210,12 +171,6 @@ local function drop_ended(place, claim)
   end
 end
 
-local function claim_text(claim)
-  local written = claim.name .. ':' .. text(claim.rate)
-  if claim.base then written = written .. '+' .. text(claim.base) end
-  return claim.value and written .. ':' .. claim.value or written
-end
-
 -- Notes what a claim has used and holds: of a value it is written, of the others the fields come to `fields`, which write_fields writes.
 local function note_counts(key, claim, used, held, fields)
   if claim.value then return write_counts(place_of(key, claim.value), claim.name, used, held) end
@@ -244,29 +199,6 @@ local function hold_claims(key, claims, grant, now)
     claims_text = claims_text and claims_text .. ',' .. claim_text(claim) or claim_text(claim)
   end
   return claims_text
-end
-
--- The claims in a text of them; none where it is nil or ''.
-local function claims_in(claims_text)
-  local claims, from = {}, 1
-  while claims_text and claims_text ~= '' do
-    local comma = string.find(claims_text, ',', from, true)
-    local one = string.sub(claims_text, from, (comma or 0) - 1)
-    local after_id = string.find(one, ':', 1, true)
-    local after_period = string.find(one, ':', after_id + 1, true)
-    local after_rate = string.find(one, ':', after_period + 1, true)
-    local rates = string.sub(one, after_period + 1, (after_rate or 0) - 1)
-    local plus = string.find(rates, '+', 1, true)
-    table.insert(claims, {
-      id = string.sub(one, 1, after_id - 1), period = string.sub(one, after_id + 1, after_period - 1),
-      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(rates, 1, (plus or 0) - 1)),
-      base = plus and tonumber(string.sub(rates, plus + 1)) or nil,
-      value = after_rate and string.sub(one, after_rate + 1) or nil,
-    })
-    if not comma then break end
-    from = comma + 1
-  end
-  return claims
 end
 
 -- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported`: plain tokens

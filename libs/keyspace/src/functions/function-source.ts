@@ -10,6 +10,7 @@ const SHARED = [
   'globs',
   'rates',
   'limits',
+  'budget-claims',
   'budget-values',
   'budget-windows',
   'budgets',

@@ -104,7 +104,7 @@ function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: AdmitRequest
   return [natural(promptTokens, 'promptTokens'), natural(promptTokensMax, 'promptTokensMax')];
 }
 
-/** Rate and base as `plain_of` of budgets.lua reads them. */
+/** Rate and base as `plain_of` of budget-claims.lua reads them. */
 function plainArgument({ plainTokens }: AdmitRequest): string {
   if (!plainTokens) return '';
   const { rate, base } = plainTokens;

@@ -293,9 +293,6 @@ test('every route of the API document succeeds, with the documented answer', asy
   const documented = Object.entries(plane.app.get(OpenApiDocument).read().paths).flatMap(
     ([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(
-    documented.filter(
-      (route) => route.includes(' /admin-api/') && !plane.documented.succeeded.has(route),
-    ),
-  ).toEqual([]);
+  const administered = documented.filter((route) => route.includes(' /admin-api/'));
+  expect(administered.filter((route) => !plane.documented.succeeded.has(route))).toEqual([]);
 }, 60_000);
