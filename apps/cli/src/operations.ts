@@ -79,6 +79,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   payments: 'wallet',
   'subscription-history': 'subscriptions',
   'account-removal': 'users',
+  directory: 'users',
   'model-removal': 'models',
   'config-check': 'proxy',
   'wallet-logs': 'wallet',
