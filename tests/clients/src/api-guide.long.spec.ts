@@ -53,7 +53,7 @@ test('the guide names every program; every block is a shell command, or configur
     [],
   );
   const others = blocks.filter(({ info }) => info === '');
-  expect(others.map(({ language }) => language)).toEqual(['sh', 'sh']);
+  expect(others.map(({ language }) => language)).toEqual(['sh', 'sh', 'sh']);
 });
 
 describe.each(RUNS)('$name $variant', ({ name, variant }) => {
@@ -75,10 +75,15 @@ describe.each(RUNS)('$name $variant', ({ name, variant }) => {
   );
 });
 
-test('the curl command answers as pasted', async () => {
-  const command = blocks.find(({ text }) => text.startsWith('curl '))?.text ?? '';
-  const { stdout } = await run('sh', ['-c', command], { env: environment('anthropic') });
-  expect(JSON.parse(stdout)).toMatchObject({ type: 'message', role: 'assistant' });
+test('the curl commands answer as pasted', async () => {
+  const commands = blocks.filter(({ text }) => text.startsWith('curl '));
+  const answers = await Promise.all(
+    commands.map(({ text }) => run('sh', ['-c', text], { env: environment('anthropic') })),
+  );
+  expect(answers.map(({ stdout }) => JSON.parse(stdout) as object)).toMatchObject([
+    { type: 'message', role: 'assistant' },
+    { candidates: [{ content: { role: 'model' }, finishReason: 'STOP' }] },
+  ]);
 });
 
 describe('the coding clients', () => {
