@@ -78,7 +78,21 @@ export interface ServicesOptions {
  * A PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. About a second.
  * Call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up.
  */
-export async function startServices({
+export async function startServices(options: ServicesOptions = {}): Promise<Services> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      // Another process took a port between the choice of it and the start of its server.
+      const isTaken = error instanceof Error && /address already in use/i.test(error.message);
+      if (!isTaken || tries === STARTS_MAX) throw error;
+    }
+  }
+}
+
+const STARTS_MAX = 3;
+
+async function startOnce({
   postgres = true,
   redis = true,
   redisEnv = {},
