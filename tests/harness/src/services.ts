@@ -13,14 +13,13 @@ import {
   redisUrl,
   redisUrlsOf,
   resolveRedis,
-  rolesSql,
   startWatchdog,
   type RoleUrls,
   type ManagedProcess,
   type ProcessFolders,
   type RedisUrls,
 } from '@tollgate/tools';
-import pg from 'pg';
+import { createDatabase } from './create-database.ts';
 import {
   copyPrepared,
   preparedKey,
@@ -289,22 +288,4 @@ async function freePorts(count: number): Promise<number[]> {
 function withFirst([first, ...others]: ManagedProcess[]): [ManagedProcess, ...ManagedProcess[]] {
   if (!first) throw new Error('there is at least one server');
   return [first, ...others];
-}
-
-async function createDatabase(port: number, password: string): Promise<string> {
-  const database = `suite_${randomBytes(6).toString('hex')}`;
-  const created = postgresUrl({ port, password, database });
-  await runIn(postgresUrl({ port, password }), `CREATE DATABASE ${database}`);
-  await runIn(created, rolesSql(password));
-  return created;
-}
-
-async function runIn(databaseUrl: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
