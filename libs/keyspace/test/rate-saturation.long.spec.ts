@@ -9,7 +9,7 @@ const LIMIT = 100_000;
 const MINUTE_S = 60;
 const MINUTES = 8;
 const PROMPT = 200;
-/** By which the node's estimate exceeds what is reported. */
+/** The node estimates the prompt at more than what is reported. */
 const ESTIMATE = 230;
 /** A tenth of the output limit of the requests. */
 const OUTPUT = 400;

@@ -25,7 +25,7 @@ interface NameChange {
 /** The disk of one machine. It outlives its processes; a power loss takes what was not synced, and may leave a part of it. */
 export class SimulatedDisk {
   readonly files = new Map<string, File>();
-  /** With DATA_DIR, which the operator made. */
+  /** Holds DATA_DIR, which the operator made. */
   readonly #folders = new Set<string>(['/', '/data']);
   readonly #locks = new Map<string, SimulatedProcess>();
   readonly #random: Random;

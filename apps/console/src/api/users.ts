@@ -4,7 +4,7 @@ import { client, dataOf, type Shape } from './client.ts';
 import type { LimitName } from './tables.ts';
 
 export type User = Shape<'User'>;
-/** With what it has and uses. */
+/** An account with what it has and uses. */
 export type ListedUser = Shape<'ListedUser'>;
 
 const USER_SORTS = ['username', 'created_at', 'balance', 'spend_30d', 'last_used_at'] as const;

@@ -120,7 +120,7 @@ describe('Journal', () => {
       sizes.push(statSync(join(own, '0000000001.journal')).size / 1024);
       journal.close();
     }
-    // By pieces of 256 KiB.
+    // The journal writes pieces of 256 KiB.
     expect(sizes).toEqual([256, 512]);
   });
 

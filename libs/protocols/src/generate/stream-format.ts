@@ -10,7 +10,7 @@ export interface StreamFormat {
   readonly keepAlive: string;
 }
 
-/** With `alt=sse` events, else one JSON array: https://cloud.google.com/apis/docs/system-parameters. */
+/** A stream is events with `alt=sse`, and one JSON array without it: https://cloud.google.com/apis/docs/system-parameters. */
 export function streamFormat(isArray: boolean): StreamFormat {
   if (!isArray) return { piece: dataEvent, end: () => '', keepAlive: COMMENT_EVENT };
   let isBegun = false;

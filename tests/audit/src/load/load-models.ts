@@ -15,7 +15,7 @@ const WEIGHTS = [
   },
 ] as const;
 
-/** By the length of the prompt, within the lengths that a load sends. Longer prompts cost more, so that what was delivered bounds a charge. */
+/** The tiers follow the length of the prompt, within the lengths that a load sends. Longer prompts cost more, so that what was delivered bounds a charge. */
 export const TIERS = [
   { above_prompt_tokens: 40, weights: weightsOf('2.4') },
   { above_prompt_tokens: 90, weights: { ...weightsOf('4.5'), weight_audio_output: '6.3' } },

@@ -105,7 +105,7 @@ describe('a shard whose data in Redis is from before it was lost', () => {
       watched.mockRestore();
     }
     expect(Number((await ledger.subscription(account, model)).balance)).toBe(900);
-    // By its own credit, and not because a later look finds that Redis has too much.
+    // The shard's own credit explains the balance; no later look has found that Redis has too much.
     expect(
       await ledger.query(
         "SELECT delta::int, kind FROM token_credits WHERE subscription_id = $1 AND kind <> 'subscribe'",

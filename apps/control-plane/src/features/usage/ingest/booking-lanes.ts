@@ -19,7 +19,7 @@ interface Options {
   readonly lanes: number;
   /** Limits the events of one transaction; a delivery that is larger by itself is booked whole. */
   readonly eventsMax: number;
-  /** Not at once: jobs that one reply of the queue brought belong together. */
+  /** Waits for the jobs that one reply of the queue brought, as they belong together. */
   readonly soon: (act: () => void) => void;
   readonly book: (deliveries: readonly Delivery[]) => Promise<void>;
 }
